@@ -1,0 +1,53 @@
+# A thin front for meson: `make run` and `make test` do everything from a fresh checkout.
+#   make SAN=1 …   the same with AddressSanitizer and UndefinedBehaviorSanitizer, in build-san/
+SHELL := /bin/bash
+BUILD := $(if $(SAN),build-san,build)
+MESON_ARGS := $(if $(SAN),-Db_sanitize=address$(comma)undefined -Db_lundef=false,)
+comma := ,
+SECONDS ?= 60
+PREFIX ?= /usr/local
+export PYTHONDONTWRITEBYTECODE := 1
+
+.PHONY: all deps build run test bench fuzz lint format docs install clean soak
+all: build
+
+deps:
+	@scripts/deps
+
+$(BUILD)/build.ninja: | deps
+	@meson setup $(BUILD) $(MESON_ARGS) >/dev/null
+
+build: deps $(BUILD)/build.ninja
+	@ninja -C $(BUILD) $(if $(V),-v,--quiet)
+
+build-fuzz: deps
+	@[ -f build-fuzz/build.ninja ] || CC=clang CXX=clang++ meson setup build-fuzz -Dfuzzers=true \
+	  -Db_sanitize=address,undefined -Db_lundef=false -Dwerror=false >/dev/null
+	@ninja -C build-fuzz --quiet fuzzers
+
+run: build
+	@exec $(BUILD)/musterd
+
+test: build
+	@scripts/test
+
+bench: build
+	@scripts/bench
+
+fuzz: build-fuzz
+	@scripts/fuzz $(SECONDS)
+
+lint: build
+	@scripts/lint
+
+format:
+	@clang-format -i $$(git ls-files '*.c' '*.h' '*.cc')
+
+docs:
+	@scripts/gen-ops.py --schema schema --out build/src/gen --docs docs/reference --version $$(scripts/version)
+
+install: build
+	@meson configure $(BUILD) -Dprefix=$(PREFIX) >/dev/null && DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+
+clean:
+	rm -rf build build-san build-fuzz build-bench

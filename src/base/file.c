@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/id.h"
+
+enum {
+        READ_STEP = 16 * 1024,
+        TEMP_NAME_MAX =
+                200, /* bytes of the target's name that the temp file's name repeats; NAME_MAX is 255 */
+        TEMP_RANDOM = 12,
+};
+
+static int read_all(int fd, size_t n_max, Buf *out) {
+        const size_t start = out->n;
+        struct stat st;
+        int r;
+
+        if (fstat(fd, &st) < 0)
+                return error_origin(-errno);
+        if (S_ISREG(st.st_mode) && st.st_size > 0) {
+                /* Only a hint: the file may grow or shrink while it is read. One byte more finds its end. */
+                r = buf_reserve(out, MIN((size_t)st.st_size, n_max) + 1);
+                if (r)
+                        return error_trace(r);
+        }
+
+        for (;;) {
+                size_t n_left = n_max - (out->n - start);
+                ssize_t n;
+
+                r = out->cap - out->n ? 0 : buf_reserve(out, READ_STEP);
+                if (r)
+                        return error_trace(r);
+                n = read(fd, out->data + out->n, out->cap - out->n);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return error_origin(-errno);
+                if (n == 0)
+                        return 0;
+                if ((size_t)n > n_left)
+                        return FILE_E_TOO_LARGE;
+                out->n += (size_t)n;
+        }
+}
+
+int file_read(const char *path, size_t n_max, Buf *out) {
+        _cleanup_(closep) int fd = -1;
+        const size_t start = out->n;
+        int r;
+
+        n_max = MIN(n_max, SIZE_MAX / 8);
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY |
+                                O_NONBLOCK); /* a FIFO without a writer must not hold us */
+        if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+                return FILE_E_MISSING;
+        if (fd < 0)
+                return error_origin(-errno);
+
+        r = read_all(fd, n_max, out);
+        if (r)
+                out->n = start;
+        return error_trace(r);
+}
+
+static int write_all(int fd, Str content) {
+        while (content.n > 0) {
+                ssize_t n = write(fd, content.data, content.n);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return error_origin(-errno);
+                content.data += n;
+                content.n -= (size_t)n;
+        }
+        return 0;
+}
+
+/* The folder part of a path with its slash, in bytes; 0 when there is none. */
+static size_t dir_length(const char *path) {
+        const char *slash = strrchr(path, '/');
+
+        return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+static int sync_dir_of(const char *path) {
+        _cleanup_(freep) char *dir = NULL;
+        _cleanup_(closep) int fd = -1;
+        size_t n = dir_length(path);
+
+        dir = n ? strndup(path, n) : strdup(".");
+        if (!dir)
+                return error_origin(-ENOMEM);
+        fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return error_origin(-errno);
+        if (fsync(fd) < 0 && errno != EINVAL) /* EINVAL: a file system that has no such thing */
+                return error_origin(-errno);
+        return 0;
+}
+
+/* Closes fd in any case: some file systems report a failed write only then. */
+static int temp_finish(int fd, Str content, mode_t mode, FileSync sync) {
+        int r;
+
+        r = write_all(fd, content);
+        if (r == 0 && fchmod(fd, mode) < 0)
+                r = error_origin(-errno);
+        if (r == 0 && sync == FILE_DURABLE && fsync(fd) < 0)
+                r = error_origin(-errno);
+        if (close(fd) < 0 && r == 0 && errno != EINTR)
+                r = error_origin(-errno);
+        return error_trace(r);
+}
+
+/* Creates `.<name>.<random>` beside path; *ret_path is the caller's to free. */
+static int temp_open(const char *path, int *ret_fd, char **ret_path) {
+        _cleanup_(freep) char *temp = NULL;
+        size_t n_dir = dir_length(path), n_room = strlen(path) + TEMP_RANDOM + 3;
+        char random[TEMP_RANDOM + 1];
+        int r, fd;
+
+        if (!path[n_dir])
+                return error_origin(-EISDIR);
+        r = id_hex(random, TEMP_RANDOM);
+        if (r)
+                return error_trace(r);
+        temp = malloc(n_room);
+        if (!temp)
+                return error_origin(-ENOMEM);
+        snprintf(temp, n_room, "%.*s.%.*s.%s", (int)n_dir, path, TEMP_NAME_MAX, path + n_dir, random);
+
+        fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd < 0)
+                return error_origin(-errno);
+        *ret_fd = fd;
+        *ret_path = steal(&temp);
+        return 0;
+}
+
+int file_replace(const char *path, Str content, mode_t mode, FileSync sync) {
+        _cleanup_(freep) char *temp = NULL;
+        int r, fd = -1;
+
+        r = temp_open(path, &fd, &temp);
+        if (r)
+                return error_trace(r);
+        r = temp_finish(fd, content, mode, sync);
+        if (r == 0 && rename(temp, path) < 0)
+                r = error_origin(-errno);
+        if (r) {
+                (void)unlink(temp);
+                return error_trace(r);
+        }
+        return sync == FILE_DURABLE ? error_trace(sync_dir_of(path)) : 0;
+}
+
+int dir_make(const char *path, mode_t mode) {
+        _cleanup_(freep) char *part = strdup(path);
+        struct stat st;
+
+        if (!part)
+                return error_origin(-ENOMEM);
+        if (!*part)
+                return error_origin(-ENOENT);
+
+        for (char *at = part + 1;; at++) {
+                char end = *at;
+
+                if (end && (end != '/' || at[-1] == '/'))
+                        continue;
+                *at = 0;
+                if (mkdir(part, mode) < 0 && errno != EEXIST)
+                        return error_origin(-errno);
+                *at = end;
+                if (!end)
+                        break;
+        }
+        /* EEXIST may have been a file; in the middle of the path the next step has noticed that. */
+        if (stat(path, &st) < 0)
+                return error_origin(-errno);
+        return S_ISDIR(st.st_mode) ? 0 : error_origin(-ENOTDIR);
+}
+
+/* Whether path still names the file behind fd: somebody may have unlinked or replaced it before it was
+ * locked. */
+static bool is_same_file(int fd, const char *path) {
+        struct stat a, b;
+
+        return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+int file_lock(const char *path, int *ret) {
+        for (;;) {
+                _cleanup_(closep) int fd =
+                        open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
+                int r;
+
+                if (fd < 0)
+                        return error_origin(-errno);
+                do
+                        r = flock(fd, LOCK_EX | LOCK_NB);
+                while (r < 0 && errno == EINTR);
+                if (r < 0 && errno == EWOULDBLOCK)
+                        return FILE_E_LOCKED;
+                if (r < 0)
+                        return error_origin(-errno);
+                if (!is_same_file(fd, path))
+                        continue;
+                *ret = fd;
+                fd = -1;
+                return 0;
+        }
+}
+
+/* An empty side adds nothing, not even the slash. */
+char *path_join(const char *a, const char *b) {
+        size_t n_a = strlen(a), n_b;
+        bool slash;
+        char *path;
+
+        while (n_a > 0 && a[n_a - 1] == '/')
+                n_a--;
+        slash = *a && *b;
+        if (slash)
+                b += strspn(b, "/");
+        else if (*a)
+                n_a = strlen(a);
+        n_b = strlen(b);
+
+        path = malloc(n_a + n_b + 2);
+        if (!path)
+                return NULL;
+        memcpy(path, a, n_a);
+        if (slash)
+                path[n_a] = '/';
+        memcpy(path + n_a + slash, b, n_b + 1);
+        return path;
+}
+
+static char *home_dup(void) {
+        const char *home = getenv("HOME");
+        struct passwd entry, *found = NULL;
+        _cleanup_(freep) char *room = NULL;
+        long n = sysconf(_SC_GETPW_R_SIZE_MAX);
+
+        if (home && *home)
+                return strdup(home);
+        room = malloc(n = n > 0 ? n : 16384);
+        if (!room || getpwuid_r(getuid(), &entry, room, (size_t)n, &found) || !found)
+                return NULL;
+        return strdup(found->pw_dir);
+}
+
+char *path_expand(const char *path) {
+        _cleanup_(freep) char *from_home = NULL, *base = NULL;
+
+        if (path[0] == '~' && (path[1] == '/' || !path[1])) {
+                base = home_dup();
+                from_home = base ? path_join(base, path + 1 + strspn(path + 1, "/")) : NULL;
+                if (!from_home)
+                        return NULL;
+                path = from_home;
+        }
+        if (path[0] == '/')
+                return strdup(path);
+        free(base);
+        base = getcwd(NULL, 0);
+        return base ? path_join(base, path) : NULL;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Signals, children, workers and posts: what reaches the loop from outside its own descriptors.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/loop-internal.h"
+
+/* ---- signals ---------------------------------------------------------------------------------------------------- */
+
+struct LoopSignal {
+        uv_signal_t uv;
+        void (*fn)(void *user);
+        void *user;
+};
+
+static void on_signal(uv_signal_t *handle, _unused_ int signum) {
+        LoopSignal *watch = container_of(handle, LoopSignal, uv);
+
+        watch->fn(watch->user);
+}
+
+static void on_signal_closed(uv_handle_t *handle) {
+        free(container_of((uv_signal_t *)handle, LoopSignal, uv));
+}
+
+int loop_signal_open(Loop *loop, int signum, void (*fn)(void *user), void *user, LoopSignal **ret) {
+        LoopSignal *watch = calloc(1, sizeof(*watch));
+        int r;
+
+        if (!watch)
+                return error_origin(-ENOMEM);
+        watch->fn = fn;
+        watch->user = user;
+        uv_signal_init(&loop->uv, &watch->uv);
+        r = uv_signal_start(&watch->uv, on_signal, signum);
+        if (r) {
+                uv_close((uv_handle_t *)&watch->uv, on_signal_closed);
+                return error_origin(r);
+        }
+        *ret = watch;
+        return 0;
+}
+
+LoopSignal *loop_signal_close(LoopSignal *watch) {
+        if (watch)
+                uv_close((uv_handle_t *)&watch->uv, on_signal_closed);
+        return NULL;
+}
+
+/* ---- children --------------------------------------------------------------------------------------------------- */
+
+struct LoopChild {
+        LoopFd *watch;
+        int pidfd;
+        pid_t pid;
+        void (*fn)(void *user, int status);
+        void *user;
+};
+
+static void on_child(void *user, _unused_ unsigned events) {
+        LoopChild *child = user;
+        void (*fn)(void *, int) = child->fn;
+        void *fn_user = child->user;
+        int status = 0;
+
+        if (waitpid(child->pid, &status, WNOHANG) == 0)
+                return; /* not ended after all */
+        loop_child_close(child);
+        fn(fn_user, status);
+}
+
+int loop_child_open(Loop *loop, pid_t pid, void (*fn)(void *user, int status), void *user, LoopChild **ret) {
+        LoopChild *child = calloc(1, sizeof(*child));
+        int r;
+
+        if (!child)
+                return error_origin(-ENOMEM);
+        *child = (LoopChild){.pid = pid, .fn = fn, .user = user, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
+        if (child->pidfd < 0) {
+                r = -errno;
+                free(child);
+                return error_origin(r);
+        }
+        r = loop_fd_open(loop, child->pidfd, on_child, child, &child->watch);
+        if (r) {
+                close_fd(child->pidfd);
+                free(child);
+                return error_trace(r);
+        }
+        loop_fd_watch(child->watch, LOOP_READ);
+        *ret = child;
+        return 0;
+}
+
+LoopChild *loop_child_close(LoopChild *child) {
+        if (!child)
+                return NULL;
+        loop_fd_close(child->watch);
+        close_fd(child->pidfd);
+        free(child);
+        return NULL;
+}
+
+/* ---- workers ---------------------------------------------------------------------------------------------------- */
+
+typedef struct Work {
+        uv_work_t uv;
+        Loop *loop;
+        void (*run)(void *user);
+        void (*done)(void *user);
+        void *user;
+} Work;
+
+static void on_work(uv_work_t *req) {
+        Work *work = container_of(req, Work, uv);
+
+        work->run(work->user);
+}
+
+static void on_work_done(uv_work_t *req, _unused_ int status) {
+        Work *work = container_of(req, Work, uv);
+
+        work->loop->n_work--;
+        work->done(work->user);
+        free(work);
+}
+
+int loop_work(Loop *loop, void (*run)(void *user), void (*done)(void *user), void *user) {
+        Work *work = calloc(1, sizeof(*work));
+        int r;
+
+        if (!work)
+                return error_origin(-ENOMEM);
+        *work = (Work){.loop = loop, .run = run, .done = done, .user = user};
+        r = uv_queue_work(&loop->uv, &work->uv, on_work, on_work_done);
+        if (r) {
+                free(work);
+                return error_origin(r);
+        }
+        loop->n_work++;
+        return 0;
+}
+
+size_t loop_n_work(Loop *loop) {
+        return loop->n_work;
+}
+
+/* ---- posts from other threads ----------------------------------------------------------------------------------- */
+
+struct LoopPost {
+        LoopPost *next;
+        void (*fn)(void *user);
+        void *user;
+};
+
+static LoopPost *take_posts(Loop *loop) {
+        LoopPost *posts;
+
+        pthread_mutex_lock(&loop->post_lock);
+        posts = loop->posts;
+        loop->posts = NULL;
+        loop->post_tail = &loop->posts;
+        pthread_mutex_unlock(&loop->post_lock);
+        return posts;
+}
+
+static void on_async(uv_async_t *handle) {
+        LoopPost *posts = take_posts(container_of(handle, Loop, async));
+
+        while (posts) {
+                LoopPost *post = posts;
+                posts = post->next;
+                post->fn(post->user);
+                free(post);
+        }
+}
+
+int loop_posts_init(Loop *loop) {
+        loop->post_tail = &loop->posts;
+        pthread_mutex_init(&loop->post_lock, NULL);
+        return error_trace(uv_async_init(&loop->uv, &loop->async, on_async));
+}
+
+void loop_posts_deinit(Loop *loop) {
+        on_async(&loop->async);
+        uv_close((uv_handle_t *)&loop->async, NULL);
+        pthread_mutex_destroy(&loop->post_lock);
+}
+
+int loop_post(Loop *loop, void (*fn)(void *user), void *user) {
+        LoopPost *post = malloc(sizeof(*post));
+
+        if (!post)
+                return error_origin(-ENOMEM);
+        *post = (LoopPost){.fn = fn, .user = user};
+        pthread_mutex_lock(&loop->post_lock);
+        *loop->post_tail = post;
+        loop->post_tail = &post->next;
+        pthread_mutex_unlock(&loop->post_lock);
+        return error_fold(uv_async_send(&loop->async));
+}

@@ -1,0 +1,47 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the parts of the loop share. Included by src/base/loop*.c only; nobody else sees libuv.
+ */
+#include <pthread.h>
+#include <uv.h>
+
+#include "base/loop.h"
+
+typedef struct LoopPost LoopPost;
+
+struct Loop {
+        uv_loop_t uv;
+        Log *log;
+        bool is_stopping;
+
+        /* Clock: the real one, or a frozen one that tests turn. */
+        bool is_frozen;
+        int64_t frozen_ms, frozen_wall_us;
+
+        /* Timers: a binary heap by due_ms, feeding one uv timer. */
+        Timer **heap;
+        size_t n_heap, heap_cap;
+        uv_timer_t alarm;
+        int64_t alarm_ms; /* what the uv timer is set to; INT64_MAX: not set */
+
+        /* Deferred calls and memory: run in the prepare phase, right before the loop waits. */
+        Deferred *deferred;
+        Deferred **deferred_tail;
+        void **garbage;
+        size_t n_garbage, garbage_cap;
+        uv_prepare_t prepare;
+        uv_idle_t keep_awake; /* active while something is deferred: the loop then polls instead of waiting */
+
+        /* Posts from other threads. */
+        uv_async_t async;
+        pthread_mutex_t post_lock;
+        LoopPost *posts, **post_tail;
+
+        size_t n_work;
+};
+
+void loop_timers_arm(Loop *loop);    /* sets the uv timer for the top of the heap */
+void loop_timers_deinit(Loop *loop);
+int loop_posts_init(Loop *loop);
+void loop_posts_deinit(Loop *loop);

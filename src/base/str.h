@@ -1,0 +1,44 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Str: a borrowed run of bytes (pointer and length). It owns nothing and need not be NUL-terminated; functions
+ * that promise a terminator say so. The empty Str has data == NULL or n == 0, both are fine.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+typedef struct Str {
+        const char *data;
+        size_t n;
+} Str;
+
+#define STR(lit)  ((Str){"" lit, sizeof(lit) - 1})
+#define STR_NULL  ((Str){NULL, 0})
+#define STR_FMT   "%.*s"
+#define STR_ARG(s) (int)(s).n, (s).data ? (s).data : ""
+
+static inline Str str_from(const char *s) {
+        return (Str){s, s ? strlen(s) : 0};
+}
+
+static inline bool str_eq(Str a, Str b) {
+        return a.n == b.n && (a.n == 0 || memcmp(a.data, b.data, a.n) == 0);
+}
+
+static inline bool str_is(Str a, const char *b) {
+        return str_eq(a, str_from(b));
+}
+
+static inline bool str_starts(Str a, Str prefix) {
+        return a.n >= prefix.n && (prefix.n == 0 || memcmp(a.data, prefix.data, prefix.n) == 0);
+}
+
+/* Without leading and trailing white space (space, tab, CR, LF, VT, FF). */
+static inline Str str_trim(Str s) {
+        while (s.n && (s.data[0] == ' ' || (s.data[0] >= '\t' && s.data[0] <= '\r')))
+                s.data++, s.n--;
+        while (s.n && (s.data[s.n - 1] == ' ' || (s.data[s.n - 1] >= '\t' && s.data[s.n - 1] <= '\r')))
+                s.n--;
+        return s;
+}

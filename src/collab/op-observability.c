@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "collab/observability"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collab/collab.h"
+#include "collab/observability.h"
+#include "gen/cccc-ops.h"
+
+/* One reading or change of settings.yaml on a worker. */
+typedef struct Job {
+        Call *call;
+        Collab *collab;
+        const Json *patch; /* lives in the call */
+        Arena arena;
+        Json *settings;
+        int r;
+} Job;
+
+static void run(void *user) {
+        Job *job = user;
+
+        pthread_mutex_lock(&job->collab->settings_lock);
+        job->r = observability_load(&job->arena, job->collab->settings_path, job->patch, &job->settings);
+        pthread_mutex_unlock(&job->collab->settings_lock);
+}
+
+/* log_level and developer_mode steer ccccd.log. */
+static void apply_level(const Collab *collab, const Json *settings) {
+        Str name = json_str(json_get(settings, "log_level"));
+        bool is_developer = false;
+        LogLevel level = LOG_INFO;
+
+        json_bool(json_get(settings, "developer_mode"), &is_developer);
+        if (str_is(name, "DEBUG") || (is_developer && str_is(name, "INFO")))
+                level = LOG_DEBUG;
+        else if (str_starts(name, STR("WARN")))
+                level = LOG_WARNING;
+        else if (str_starts(name, STR("ERR")) || str_is(name, "CRITICAL"))
+                level = LOG_ERR;
+        if (collab->log_slot >= 0)
+                log_set_level(&collab->daemon->log, collab->log_slot, level);
+}
+
+static int answer(Job *job) {
+        JsonWriter *w;
+
+        if (job->r && json_count(job->patch))
+                return call_fail(job->call, CALL_E_OBSERVABILITY_UPDATE_FAILED, "cannot store the settings: %s",
+                                 strerror(-job->r));
+        if (job->r)
+                return job->r;
+        apply_level(job->collab, job->settings);
+        w = call_result(job->call);
+        jw_begin_object(w);
+        jw_field_value(w, "observability", job->settings);
+        jw_end_object(w);
+        return 0;
+}
+
+static void done(void *user) {
+        Job *job = user;
+
+        call_finish(job->call, answer(job));
+        arena_deinit(&job->arena);
+        free(job);
+}
+
+static int start(Call *call, const Json *patch) {
+        Job *job = calloc(1, sizeof(*job));
+
+        if (!job)
+                return -ENOMEM;
+        *job = (Job){.call = call, .collab = call->daemon->collab, .patch = patch};
+        if (loop_work(call->daemon->loop, run, done, job)) {
+                free(job);
+                return -ENOMEM;
+        }
+        return CALL_LATER;
+}
+
+int op_cccc_observability_get(Call *call, _unused_ const CcccObservabilityGetArgs *args) {
+        return start(call, NULL);
+}
+
+int op_cccc_observability_update(Call *call, const CcccObservabilityUpdateArgs *args) {
+        if (!str_is(args->by, "user"))
+                return call_fail(call, CALL_E_PERMISSION_DENIED, "only user can update global observability settings");
+        return start(call, args->patch);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#include "collab/collab.h"
+#include "gen/cccc-ops.h"
+
+static void stop(Call *call) {
+        daemon_stop_endpoint(call->daemon, call->client->endpoint);
+}
+
+int op_cccc_shutdown(Call *call, _unused_ const CcccShutdownArgs *args) {
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        jw_field_cstr(w, "message", "shutting down");
+        jw_end_object(w);
+        call_after(call, stop);
+        return 0;
+}

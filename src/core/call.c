@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "core/call"
+
+#include "core/call.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/daemon.h"
+#include "core/dialect.h"
+#include "core/record.h"
+
+enum {
+        CALL_SCRATCH_KEEP = 16 * 1024,
+        CALL_ENVELOPE_MAX = 256, /* what a dialect writes around a result or error, without id, message and details */
+        CALL_SLOW_MS = 50, /* a handler that holds the loop longer is named in the log */
+};
+
+Call *call_get(Daemon *daemon) {
+        Call *call = daemon->free_calls;
+
+        if (call)
+                daemon->free_calls = call->next_free;
+        else
+                call = calloc(1, sizeof(*call));
+        if (call)
+                call->daemon = daemon;
+        return call;
+}
+
+static void call_put(Call *call) {
+        Daemon *daemon = call->daemon;
+        Arena arena = call->arena;
+        Buf scratch = call->scratch, details = call->details;
+
+        arena_reset(&arena);
+        if (scratch.cap > CALL_SCRATCH_KEEP)
+                buf_deinit(&scratch);
+        scratch.n = details.n = 0;
+        *call = (Call){.arena = arena, .scratch = scratch, .details = details, .next_free = daemon->free_calls};
+        daemon->free_calls = call;
+}
+
+void call_pool_deinit(Daemon *daemon) {
+        while (daemon->free_calls) {
+                Call *call = daemon->free_calls;
+                daemon->free_calls = call->next_free;
+                arena_deinit(&call->arena);
+                buf_deinit(&call->scratch);
+                buf_deinit(&call->details);
+                free(call);
+        }
+}
+
+void call_orphan(Call *call) {
+        call->client = NULL;
+        call->out = &call->scratch;
+        call->is_quiet = true;
+}
+
+/* ---- for handlers ----------------------------------------------------------------------------------------------- */
+
+JsonWriter *call_result(Call *call) {
+        bool has_room = !buf_reserve(call->out, CALL_ENVELOPE_MAX + call->id.n);
+
+        call->has_result = true;
+        call->mark = call->out->n;
+        if (!call->is_quiet && has_room)
+                call->client->dialect->begin_result(call, call->out);
+        call->result_mark = call->out->n;
+        call->writer = JSON_WRITER(call->out);
+        call->writer.failed = !has_room;
+        return &call->writer;
+}
+
+int call_fail(Call *call, int error, const char *format, ...) {
+        char text[512];
+        va_list ap;
+
+        va_start(ap, format);
+        vsnprintf(text, sizeof(text), format, ap);
+        va_end(ap);
+        call->error = error;
+        call->message = arena_str(&call->arena, str_from(text));
+        return error;
+}
+
+JsonWriter *call_details(Call *call) {
+        call->details.n = 0;
+        call->details_writer = JSON_WRITER(&call->details);
+        return &call->details_writer;
+}
+
+void call_after(Call *call, void (*after)(Call *call)) {
+        call->after = after;
+}
+
+/* ---- the reply -------------------------------------------------------------------------------------------------- */
+
+static void fail_internally(Call *call, int r) {
+        log_err(&call->daemon->log, call->op ? call->op->name : "-", "operation failed error=%d", -r);
+        (void)call_fail(call, CALL_E_INTERNAL, "internal error: %s", strerror(-r));
+}
+
+/* Room for any envelope, so that writing it cannot fail half-way. */
+static bool has_room(Call *call) {
+        size_t n = CALL_ENVELOPE_MAX + call->id.n + call->message.n * 6 + call->details.n;
+
+        if (!buf_reserve(call->out, n))
+                return true;
+        conn_abort(call->client->conn, "out of memory");
+        return false;
+}
+
+static void write_reply(Call *call) {
+        const Dialect *dialect = call->client->dialect;
+
+        if (!call->error && !call->has_result) {
+                JsonWriter *w = call_result(call);
+                jw_begin_object(w);
+                jw_end_object(w);
+        }
+        if (call->error && call->has_result)
+                call->out->n = call->mark; /* a result begun in vain */
+        else if (call->error)
+                call->mark = call->out->n;
+        if (call->daemon->recorder)
+                record_call(call->daemon->recorder, call);
+        if (!has_room(call))
+                return;
+        if (call->error)
+                dialect->write_error(call, call->out);
+        else
+                dialect->end_result(call, call->out);
+}
+
+static void call_done(Call *call, int r) {
+        Client *client = call->client;
+        void (*after)(Call *) = call->after;
+
+        if (r < 0)
+                fail_internally(call, r);
+        if (!call->error && call->has_result && call->writer.failed)
+                fail_internally(call, -ENOMEM);
+        if (client && !call->is_quiet)
+                write_reply(call);
+        if (after && !call->error)
+                after(call);
+        if (client) {
+                client->call = NULL;
+                if (call->is_later) {
+                        client_release(client);
+                        conn_flush_soon(client->conn);
+                }
+                if (client->dialect->replied)
+                        client->dialect->replied(client);
+        }
+        call_put(call);
+}
+
+void call_finish(Call *call, int r) {
+        call_done(call, r);
+}
+
+static int decode_and_run(Call *call, const Json *args) {
+        void *decoded = arena_alloc(&call->arena, call->op->args_size);
+        OpConvention convention = call->client->dialect->ops->convention;
+        OpFault fault;
+        int r;
+
+        if (!decoded)
+                return -ENOMEM;
+        r = op_decode(call->op, convention, args, &call->arena, decoded, &fault);
+        if (r == OP_E_FIELD)
+                return call_fail(call, CALL_E_INVALID_PARAMS, "%s %s", fault.field, fault.what);
+        if (r)
+                return r;
+        return call->op->run(call, decoded);
+}
+
+void call_run(Call *call, const Json *args) {
+        const char *name = call->op->name;
+        Daemon *daemon = call->daemon;
+        int64_t since = loop_now_ms(daemon->loop);
+        int r = decode_and_run(call, args);
+
+        if (r == CALL_LATER) {
+                call->is_later = true;
+                if (call->client)
+                        client_hold(call->client);
+        } else
+                call_done(call, r);
+        since = loop_now_ms(daemon->loop) - since;
+        if (since > CALL_SLOW_MS)
+                log_warning(&daemon->log, name, "held the loop ms=%lld", (long long)since);
+}

@@ -1,0 +1,62 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Call: one request on its way through the daemon, from the decoded envelope to the reply.
+ *
+ * A handler gets the call and its typed arguments. It either finishes at once (returns 0 after writing a result, or
+ * `return call_fail(…)`), or returns CALL_LATER and calls call_finish() in a later turn. Everything that belongs to
+ * the call lives in call->arena. A client has one call at a time; the next frame waits until this one is answered.
+ * The call outlives a client that goes away meanwhile: then its reply is dropped.
+ * Owned by the Daemon's pool; a handler may keep the pointer until call_finish().
+ */
+#include "base/json-writer.h"
+#include "base/macro.h"
+#include "core/op.h"
+#include "gen/errors.h" /* enum CallError: CALL_E_* */
+
+typedef struct Client Client;
+typedef struct Daemon Daemon;
+
+enum { CALL_LATER = -0x7fff }; /* the handler will finish the call in a later turn */
+
+struct Call {
+        Daemon *daemon;
+        Client *client;     /* NULL once the client is gone */
+        const Op *op;
+        Arena arena;        /* reset when the call is done */
+        Str id;             /* JSON-RPC: raw text of the request's id, "" for a notification */
+        Str request;        /* raw frame while recording, else empty */
+
+        Buf *out;           /* where the reply goes: the connection, a batch in the making, or scratch */
+        Buf scratch;        /* of a reply that nobody gets */
+        size_t mark;        /* where the reply begins in out */
+        size_t result_mark; /* where the result begins in out */
+        JsonWriter writer;
+        bool has_result;    /* call_result() was called */
+        bool is_later;      /* the handler returned CALL_LATER */
+        bool is_quiet;      /* a notification: no reply leaves */
+
+        int error;          /* CALL_E_*, 0: none */
+        Str message;
+        Buf details;        /* raw JSON of the error's details; empty: none */
+        JsonWriter details_writer;
+        void (*after)(Call *call); /* runs when the reply is in the output queue; set by call_after() */
+        Call *next_free;
+};
+
+/* Starts the reply; the caller then writes one JSON value (normally an object) in the same turn. */
+JsonWriter *call_result(Call *call);
+/* Remembers an error; returns it, so that handlers can `return call_fail(…)`. */
+int call_fail(Call *call, int error, const char *format, ...) _printf_(3, 4);
+/* A writer for the error's details: the caller writes one JSON object. */
+JsonWriter *call_details(Call *call);
+/* For what must happen once the reply is queued (shutdown, turning into a stream). */
+void call_after(Call *call, void (*after)(Call *call));
+/* Ends a call that was left for later: r is 0, a CALL_E_* that was set with call_fail(), or negative. */
+void call_finish(Call *call, int r);
+
+/* For client.c. */
+Call *call_get(Daemon *daemon); /* from the pool; NULL without memory */
+void call_run(Call *call, const Json *args);
+void call_orphan(Call *call);   /* its client is gone */
+void call_pool_deinit(Daemon *daemon);

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "core/client"
+
+#include "core/client.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "core/daemon.h"
+#include "core/dialect.h"
+
+static void on_frame(void *user, Str frame) {
+        Client *client = user;
+
+        if (client->stream)
+                return;
+        client->frame = frame;
+        client->dialect->frame(client, frame);
+        client->frame = STR_NULL;
+        arena_reset(&client->daemon->envelope);
+}
+
+static void on_eof(void *user, Str rest) {
+        Client *client = user;
+
+        if (client->stream)
+                conn_finish(client->conn, "end of stream");
+        else {
+                client->frame = rest;
+                client->dialect->eof(client, rest);
+                client->frame = STR_NULL;
+                arena_reset(&client->daemon->envelope);
+        }
+}
+
+static void on_oversize(void *user) {
+        Client *client = user;
+
+        client->dialect->oversize(client);
+}
+
+static void on_closed(void *user, const char *reason) {
+        Client *client = user;
+        Daemon *daemon = client->daemon;
+
+        log_debug(&daemon->log, client->endpoint->type->name, "connection closed client=%llu reason=%s",
+                  (unsigned long long)client->number, reason);
+        if (client->call)
+                call_orphan(client->call);
+        if (client->stream_closed)
+                client->stream_closed(client);
+        if (client->dialect->close)
+                client->dialect->close(client);
+        *client->link = client->next;
+        if (client->next)
+                client->next->link = client->link;
+        client->endpoint->n_clients--;
+        free(client);
+        if (daemon->is_stopping)
+                daemon_check_stopped(daemon);
+}
+
+static const ConnHandler client_handler = {
+        .frame = on_frame, .eof = on_eof, .oversize = on_oversize, .closed = on_closed};
+
+static void enlist(Client *client, Endpoint *endpoint) {
+        client->endpoint = endpoint;
+        client->next = endpoint->clients;
+        client->link = &endpoint->clients;
+        if (client->next)
+                client->next->link = &client->next;
+        endpoint->clients = client;
+        endpoint->n_clients++;
+}
+
+void client_start(Endpoint *endpoint, Conn *conn) {
+        const EndpointType *type = endpoint->type;
+        Client *client = calloc(1, sizeof(*client));
+        ConnLimits limits = type->limits;
+
+        if (!client) {
+                conn_abort(conn, "out of memory");
+                return;
+        }
+        client->daemon = endpoint->daemon;
+        client->dialect = type->dialect;
+        client->conn = conn;
+        client->number = ++endpoint->daemon->n_clients;
+        enlist(client, endpoint);
+        if (limits.handshake_ms && client->daemon->config.handshake_ms)
+                limits.handshake_ms = client->daemon->config.handshake_ms;
+        conn_start(conn, &type->dialect->framing, &limits, &client_handler, client);
+}
+
+static Call *begin_call(Client *client, Str id, bool is_quiet, Buf *out) {
+        Call *call = call_get(client->daemon);
+
+        if (!call) {
+                conn_abort(client->conn, "out of memory");
+                return NULL;
+        }
+        call->client = client;
+        call->is_quiet = is_quiet;
+        call->out = is_quiet ? &call->scratch : out ? out : conn_out(client->conn);
+        call->id = id.n ? arena_str(&call->arena, id) : STR_NULL;
+        if (client->daemon->recorder)
+                call->request = arena_str(&call->arena, client->frame);
+        client->call = call;
+        return call;
+}
+
+void client_run(Client *client, const Op *op, const Json *args, Str id, bool is_quiet, Buf *out) {
+        Call *call = begin_call(client, id, is_quiet, out);
+
+        if (!call)
+                return;
+        call->op = op;
+        call_run(call, args);
+}
+
+void client_refuse(Client *client, int error, Str id, Buf *out, const char *format, ...) {
+        Call *call = begin_call(client, id, false, out);
+        char text[512];
+        va_list ap;
+
+        if (!call)
+                return;
+        va_start(ap, format);
+        vsnprintf(text, sizeof(text), format, ap);
+        va_end(ap);
+        call_finish(call, call_fail(call, error, "%s", text));
+}
+
+void client_hold(Client *client) {
+        if (client->n_holds++ == 0)
+                conn_pause(client->conn);
+}
+
+void client_release(Client *client) {
+        if (--client->n_holds == 0)
+                conn_resume(client->conn);
+}
+
+void client_stream(Client *client, void *stream, void (*closed)(Client *client)) {
+        client->stream = stream;
+        client->stream_closed = closed;
+        conn_set_framing(client->conn, &(Framing){.kind = FRAMING_RAW});
+}
+
+void client_switch(Client *client, const Dialect *dialect, Endpoint *endpoint, Str frame) {
+        if (endpoint != client->endpoint) {
+                *client->link = client->next;
+                if (client->next)
+                        client->next->link = client->link;
+                client->endpoint->n_clients--;
+                enlist(client, endpoint);
+        }
+        client->dialect = dialect;
+        conn_set_framing(client->conn, &dialect->framing);
+        conn_set_limits(client->conn, &endpoint->type->limits);
+        if (frame.data)
+                dialect->frame(client, frame);
+}

@@ -1,0 +1,44 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Client: one connection together with the dialect it speaks.
+ *
+ * It connects the wire (frames) with the op registry (calls): decodes nothing itself, keeps requests of one connection in
+ * order, and holds what a dialect remembers per connection. Owned by its Endpoint; freed when the connection is closed.
+ */
+#include "core/call.h"
+#include "wire/conn.h"
+
+typedef struct Dialect Dialect;
+typedef struct Endpoint Endpoint;
+
+struct Client {
+        Daemon *daemon;
+        Endpoint *endpoint;
+        const Dialect *dialect;
+        Conn *conn;
+        Client *next, **link; /* in endpoint->clients */
+        uint64_t number;      /* counts up from 1 over the daemon's life; the id in logs */
+        Str frame;            /* being handled right now */
+        Call *call;           /* in flight, or NULL */
+        unsigned n_holds;     /* > 0: no frame is handed out */
+        void *state;          /* the dialect's */
+        void *stream;         /* of an operation that turned the connection into a stream */
+        void (*stream_closed)(Client *client);
+};
+
+/* Makes the client of an accepted connection and starts it: both may be gone when this returns. Takes conn. */
+void client_start(Endpoint *endpoint, Conn *conn);
+
+/* Runs an operation: decodes args, calls the handler, replies into out (NULL: the connection). id: raw JSON or empty. */
+void client_run(Client *client, const Op *op, const Json *args, Str id, bool is_quiet, Buf *out);
+/* An error reply to something that never became an operation. */
+void client_refuse(Client *client, int error, Str id, Buf *out, const char *format, ...) _printf_(5, 6);
+
+/* No frame is handed out between hold and release. */
+void client_hold(Client *client);
+void client_release(Client *client);
+/* The connection is a stream from now on: what the peer sends is dropped, closed() is told when it ends. */
+void client_stream(Client *client, void *stream, void (*closed)(Client *client));
+/* Changes the dialect (native socket: recognised by the first bytes); frame is handled by the new one. */
+void client_switch(Client *client, const Dialect *dialect, Endpoint *endpoint, Str frame);

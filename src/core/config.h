@@ -1,0 +1,36 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Config: what the daemon was told, after defaults, file, environment and flags were laid over each other (in this
+ * order; src/daemon/options.c). Plain values, malloc'd strings; NULL means "not said" and its user knows the default.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct StrVec {
+        char **items;
+        size_t n;
+} StrVec;
+
+typedef struct Config {
+        StrVec only; /* endpoint names; empty: all */
+        char *muster_home;
+        char *config_file;
+        char *log_level;
+
+        char *cccc_home, *cccc_version;
+        char *cccc_transport, *cccc_host, *cccc_port, *cccc_allow_remote;
+        char *coop_socket;
+        StrVec aiwg_projects;
+        bool aiwg_debug;
+
+        char *record;
+        int64_t handshake_ms;    /* for every endpoint; 0: each its own */
+        int64_t max_connections; /* per peer; 0: no limit */
+        int64_t max_queued_mb;   /* per peer; 0: no limit */
+} Config;
+
+void config_deinit(Config *config);
+int strvec_push(StrVec *vec, const char *item); /* copies */
+void strvec_deinit(StrVec *vec);

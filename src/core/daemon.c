@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "core/daemon"
+
+#include "core/daemon.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "core/record.h"
+
+static void wake_listeners(void *user) {
+        Daemon *daemon = user;
+
+        for (Endpoint *e = daemon->endpoints; e; e = e->next)
+                if (e->listener)
+                        listener_wake(e->listener);
+}
+
+static void on_stop_limit(Timer *timer) {
+        Daemon *daemon = container_of(timer, Daemon, stop_limit);
+
+        for (Endpoint *e = daemon->endpoints; e; e = e->next)
+                for (Client *client = e->clients; client; client = client->next)
+                        conn_abort(client->conn, "did not take its last bytes");
+        daemon_check_stopped(daemon);
+}
+
+static bool has_clients(const Daemon *daemon) {
+        for (const Endpoint *e = daemon->endpoints; e; e = e->next)
+                if (e->clients)
+                        return true;
+        return false;
+}
+
+static void on_stop_check(Deferred *deferred) {
+        Daemon *daemon = container_of(deferred, Daemon, stop_check);
+
+        if (daemon->is_stopping && !has_clients(daemon) && !loop_n_work(daemon->loop))
+                loop_stop(daemon->loop);
+        else if (daemon->is_stopping && !has_clients(daemon))
+                (void)timer_set(&daemon->stop_limit, 5); /* only workers are left: look again soon */
+}
+
+int daemon_init(Daemon *daemon) {
+        int r = loop_new(&daemon->loop, &daemon->log);
+
+        if (r)
+                return error_trace(r);
+        daemon->lock_fd = -1;
+        daemon->started_us = loop_wall_us(daemon->loop);
+        daemon->started_ms = loop_now_ms(daemon->loop);
+        daemon->shared = (ConnShared){.loop = daemon->loop, .fd_freed = wake_listeners, .user = daemon};
+        daemon->shared.read_buffer = malloc(CONN_READ_MAX);
+        daemon->accounts.max_conns = (size_t)daemon->config.max_connections;
+        daemon->accounts.max_bytes = (size_t)daemon->config.max_queued_mb << 20;
+        timer_init(&daemon->stop_limit, daemon->loop, on_stop_limit);
+        deferred_init(&daemon->stop_check, daemon->loop, on_stop_check);
+        if (!daemon->shared.read_buffer)
+                return error_origin(-ENOMEM);
+        if (daemon->config.record)
+                r = recorder_new(&daemon->recorder, daemon->config.record);
+        return error_trace(r);
+}
+
+void daemon_deinit(Daemon *daemon) {
+        timer_clear(&daemon->stop_limit);
+        deferred_cancel(&daemon->stop_check);
+        while (daemon->endpoints) {
+                Endpoint *e = daemon->endpoints;
+                daemon->endpoints = e->next;
+                endpoint_free(e);
+        }
+        for (size_t i = 0; i < daemon->n_activated; i++)
+                close_fd(daemon->activated[i].fd);
+        free(daemon->activated);
+        call_pool_deinit(daemon);
+        arena_deinit(&daemon->envelope);
+        accounts_deinit(&daemon->accounts);
+        recorder_free(daemon->recorder);
+        free(daemon->shared.read_buffer);
+        free(daemon->home);
+        close_fd(daemon->lock_fd);
+        loop_free(daemon->loop);
+}
+
+int daemon_take_activated(Daemon *daemon, const char *name) {
+        for (size_t i = 0; i < daemon->n_activated; i++)
+                if (daemon->activated[i].fd >= 0 && !strcmp(daemon->activated[i].name, name)) {
+                        int fd = daemon->activated[i].fd;
+                        daemon->activated[i].fd = -1;
+                        return fd;
+                }
+        return -1;
+}
+
+void daemon_stop(Daemon *daemon, const char *why) {
+        if (daemon->is_stopping)
+                return;
+        log_notice(&daemon->log, "-", "stopping why=%s", why);
+        daemon->is_stopping = true;
+        for (Endpoint *e = daemon->endpoints; e; e = e->next)
+                endpoint_close(e);
+        if (timer_set(&daemon->stop_limit, DAEMON_STOP_MS))
+                loop_stop(daemon->loop);
+        daemon_check_stopped(daemon);
+}
+
+void daemon_check_stopped(Daemon *daemon) {
+        deferred_schedule(&daemon->stop_check);
+}
+
+static bool serves_contract(const Daemon *daemon) {
+        for (const Endpoint *e = daemon->endpoints; e; e = e->next)
+                if (e->state == ENDPOINT_LISTENING && strcmp(e->type->name, "native") != 0)
+                        return true;
+        return false;
+}
+
+void daemon_stop_endpoint(Daemon *daemon, Endpoint *endpoint) {
+        endpoint_close(endpoint);
+        if (!serves_contract(daemon))
+                daemon_stop(daemon, "the last contract was stopped by a client");
+}

@@ -1,0 +1,69 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Daemon: the one object that everything hangs off. main() owns the only instance; there is no other global state.
+ *
+ * Core code finds the loop, the log, the configuration and the endpoints here; each domain finds its own root object.
+ * Which types of endpoint exist is decided by the program (src/daemon), not here.
+ */
+#include "base/log.h"
+#include "base/loop.h"
+#include "core/config.h"
+#include "core/endpoint.h"
+#include "wire/conn.h"
+
+typedef struct ActivatedFd {
+        char name[32];
+        int fd;
+} ActivatedFd;
+
+typedef struct Collab Collab;
+typedef struct Recorder Recorder;
+
+/* Exit statuses of musterd. */
+enum {
+        EXIT_STATUS_OK = 0,
+        EXIT_STATUS_INTERNAL = 1,
+        EXIT_STATUS_USAGE = 2,   /* wrong flags or configuration */
+        EXIT_STATUS_RUNNING = 3, /* another daemon has the lock, or serves the only endpoint */
+        EXIT_STATUS_BIND = 4,    /* no endpoint could be opened */
+};
+
+enum { DAEMON_STOP_MS = 3000 }; /* connections that have not taken their last bytes by then are cut */
+
+struct Daemon {
+        Log log;
+        Loop *loop;
+        Config config;
+        char *home; /* state folder of this instance */
+        int lock_fd;
+        int64_t started_us, started_ms;
+
+        ConnShared shared;
+        Accounts accounts;
+        Endpoint *endpoints;
+        Arena envelope; /* of the frame being handled */
+        Call *free_calls;
+        Recorder *recorder; /* NULL: nothing is recorded */
+        uint64_t n_clients;
+
+        bool is_stopping;
+        Timer stop_limit;
+        Deferred stop_check;
+
+        ActivatedFd *activated; /* sockets from the service manager that no endpoint took yet */
+        size_t n_activated;
+
+        Collab *collab; /* domain roots */
+};
+
+int daemon_init(Daemon *daemon);   /* loop, pools, accounts; the log and configuration are set before */
+void daemon_deinit(Daemon *daemon);
+/* A socket that the service manager passed under this name; -1: none. The caller owns it. */
+int daemon_take_activated(Daemon *daemon, const char *name);
+
+/* Graceful stop of everything; loop_run() returns when it is done. */
+void daemon_stop(Daemon *daemon, const char *why);
+/* A contract's own stop: ends that endpoint, and the daemon with it when no other contract is served. */
+void daemon_stop_endpoint(Daemon *daemon, Endpoint *endpoint);
+void daemon_check_stopped(Daemon *daemon); /* a client or endpoint has gone */

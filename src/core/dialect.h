@@ -1,0 +1,29 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Dialect: what makes one contract differ on the wire: framing, envelope, error map, op table. Constant data and
+ * functions; per-connection memory goes into client->state.
+ */
+#include "core/client.h"
+#include "wire/framing.h"
+
+struct Dialect {
+        const char *name;
+        const OpTable *ops;
+        Framing framing;
+
+        /* One whole frame, the end of the peer's side (rest: bytes of an unfinished frame), a frame over the limit. */
+        void (*frame)(Client *client, Str frame);
+        void (*eof)(Client *client, Str rest);
+        void (*oversize)(Client *client);
+        void (*close)(Client *client); /* frees client->state; may be NULL */
+
+        /* Envelope of a reply: what stands before and behind the result, and the whole of an error. */
+        void (*begin_result)(const Call *call, Buf *out);
+        void (*end_result)(const Call *call, Buf *out);
+        void (*write_error)(const Call *call, Buf *out);
+        /* The contract's own word for an error, as JSON text, for the record. */
+        void (*error_word)(int error, JsonWriter *w);
+        /* The reply is written (close after it, go on with a batch, …); may be NULL. */
+        void (*replied)(Client *client);
+};

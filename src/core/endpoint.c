@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "core/endpoint"
+
+#include "core/endpoint.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "core/daemon.h"
+#include "wire/socket.h"
+
+int endpoint_new(Endpoint **ret, Daemon *daemon, const EndpointType *type, const char *where) {
+        Endpoint *endpoint = calloc(1, sizeof(*endpoint));
+
+        if (!endpoint)
+                return error_origin(-ENOMEM);
+        endpoint->daemon = daemon;
+        endpoint->type = type;
+        endpoint->lock_fd = -1;
+        endpoint->where = strdup(where);
+        endpoint->address = strdup("");
+        endpoint->reason = strdup("");
+        if (!endpoint->where || !endpoint->address || !endpoint->reason) {
+                endpoint_free(endpoint);
+                return error_origin(-ENOMEM);
+        }
+        *ret = endpoint;
+        return 0;
+}
+
+Endpoint *endpoint_free(Endpoint *endpoint) {
+        if (!endpoint)
+                return NULL;
+        assert(!endpoint->clients);
+        listener_free(endpoint->listener);
+        if (endpoint->type->free)
+                endpoint->type->free(endpoint);
+        close_fd(endpoint->lock_fd);
+        free(endpoint->where);
+        free(endpoint->address);
+        free(endpoint->reason);
+        free(endpoint);
+        return NULL;
+}
+
+const char *endpoint_state_name(EndpointState state) {
+        static const char *const names[] = {
+                [ENDPOINT_CLOSED] = "closed",
+                [ENDPOINT_LISTENING] = "listening",
+                [ENDPOINT_SERVED] = "served elsewhere",
+                [ENDPOINT_FAILED] = "failed",
+        };
+
+        return names[state];
+}
+
+static void set_state(Endpoint *endpoint, EndpointState state) {
+        LogLevel level = state >= ENDPOINT_SERVED ? LOG_WARNING : LOG_NOTICE;
+
+        log_at(&endpoint->daemon->log, level, endpoint->type->name, "%s → %s where=%s%s%s",
+               endpoint_state_name(endpoint->state), endpoint_state_name(state),
+               *endpoint->address ? endpoint->address : endpoint->where, *endpoint->reason ? " reason=" : "",
+               endpoint->reason);
+        endpoint->state = state;
+}
+
+int endpoint_open(Endpoint *endpoint) {
+        int r = endpoint->type->open(endpoint);
+
+        if (!r) {
+                set_state(endpoint, ENDPOINT_LISTENING);
+                return EXIT_STATUS_OK;
+        }
+        if (r < 0)
+                endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "%s", strerror(-r));
+        endpoint->lock_fd = close_fd(endpoint->lock_fd);
+        set_state(endpoint, r == ENDPOINT_E_SERVED ? ENDPOINT_SERVED : ENDPOINT_FAILED);
+        if (r == ENDPOINT_E_CONFIG)
+                return EXIT_STATUS_USAGE;
+        return r == ENDPOINT_E_SERVED ? endpoint->type->served_exit : EXIT_STATUS_BIND;
+}
+
+void endpoint_close(Endpoint *endpoint) {
+        if (endpoint->state != ENDPOINT_LISTENING)
+                return;
+        set_state(endpoint, ENDPOINT_CLOSED);
+        endpoint->listener = listener_free(endpoint->listener);
+        for (Client *client = endpoint->clients; client; client = client->next)
+                conn_finish(client->conn, "the daemon stops");
+        endpoint->type->close(endpoint);
+        endpoint->lock_fd = close_fd(endpoint->lock_fd);
+}
+
+/* ---- for the types ---------------------------------------------------------------------------------------------- */
+
+static void on_connection(void *user, Conn *conn) {
+        client_start(user, conn);
+}
+
+int endpoint_listen(Endpoint *endpoint, int fd) {
+        Daemon *daemon = endpoint->daemon;
+        ListenerOptions options = {.name = endpoint->type->name,
+                                   .same_uid_only = endpoint->type->same_uid_only,
+                                   .accounts = &daemon->accounts,
+                                   .shared = &daemon->shared};
+        int r = listener_new(&endpoint->listener, fd, &options, on_connection, endpoint);
+
+        if (r)
+                close_fd(fd);
+        return error_trace(r);
+}
+
+int endpoint_refuse(Endpoint *endpoint, int condition, const char *format, ...) {
+        char *reason = NULL;
+        va_list ap;
+
+        va_start(ap, format);
+        if (vasprintf(&reason, format, ap) >= 0) {
+                free(endpoint->reason);
+                endpoint->reason = reason;
+        }
+        va_end(ap);
+        return condition;
+}
+
+void endpoint_set_address(Endpoint *endpoint, const char *format, ...) {
+        char *address = NULL;
+        va_list ap;
+
+        va_start(ap, format);
+        if (vasprintf(&address, format, ap) >= 0) {
+                free(endpoint->address);
+                endpoint->address = address;
+        }
+        va_end(ap);
+}
+
+int endpoint_lock(Endpoint *endpoint, const char *path) {
+        int r = file_lock(path, &endpoint->lock_fd);
+
+        if (r == FILE_E_LOCKED)
+                return endpoint_refuse(endpoint, ENDPOINT_E_SERVED, "another daemon holds %s", path);
+        return error_fold(r);
+}
+
+static int replace_stale(Endpoint *endpoint, const char *path) {
+        SocketState state;
+        int r = socket_probe(path, &state);
+
+        if (r)
+                return error_trace(r);
+        switch (state) {
+        case SOCKET_LIVE: return endpoint_refuse(endpoint, ENDPOINT_E_SERVED, "another daemon answers at %s", path);
+        case SOCKET_ALIEN:
+                return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED,
+                                       "%s is a symbolic link, not a socket, or not ours", path);
+        case SOCKET_STALE:
+                log_notice(&endpoint->daemon->log, endpoint->type->name, "stale socket replaced path=%s", path);
+                return unlink(path) && errno != ENOENT ? error_origin(-errno) : 0;
+        default: return 0;
+        }
+}
+
+int endpoint_listen_unix(Endpoint *endpoint, const char *path) {
+        int fd = daemon_take_activated(endpoint->daemon, endpoint->type->name);
+        int r;
+
+        endpoint_set_address(endpoint, "%s", path);
+        if (fd >= 0)
+                return error_trace(endpoint_listen(endpoint, fd));
+        r = replace_stale(endpoint, path);
+        if (r)
+                return r;
+        r = socket_listen_unix(path, 0600, &fd);
+        if (r == -ENAMETOOLONG)
+                return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "%s is too long for a socket", path);
+        if (r)
+                return error_trace(r);
+        return error_trace(endpoint_listen(endpoint, fd));
+}

@@ -1,0 +1,88 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Op: one operation of one dialect, declared in schema/<dialect>/<op>.json and nowhere else.
+ *
+ * The generator (scripts/gen-ops.py) turns each declaration into an argument struct, a field table for the decoder below
+ * and a row of the dialect's OpTable; adding an operation touches no existing C file. All of this is constant data.
+ */
+#include "base/json.h"
+
+typedef struct Call Call;
+
+typedef enum OpType {
+        OP_STRING,  /* Str, NUL-terminated copy; data is NULL when absent */
+        OP_BOOL,    /* bool */
+        OP_INT,     /* int64_t within min..max */
+        OP_NUMBER,  /* double within min..max; INT64_MIN, INT64_MAX: no bound */
+        OP_STRINGS, /* StrList */
+        OP_OBJECT,  /* const Json *, a copy; NULL when absent, as the next two */
+        OP_ARRAY,   /* const Json *, a copy */
+        OP_ANY,     /* const Json *, a copy */
+} OpType;
+
+enum {
+        OP_FIELD_REQUIRED = 1 << 0,  /* absent: an error */
+        OP_FIELD_NON_EMPTY = 1 << 1, /* an empty string, list or object does not fit */
+        OP_FIELD_TRIM = 1 << 2,      /* white space around a string is dropped */
+        OP_FIELD_NULLABLE = 1 << 3,  /* null counts as absent (lenient tables: always so, but null is a false bool) */
+};
+
+typedef struct StrList {
+        Str *items;
+        size_t n;
+} StrList;
+
+typedef struct OpField {
+        const char *name;
+        uint8_t type;            /* OpType */
+        uint8_t flags;
+        uint16_t offset;         /* of the value in the argument struct */
+        uint16_t has_offset;     /* of its bool has_NAME; 0: none */
+        int64_t min, max;        /* OP_INT, OP_NUMBER */
+        const char *const *words; /* OP_STRING: the values allowed, NULL-terminated; NULL: any */
+        const char *default_text; /* OP_STRING: the default itself; else its JSON text; NULL: zero value */
+} OpField;
+
+enum {
+        OP_WRITES = 1 << 0,  /* changes kept state: its reply follows its commit */
+        OP_STREAMS = 1 << 1, /* a good reply turns the connection into a stream */
+        OP_SLOW = 1 << 2,    /* may answer in a later turn */
+};
+
+typedef struct Op {
+        const char *name;
+        const OpField *fields;
+        uint16_t n_fields;
+        uint16_t args_size;
+        uint32_t flags;
+        int (*run)(Call *call, const void *args);
+} Op;
+
+/*
+ * How a value that does not fit is taken: strict tables refuse it; lenient ones (CCCC) convert it where they can and else
+ * take it as not given, so that the only thing they refuse is the absence of a required field.
+ */
+typedef enum OpConvention { OP_STRICT, OP_LENIENT } OpConvention;
+
+typedef struct OpTable {
+        const char *dialect;
+        const Op *ops; /* sorted by name, bytewise */
+        size_t n_ops;
+        OpConvention convention;
+} OpTable;
+
+const Op *op_find(const OpTable *table, Str name); /* NULL when there is none */
+
+enum { _OP_E_SUCCESS, OP_E_FIELD };
+
+typedef struct OpFault {
+        const char *field; /* the one that does not fit */
+        const char *what;  /* static text: "is required", "must be a string", … */
+} OpFault;
+
+/*
+ * Fills args (op->args_size bytes, zeroed here) from a JSON object; json == NULL counts as {}. Unknown members are
+ * ignored. Nothing in *args points into json's input afterwards. Condition: OP_E_FIELD, with *reterr set.
+ */
+int op_decode(const Op *op, OpConvention convention, const Json *json, Arena *arena, void *args, OpFault *reterr);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * musterd: reads its options, makes the one Daemon, opens the endpoints, runs the loop, tidies up. Everything else is
+ * somebody else's.
+ */
+#define LOG_MODULE "daemon/main"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "collab/collab.h"
+#include "core/daemon.h"
+#include "core/version.h"
+#include "daemon/options.h"
+#include "daemon/service.h"
+#include "daemon/setup.h"
+
+enum { DESCRIPTORS_WANTED = 65536 };
+
+/* ---- signals ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct Signals {
+        LoopSignal *term, *interrupt, *hangup;
+} Signals;
+
+static void on_term(void *user) {
+        daemon_stop(user, "signal");
+}
+
+static void on_hangup(void *user) {
+        setup_reload(user);
+}
+
+static int signals_open(Signals *signals, Daemon *daemon) {
+        int r;
+
+        signal(SIGPIPE, SIG_IGN);
+        r = loop_signal_open(daemon->loop, SIGTERM, on_term, daemon, &signals->term);
+        if (!r)
+                r = loop_signal_open(daemon->loop, SIGINT, on_term, daemon, &signals->interrupt);
+        if (!r)
+                r = loop_signal_open(daemon->loop, SIGHUP, on_hangup, daemon, &signals->hangup);
+        return r;
+}
+
+static void signals_close(Signals *signals) {
+        loop_signal_close(signals->term);
+        loop_signal_close(signals->interrupt);
+        loop_signal_close(signals->hangup);
+}
+
+/* ---- start ---------------------------------------------------------------------------------------------------------------- */
+
+static void raise_descriptor_limit(void) {
+        struct rlimit limit;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= DESCRIPTORS_WANTED)
+                return;
+        limit.rlim_cur = limit.rlim_max < DESCRIPTORS_WANTED ? limit.rlim_max : DESCRIPTORS_WANTED;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void greet(const Daemon *daemon) {
+        printf("musterd %s, pid %d\n", MUSTER_VERSION, (int)getpid());
+        for (const Endpoint *e = daemon->endpoints; e; e = e->next)
+                if (e->state == ENDPOINT_LISTENING)
+                        printf("  %-7s %s\n", e->type->name, e->address);
+        printf("Try in another terminal:  muster status   muster call cccc.ping   muster schema\n");
+        printf("Stop with Ctrl+C or:      muster down\n");
+        fflush(stdout);
+}
+
+static int run(Daemon *daemon) {
+        Signals signals = {0};
+        int status = signals_open(&signals, daemon) ? EXIT_STATUS_INTERNAL : 0;
+
+        if (!status)
+                status = setup_home(daemon);
+        if (!status)
+                status = setup_open(daemon);
+        if (!status) {
+                greet(daemon);
+                service_notify("READY=1");
+                loop_run(daemon->loop);
+                service_notify("STOPPING=1");
+                log_notice(&daemon->log, "-", "stopped");
+        }
+        signals_close(&signals);
+        return status < 0 ? 0 : status; /* negative: nothing to do, and that is fine */
+}
+
+static int start(Daemon *daemon) {
+        const char *level = daemon->config.log_level;
+        int status = EXIT_STATUS_INTERNAL;
+
+        log_init(&daemon->log);
+        (void)log_add(&daemon->log, dup(STDERR_FILENO), level ? (LogLevel)log_level_from_name(level) : LOG_NOTICE);
+        raise_descriptor_limit();
+        if (daemon_init(daemon))
+                fprintf(stderr, "musterd: cannot start (is the file for --record writable?)\n");
+        else if (!service_take_sockets(daemon) && !setup_endpoints(daemon))
+                status = run(daemon);
+        daemon_deinit(daemon);
+        daemon->collab = collab_free(daemon->collab);
+        log_deinit(&daemon->log);
+        return status;
+}
+
+int main(int argc, char **argv) {
+        char wrong[OPTIONS_FAULT_MAX] = "out of memory";
+        Daemon daemon = {.lock_fd = -1};
+        int r = options_load(&daemon.config, argc, argv, wrong), status;
+
+        if (r == OPTIONS_E_DONE)
+                status = EXIT_STATUS_OK;
+        else if (r) {
+                fprintf(stderr, "musterd: %s\n", wrong);
+                status = r < 0 ? EXIT_STATUS_INTERNAL : EXIT_STATUS_USAGE;
+        } else
+                status = start(&daemon);
+        config_deinit(&daemon.config);
+        return status;
+}

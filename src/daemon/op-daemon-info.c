@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "core/daemon.h"
+#include "core/dialect.h"
+#include "core/version.h"
+#include "gen/native-ops.h"
+
+static void write_endpoints(const Daemon *daemon, JsonWriter *w) {
+        jw_key(w, "endpoints");
+        jw_begin_array(w);
+        for (const Endpoint *e = daemon->endpoints; e; e = e->next) {
+                jw_begin_object(w);
+                jw_field_cstr(w, "name", e->type->name);
+                jw_field_cstr(w, "dialect", e->type->dialect->name);
+                jw_field_cstr(w, "state", endpoint_state_name(e->state));
+                jw_field_cstr(w, "address", *e->address ? e->address : e->where);
+                if (e->state != ENDPOINT_LISTENING && *e->reason)
+                        jw_field_cstr(w, "reason", e->reason);
+                jw_field_uint(w, "clients", e->n_clients);
+                jw_end_object(w);
+        }
+        jw_end_array(w);
+}
+
+static void write_accounts(const Daemon *daemon, JsonWriter *w) {
+        jw_key(w, "accounts");
+        jw_begin_array(w);
+        for (const Account *a = daemon->accounts.first; a; a = a->next) {
+                char peer[64], address[INET_ADDRSTRLEN] = "";
+                struct in_addr in = {.s_addr = htonl(a->key)};
+
+                if (a->is_remote)
+                        snprintf(peer, sizeof(peer), "tcp:%s", inet_ntop(AF_INET, &in, address, sizeof(address)));
+                else
+                        snprintf(peer, sizeof(peer), "uid:%u", a->key);
+                jw_begin_object(w);
+                jw_field_cstr(w, "peer", peer);
+                jw_field_uint(w, "connections", a->n_conns);
+                jw_field_uint(w, "queued_bytes", a->n_bytes);
+                jw_field_uint(w, "requests", a->n_requests);
+                jw_end_object(w);
+        }
+        jw_end_array(w);
+}
+
+int op_native_daemon_info(Call *call, _unused_ const NativeDaemonInfoArgs *args) {
+        const Daemon *daemon = call->daemon;
+        JsonWriter *w = call_result(call);
+        char started[TIME_TEXT_MAX];
+
+        time_format_ms(daemon->started_us, started);
+        jw_begin_object(w);
+        jw_field_cstr(w, "version", MUSTER_VERSION);
+        jw_field_int(w, "pid", getpid());
+        jw_field_cstr(w, "started_at", started);
+        jw_field_int(w, "uptime_seconds", (loop_now_ms(daemon->loop) - daemon->started_ms) / 1000);
+        jw_field_cstr(w, "home", daemon->home);
+        write_endpoints(daemon, w);
+        jw_key(w, "connections");
+        jw_begin_object(w);
+        jw_field_uint(w, "open", daemon->shared.n_open);
+        jw_field_uint(w, "accepted", daemon->shared.n_accepted);
+        jw_field_uint(w, "closed", daemon->shared.n_closed);
+        jw_end_object(w);
+        write_accounts(daemon, w);
+        jw_end_object(w);
+        return 0;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "core/version.h"
+#include "daemon/options-table.h"
+
+#define AT(member) offsetof(Config, member)
+
+const Option option_table[] = {
+        {"only", "MUSTER_ONLY", "daemon.only", OPTION_LIST, ',', AT(only), "NAMES",
+         "serve only these of cccc,coop,aiwg,native"},
+        {"muster-home", "MUSTER_HOME", NULL, OPTION_STRING, 0, AT(muster_home), "DIR",
+         "state folder (default $XDG_STATE_HOME/muster)"},
+        {"config", "MUSTER_CONFIG", NULL, OPTION_STRING, 0, AT(config_file), "FILE",
+         "configuration (default $XDG_CONFIG_HOME/muster/muster.toml)"},
+        {"log-level", "MUSTER_LOG_LEVEL", "daemon.log_level", OPTION_STRING, 0, AT(log_level), "LEVEL",
+         "err, warning, notice, info or debug (default notice)"},
+        {"cccc-home", "CCCC_HOME", "cccc.home", OPTION_STRING, 0, AT(cccc_home), "DIR", "CCCC home (default ~/.cccc)"},
+        {"cccc-version", "MUSTER_CCCC_VERSION", "cccc.version", OPTION_STRING, 0, AT(cccc_version), "TEXT",
+         "version that CCCC clients are told (their command line wants its own)"},
+        {"cccc-transport", "CCCC_DAEMON_TRANSPORT", "cccc.transport", OPTION_STRING, 0, AT(cccc_transport), "KIND",
+         "unix or tcp (default unix)"},
+        {"cccc-host", "CCCC_DAEMON_HOST", "cccc.host", OPTION_STRING, 0, AT(cccc_host), "HOST",
+         "TCP: address to bind (default 127.0.0.1)"},
+        {"cccc-port", "CCCC_DAEMON_PORT", "cccc.port", OPTION_STRING, 0, AT(cccc_port), "PORT",
+         "TCP: port (default: a free one)"},
+        {"cccc-allow-remote", "CCCC_DAEMON_ALLOW_REMOTE", "cccc.allow_remote", OPTION_STRING, 0,
+         AT(cccc_allow_remote), "YES", "TCP: bind a host that is not loopback; there is no authentication"},
+        {"coop-socket", "MUSTER_COOP_SOCKET", "coop.socket", OPTION_STRING, 0, AT(coop_socket), "PATH",
+         "coop socket (default ~/.coop/sock)"},
+        {"aiwg-project", "MUSTER_AIWG_PROJECT", "aiwg.projects", OPTION_LIST, ':', AT(aiwg_projects), "DIR",
+         "serve this project; may be repeated (default: the working directory if it has .aiwg/)"},
+        {"aiwg-debug", "AIWG_IPC_DEBUG", "aiwg.debug", OPTION_BOOL, 0, AT(aiwg_debug), NULL,
+         "write every AIWG message to stderr"},
+        {"record", "MUSTER_RECORD", NULL, OPTION_STRING, 0, AT(record), "FILE",
+         "append every call and its answer to FILE (for tests and bug reports)"},
+        {"handshake-ms", "MUSTER_HANDSHAKE_MS", "limits.handshake_ms", OPTION_INT, 0, AT(handshake_ms), "MS",
+         "time until the first whole message (default: 10 s coop, 60 s CCCC and native)"},
+        {"max-connections", "MUSTER_MAX_CONNECTIONS", "limits.connections_per_peer", OPTION_INT, 0,
+         AT(max_connections), "N", "connections of one user or TCP host; 0: no limit (default 16384)"},
+        {"max-queued-mb", "MUSTER_MAX_QUEUED_MB", "limits.queued_mb_per_peer", OPTION_INT, 0, AT(max_queued_mb), "MB",
+         "bytes queued for one user or TCP host; 0: no limit (default 512)"},
+};
+const size_t n_option_table = ARRAY_SIZE(option_table);
+
+/* ---- values --------------------------------------------------------------------------------------------------------- */
+
+static bool parse_bool(const char *text, bool *ret) {
+        static const char *const words[] = {"0", "1", "false", "true", "no", "yes", "off", "on"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+                if (!strcasecmp(text, words[i])) {
+                        *ret = i & 1;
+                        return true;
+                }
+        return false;
+}
+
+static bool parse_int(const char *text, int64_t *ret) {
+        char *end;
+        long long value;
+
+        errno = 0;
+        value = strtoll(text, &end, 10);
+        if (errno || end == text || *end || value < 0)
+                return false;
+        *ret = value;
+        return true;
+}
+
+static int push_list(StrVec *vec, char separator, const char *text) {
+        _cleanup_(freep) char *copy = strdup(text);
+        char *rest = copy, *item, by[] = {separator, 0};
+
+        if (!copy)
+                return error_origin(-ENOMEM);
+        while ((item = separator ? strsep(&rest, by) : steal(&rest)))
+                if (*item && strvec_push(vec, item))
+                        return error_origin(-ENOMEM);
+        return 0;
+}
+
+int option_set(Config *config, const Option *option, const char *text, bool *is_first, const char *source,
+               char reterr[OPTIONS_FAULT_MAX]) {
+        void *value = (char *)config + option->offset;
+        const char *wanted = NULL;
+
+        switch (option->type) {
+        case OPTION_STRING:
+                free(*(char **)value);
+                *(char **)value = strdup(text);
+                return *(char **)value ? 0 : error_origin(-ENOMEM);
+        case OPTION_LIST:
+                if (*is_first) /* a later layer replaces what an earlier one said */
+                        strvec_deinit(value);
+                *is_first = false;
+                return error_trace(push_list(value, option->separator, text));
+        case OPTION_INT: wanted = parse_int(text, value) ? NULL : "a number from 0 on"; break;
+        case OPTION_BOOL: wanted = parse_bool(text, value) ? NULL : "yes or no"; break;
+        }
+        if (!wanted)
+                return 0;
+        snprintf(reterr, OPTIONS_FAULT_MAX, "%s: %s expected, not \"%s\"", source, wanted, text);
+        return OPTIONS_E_USAGE;
+}
+
+/* ---- layers ----------------------------------------------------------------------------------------------------------- */
+
+static int load_environment(Config *config, char reterr[OPTIONS_FAULT_MAX]) {
+        for (size_t i = 0; i < n_option_table; i++) {
+                const char *text = getenv(option_table[i].env);
+                bool is_first = true;
+                int r;
+
+                if (!text || !*text)
+                        continue;
+                r = option_set(config, &option_table[i], text, &is_first, option_table[i].env, reterr);
+                if (r)
+                        return r;
+        }
+        return 0;
+}
+
+static const Option *find_flag(const char *name, size_t n) {
+        for (size_t i = 0; i < n_option_table; i++)
+                if (strlen(option_table[i].flag) == n && !strncmp(option_table[i].flag, name, n))
+                        return &option_table[i];
+        return NULL;
+}
+
+static void print_help(void) {
+        printf("Usage: musterd [OPTION]...\n\n"
+               "Hosts AI coding agents and serves CCCC, coop, AIWG and AgentCompany clients.\n"
+               "Runs in the foreground; see musterd(8).\n\n");
+        for (size_t i = 0; i < n_option_table; i++) {
+                const Option *o = &option_table[i];
+                char head[64];
+
+                snprintf(head, sizeof(head), "--%s%s%s", o->flag, o->arg ? " " : "", o->arg ? o->arg : "");
+                printf("  %-26s %s\n  %26s [$%s%s%s]\n", head, o->help, "", o->env, o->key ? ", " : "",
+                       o->key ? o->key : "");
+        }
+        printf("  %-26s %s\n  %-26s %s\n\n", "--help", "this text", "--version", "the version");
+        printf("Exit status: 0 clean stop, 1 internal failure, 2 wrong flags or configuration,\n"
+               "3 already running, 4 no endpoint could be opened.\n");
+}
+
+/* One flag and its value; *at moves over what it used. */
+static int load_flag(Config *config, int argc, char **argv, int *at, bool *first, char reterr[OPTIONS_FAULT_MAX]) {
+        const char *name = argv[*at] + 2, *equals = strchr(name, '='), *text = equals ? equals + 1 : NULL;
+        const Option *option;
+
+        if (strncmp(argv[*at], "--", 2) != 0)
+                goto unknown;
+        option = find_flag(name, equals ? (size_t)(equals - name) : strlen(name));
+        if (!option)
+                goto unknown;
+        if (!text)
+                text = option->type == OPTION_BOOL ? "yes" : *at + 1 < argc ? argv[++*at] : NULL;
+        if (!text) {
+                snprintf(reterr, OPTIONS_FAULT_MAX, "--%s: %s expected", option->flag, option->arg);
+                return OPTIONS_E_USAGE;
+        }
+        return option_set(config, option, text, &first[option - option_table], argv[*at], reterr);
+unknown:
+        snprintf(reterr, OPTIONS_FAULT_MAX, "%s: unknown option; see musterd --help", argv[*at]);
+        return OPTIONS_E_USAGE;
+}
+
+static int load_flags(Config *config, int argc, char **argv, char reterr[OPTIONS_FAULT_MAX]) {
+        bool first[ARRAY_SIZE(option_table)];
+
+        memset(first, 1, sizeof(first));
+        for (int at = 1; at < argc; at++) {
+                int r = load_flag(config, argc, argv, &at, first, reterr);
+                if (r)
+                        return r;
+        }
+        return 0;
+}
+
+static int check(const Config *config, char reterr[OPTIONS_FAULT_MAX]) {
+        static const char *const names[] = {"cccc", "coop", "aiwg", "native"};
+
+        for (size_t i = 0; i < config->only.n; i++) {
+                bool is_known = false;
+                for (size_t k = 0; k < ARRAY_SIZE(names); k++)
+                        is_known |= !strcmp(config->only.items[i], names[k]);
+                if (is_known)
+                        continue;
+                snprintf(reterr, OPTIONS_FAULT_MAX, "only: no endpoint is called \"%s\" (cccc, coop, aiwg, native)",
+                         config->only.items[i]);
+                return OPTIONS_E_USAGE;
+        }
+        if (config->log_level && log_level_from_name(config->log_level) < 0) {
+                snprintf(reterr, OPTIONS_FAULT_MAX, "log_level: \"%s\" is none of err, warning, notice, info, debug",
+                         config->log_level);
+                return OPTIONS_E_USAGE;
+        }
+        return 0;
+}
+
+/* --config and MUSTER_CONFIG decide which file is read, so they are looked at first. */
+static int find_config_file(Config *config, int argc, char **argv) {
+        const char *named = getenv("MUSTER_CONFIG");
+
+        for (int i = 1; i < argc; i++) {
+                if (!strncmp(argv[i], "--config=", 9))
+                        named = argv[i] + 9;
+                else if (!strcmp(argv[i], "--config") && i + 1 < argc)
+                        named = argv[i + 1];
+        }
+        if (!named || !*named)
+                return 0;
+        config->config_file = strdup(named);
+        return config->config_file ? 0 : error_origin(-ENOMEM);
+}
+
+int options_load(Config *config, int argc, char **argv, char reterr[OPTIONS_FAULT_MAX]) {
+        int r;
+
+        *config = (Config){.max_connections = 16384, .max_queued_mb = 512};
+        for (int i = 1; i < argc; i++) {
+                if (!strcmp(argv[i], "--help"))
+                        return print_help(), OPTIONS_E_DONE;
+                if (!strcmp(argv[i], "--version"))
+                        return printf("musterd %s\n", MUSTER_VERSION), OPTIONS_E_DONE;
+        }
+        r = find_config_file(config, argc, argv);
+        if (!r)
+                r = options_load_file(config, reterr);
+        if (!r)
+                r = load_environment(config, reterr);
+        if (!r)
+                r = load_flags(config, argc, argv, reterr);
+        return r ? r : check(config, reterr);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "daemon/setup"
+
+#include "daemon/setup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/place.h"
+#include "daemon/options.h"
+#include "dialect/aiwg/aiwg.h"
+#include "dialect/cccc/cccc.h"
+#include "dialect/coop/coop.h"
+#include "dialect/native/native.h"
+
+/* ---- which endpoints -------------------------------------------------------------------------------------------------- */
+
+static bool is_wanted(const Config *config, const char *name) {
+        for (size_t i = 0; i < config->only.n; i++)
+                if (!strcmp(config->only.items[i], name))
+                        return true;
+        return config->only.n == 0;
+}
+
+static bool is_only(const Config *config, const char *name) {
+        return config->only.n == 1 && !strcmp(config->only.items[0], name);
+}
+
+/* Resolved as far as it exists, absolute in any case. */
+static char *resolve(const char *path) {
+        _cleanup_(freep) char *expanded = path_expand(path);
+        char *real = expanded ? realpath(expanded, NULL) : NULL;
+
+        return real ? real : steal(&expanded);
+}
+
+static int add(Daemon *daemon, const EndpointType *type, char *where) {
+        Endpoint **end = &daemon->endpoints, *endpoint;
+        int r = where ? endpoint_new(&endpoint, daemon, type, where) : -ENOMEM;
+
+        free(where);
+        if (r)
+                return error_trace(r);
+        while (*end) {
+                if ((*end)->type == type && !strcmp((*end)->where, endpoint->where)) {
+                        endpoint_free(endpoint); /* named twice */
+                        return 0;
+                }
+                end = &(*end)->next;
+        }
+        *end = endpoint;
+        return 0;
+}
+
+static int add_projects(Daemon *daemon) {
+        const Config *config = &daemon->config;
+        struct stat st;
+
+        for (size_t i = 0; i < config->aiwg_projects.n; i++) {
+                int r = add(daemon, &aiwg_endpoint, resolve(config->aiwg_projects.items[i]));
+                if (r)
+                        return error_trace(r);
+        }
+        if (config->aiwg_projects.n)
+                return 0;
+        if (is_only(config, "aiwg") || (!stat(".aiwg", &st) && S_ISDIR(st.st_mode)))
+                return error_trace(add(daemon, &aiwg_endpoint, resolve(".")));
+        return 0;
+}
+
+static char *cccc_home(const Config *config) {
+        Str named = str_trim(str_from(config->cccc_home));
+        _cleanup_(freep) char *copy = named.n ? strndup(named.data, named.n) : strdup("~/.cccc");
+
+        return copy ? resolve(copy) : NULL;
+}
+
+/* Not resolved: a symbolic link at the socket's own path must be seen, and refused. */
+static char *coop_socket(const Config *config) {
+        return path_expand(config->coop_socket ? config->coop_socket : "~/.coop/sock");
+}
+
+int setup_endpoints(Daemon *daemon) {
+        const Config *config = &daemon->config;
+        _cleanup_(freep) char *home = NULL;
+        int r = 0;
+
+        if (is_wanted(config, "cccc"))
+                r = add(daemon, &cccc_endpoint, cccc_home(config));
+        if (!r && is_wanted(config, "coop"))
+                r = add(daemon, &coop_endpoint, coop_socket(config));
+        if (!r && is_wanted(config, "aiwg"))
+                r = add_projects(daemon);
+        if (!r && is_wanted(config, "native")) {
+                home = config->muster_home ? path_expand(config->muster_home) : place_home();
+                r = home ? add(daemon, &native_endpoint, place_socket(home)) : -ENOMEM;
+        }
+        return error_trace(r);
+}
+
+/* ---- state folder ------------------------------------------------------------------------------------------------------ */
+
+/* A stable name for what is served: FNV-1a over the endpoints' types and places. */
+static uint64_t identity(const Daemon *daemon) {
+        uint64_t hash = 14695981039346656037u;
+
+        for (const Endpoint *e = daemon->endpoints; e; e = e->next) {
+                const char *parts[] = {e->type->name, e->where};
+                for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+                        for (const char *p = parts[i];; p++) {
+                                hash = (hash ^ (unsigned char)*p) * 1099511628211u;
+                                if (!*p)
+                                        break;
+                        }
+        }
+        return hash;
+}
+
+static char *state_folder(const Daemon *daemon) {
+        const Config *config = &daemon->config;
+        _cleanup_(freep) char *home = config->muster_home ? path_expand(config->muster_home) : place_home();
+        char *folder = NULL;
+
+        if (!home || is_wanted(config, "native"))
+                return steal(&home);
+        if (asprintf(&folder, "%s/only/%s-%016llx", home, config->only.items[0],
+                     (unsigned long long)identity(daemon)) < 0)
+                return NULL;
+        return folder;
+}
+
+/* Another daemon has the lock: what that means for the exit status, by contract. */
+static int already_running(Daemon *daemon) {
+        if (daemon->config.only.n == 1 && daemon->endpoints && daemon->endpoints->type->served_exit == EXIT_STATUS_OK)
+                return -1;
+        fprintf(stderr, "musterd: already running: another daemon holds %s/musterd.lock\n", daemon->home);
+        return EXIT_STATUS_RUNNING;
+}
+
+int setup_home(Daemon *daemon) {
+        _cleanup_(freep) char *lock = NULL;
+        int r;
+
+        daemon->home = state_folder(daemon);
+        r = daemon->home ? dir_make(daemon->home, 0700) : -ENOMEM;
+        if (r) {
+                fprintf(stderr, "musterd: cannot make %s: %s\n", daemon->home ? daemon->home : "the state folder",
+                        strerror(-r));
+                return EXIT_STATUS_BIND;
+        }
+        lock = path_join(daemon->home, "musterd.lock");
+        r = lock ? file_lock(lock, &daemon->lock_fd) : -ENOMEM;
+        if (r == FILE_E_LOCKED)
+                return already_running(daemon);
+        if (r) {
+                fprintf(stderr, "musterd: cannot lock %s: %s\n", lock ? lock : "-", strerror(-r));
+                return EXIT_STATUS_INTERNAL;
+        }
+        return 0;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------------- */
+
+static void report(const Endpoint *endpoint) {
+        if (endpoint->state == ENDPOINT_LISTENING)
+                return;
+        if (endpoint->state == ENDPOINT_SERVED && endpoint->type->served_exit == EXIT_STATUS_OK &&
+            endpoint->daemon->config.only.n == 1)
+                return; /* quietly, as its contract says */
+        fprintf(stderr, "musterd: %s: %s: %s\n", endpoint->type->name, endpoint_state_name(endpoint->state),
+                endpoint->reason);
+}
+
+int setup_open(Daemon *daemon) {
+        int status = EXIT_STATUS_BIND;
+        bool has_listener = false, is_first = true;
+
+        for (Endpoint *e = daemon->endpoints; e; e = e->next) {
+                int r = endpoint_open(e);
+                report(e);
+                has_listener |= e->state == ENDPOINT_LISTENING;
+                if (is_first || r == EXIT_STATUS_RUNNING)
+                        status = r;
+                is_first = false;
+        }
+        if (has_listener)
+                return 0;
+        if (!daemon->endpoints)
+                fprintf(stderr, "musterd: nothing to serve\n");
+        return status ? status : -1;
+}
+
+void setup_reload(Daemon *daemon) {
+        Config fresh = {.config_file = daemon->config.config_file ? strdup(daemon->config.config_file) : NULL};
+        char wrong[OPTIONS_FAULT_MAX] = "";
+
+        log_notice(&daemon->log, "-", "reloading");
+        if (options_load_file(&fresh, wrong))
+                log_warning(&daemon->log, "-", "configuration kept as it was: %s", wrong);
+        else if (fresh.log_level && log_level_from_name(fresh.log_level) >= 0)
+                log_set_level(&daemon->log, 0, (LogLevel)log_level_from_name(fresh.log_level));
+        config_deinit(&fresh);
+        for (Endpoint *e = daemon->endpoints; e; e = e->next) {
+                if (e->state != ENDPOINT_LISTENING)
+                        (void)endpoint_open(e);
+                else if (e->type->reload)
+                        e->type->reload(e);
+        }
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#include "dialect/agentcompany/agentcompany.h"
+
+#include "gen/agentcompany-ops.h"
+
+static void error_word(int error, JsonWriter *w) {
+        jw_int(w, agentcompany_error_code(error));
+}
+
+const JsonRpcDialect agentcompany_dialect = {
+        .dialect = {.name = "agentcompany", .ops = &agentcompany_ops, .error_word = error_word, JSONRPC_FUNCTIONS},
+        .error_code = agentcompany_error_code,
+        .id_before_result = true,
+        .skips_bom = true,
+        .unknown_method = "Unknown method: ",
+};

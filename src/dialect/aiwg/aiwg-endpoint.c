@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where AIWG clients find us: .aiwg/daemon/daemon.sock of a project. The lock is an flock on .aiwg/daemon/.lock, so it
+ * cannot outlive the process that took it.
+ */
+#define LOG_MODULE "aiwg/endpoint"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "dialect/aiwg/aiwg.h"
+#include "tasks/project.h"
+
+static void write_lock_pid(const Endpoint *endpoint) {
+        char pid[32];
+        int n = snprintf(pid, sizeof(pid), "%d", (int)getpid());
+
+        /* For people and for the original; what counts is the lock on the file, not its text. */
+        if (ftruncate(endpoint->lock_fd, 0) || pwrite(endpoint->lock_fd, pid, (size_t)n, 0) < 0)
+                log_warning(&endpoint->daemon->log, "aiwg", "pid not written into the lock");
+}
+
+static int open_project(Endpoint *endpoint, Project *project) {
+        char wrong[512];
+        int r = project_prepare(project, wrong, sizeof(wrong));
+
+        if (r == PROJECT_E_BAD_CONFIG)
+                return endpoint_refuse(endpoint, ENDPOINT_E_CONFIG, "%s", wrong);
+        if (r)
+                return error_fold(r);
+        r = endpoint_lock(endpoint, project->lock_path);
+        if (r)
+                return r;
+        write_lock_pid(endpoint);
+        r = endpoint_listen_unix(endpoint, project->sock_path);
+        if (r)
+                return r;
+        return error_fold(project_begin(project));
+}
+
+static int aiwg_open(Endpoint *endpoint) {
+        Project *project = endpoint->context;
+        int r = 0;
+
+        if (!project) {
+                r = project_new(&project, endpoint, endpoint->where);
+                if (r)
+                        return error_trace(r);
+                endpoint->context = project;
+        }
+        r = open_project(endpoint, project);
+        if (r && endpoint->listener) {
+                endpoint->listener = listener_free(endpoint->listener);
+                (void)unlink(project->sock_path);
+        }
+        return r;
+}
+
+static void aiwg_close(Endpoint *endpoint) {
+        Project *project = endpoint->context;
+
+        (void)unlink(project->sock_path);
+        project_end(project);
+        (void)unlink(project->lock_path);
+}
+
+static void aiwg_reload(Endpoint *endpoint) {
+        char wrong[512];
+
+        if (project_reload(endpoint->context, wrong, sizeof(wrong)))
+                log_warning(&endpoint->daemon->log, "aiwg", "configuration kept as it was: %s", wrong);
+}
+
+static void aiwg_free(Endpoint *endpoint) {
+        endpoint->context = project_free(endpoint->context);
+}
+
+const EndpointType aiwg_endpoint = {
+        .name = "aiwg",
+        .dialect = &aiwg_dialect.dialect,
+        .limits = {.high_water = 256 << 10, .low_water = 64 << 10, .hard_limit = 32 << 20},
+        .same_uid_only = true,
+        .served_exit = EXIT_STATUS_RUNNING,
+        .open = aiwg_open,
+        .close = aiwg_close,
+        .reload = aiwg_reload,
+        .free = aiwg_free,
+};

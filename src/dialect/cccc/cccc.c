@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "dialect/cccc/cccc.h"
+
+#include "base/utf8.h"
+#include "core/daemon.h"
+#include "gen/cccc-ops.h"
+
+/* ---- requests --------------------------------------------------------------------------------------------------- */
+
+typedef struct Envelope {
+        Str op;
+        const Json *args;
+} Envelope;
+
+/* Returns NULL, or what is wrong with it. */
+static const char *read_envelope(const Json *json, Envelope *ret) {
+        const char *wrong = NULL;
+        bool has_op = false;
+
+        if (!json_is(json, JSON_OBJECT))
+                return "the request must be an object";
+        json_each(member, json) {
+                Str key = json_key(member);
+                if (str_is(key, "op")) {
+                        has_op = true;
+                        ret->op = json_str(member);
+                        if (!json_is(member, JSON_STRING))
+                                wrong = "op must be a string";
+                } else if (str_is(key, "args")) {
+                        ret->args = member;
+                        if (!json_is(member, JSON_OBJECT))
+                                wrong = "args must be an object";
+                } else if (!str_is(key, "v")) {
+                        wrong = "unknown member in the request";
+                } else if (!json_is(member, JSON_NUMBER) || !str_is((Str){member->text, member->n}, "1")) {
+                        wrong = "v must be 1";
+                }
+        }
+        return wrong ? wrong : has_op ? NULL : "op is missing";
+}
+
+/* Clients of the original may send bytes that are not UTF-8: they are replaced, as there. */
+static int parse_replaced(Arena *arena, Str line, Json **ret, JsonFault *fault) {
+        Buf clean = BUF_NULL;
+        Str kept = STR_NULL;
+
+        if (!utf8_append_replaced(&clean, line.data, line.n))
+                kept = arena_str(arena, buf_str(&clean));
+        buf_deinit(&clean);
+        return kept.data ? json_parse(arena, kept.data, kept.n, NULL, ret, fault) : JSON_E_UTF8;
+}
+
+static void refuse(Client *client, const char *why) {
+        Call *call = call_get(client->daemon);
+        JsonWriter *w;
+
+        if (!call) {
+                conn_abort(client->conn, "out of memory");
+                return;
+        }
+        call->client = client;
+        call->out = conn_out(client->conn);
+        client->call = call;
+        w = call_details(call);
+        jw_begin_object(w);
+        jw_field_cstr(w, "error", why);
+        jw_end_object(w);
+        call_finish(call, call_fail(call, CALL_E_INVALID_REQUEST, "invalid request"));
+}
+
+static void on_frame(Client *client, Str line) {
+        Arena *arena = &client->daemon->envelope;
+        Envelope envelope = {0};
+        JsonFault fault = {.what = "not JSON"};
+        const char *wrong;
+        const Op *op;
+        Json *json;
+        int r;
+
+        r = json_parse(arena, line.data, line.n, NULL, &json, &fault);
+        if (r == JSON_E_UTF8)
+                r = parse_replaced(arena, line, &json, &fault);
+        if (r)
+                return refuse(client, r < 0 ? "out of memory" : fault.what);
+        wrong = read_envelope(json, &envelope);
+        if (wrong)
+                return refuse(client, wrong);
+        envelope.op = str_trim(envelope.op);
+        op = op_find(&cccc_ops, envelope.op);
+        if (!op)
+                client_refuse(client, CALL_E_UNKNOWN_OP, STR_NULL, NULL, "unknown op: " STR_FMT, STR_ARG(envelope.op));
+        else
+                client_run(client, op, envelope.args, STR_NULL, false, NULL);
+}
+
+static void on_eof(Client *client, Str rest) {
+        if (rest.n)
+                on_frame(client, rest);
+        else
+                conn_finish(client->conn, "end of stream");
+}
+
+static void on_oversize(Client *client) {
+        refuse(client, "the line is too long");
+}
+
+/* ---- replies ---------------------------------------------------------------------------------------------------- */
+
+static void begin_result(_unused_ const Call *call, Buf *out) {
+        (void)buf_append_str(out, STR("{\"v\":1,\"ok\":true,\"result\":"));
+}
+
+static void end_result(_unused_ const Call *call, Buf *out) {
+        (void)buf_append_str(out, STR(",\"error\":null}\n"));
+}
+
+static void write_error(const Call *call, Buf *out) {
+        JsonWriter w = JSON_WRITER(out);
+
+        (void)buf_append_str(out, STR("{\"v\":1,\"ok\":false,\"result\":{},\"error\":"));
+        jw_begin_object(&w);
+        jw_field_cstr(&w, "code", cccc_error_code(call->error));
+        jw_field_str(&w, "message", call->message);
+        jw_key(&w, "details");
+        jw_raw(&w, call->details.n ? buf_str(&call->details) : STR("{}"));
+        jw_end_object(&w);
+        (void)buf_append_str(out, STR("}\n"));
+}
+
+static void error_word(int error, JsonWriter *w) {
+        jw_cstr(w, cccc_error_code(error));
+}
+
+static void replied(Client *client) {
+        if (!client->stream)
+                conn_finish(client->conn, "answered");
+}
+
+const Dialect cccc_dialect = {
+        .name = "cccc",
+        .ops = &cccc_ops,
+        .framing = {.kind = FRAMING_LINE, .n_max = CCCC_LINE_MAX},
+        .frame = on_frame,
+        .eof = on_eof,
+        .oversize = on_oversize,
+        .begin_result = begin_result,
+        .end_result = end_result,
+        .write_error = write_error,
+        .error_word = error_word,
+        .replied = replied,
+};

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "dialect/coop/coop.h"
+
+#include "core/daemon.h"
+#include "gen/coop-ops.h"
+
+/* client->state of a client whose handshake was good. */
+static const char greeted;
+
+/* ---- replies ---------------------------------------------------------------------------------------------------- */
+
+static void put_length(Buf *out, size_t mark) {
+        framing_put_length(out->data + mark, out->n - mark - 4);
+}
+
+static void begin_result(_unused_ const Call *call, Buf *out) {
+        (void)buf_append_str(out, STR("\0\0\0\0{\"ok\":true,"));
+}
+
+/* The result object's members belong into the answer itself: its opening brace is taken out, or all of it when empty. */
+static void end_result(const Call *call, Buf *out) {
+        char *result = out->data + call->result_mark;
+        size_t n = out->n - call->result_mark;
+
+        if (n == 2) { /* {} */
+                result[-1] = '}';
+                out->n -= 2;
+        } else {
+                memmove(result, result + 1, n - 1);
+                out->n--;
+        }
+        put_length(out, call->mark);
+}
+
+static void write_error(const Call *call, Buf *out) {
+        size_t mark = out->n;
+        JsonWriter w = JSON_WRITER(out);
+
+        (void)buf_append_str(out, STR("\0\0\0\0"));
+        jw_begin_object(&w);
+        jw_field_bool(&w, "ok", false);
+        if (call->error == CALL_E_VERSION_MISMATCH)
+                jw_field_int(&w, "version", COOP_VERSION);
+        jw_field_cstr(&w, "error", coop_error_code(call->error));
+        jw_field_str(&w, "message", call->message);
+        jw_end_object(&w);
+        if (!w.failed)
+                put_length(out, mark);
+}
+
+static void error_word(int error, JsonWriter *w) {
+        jw_cstr(w, coop_error_code(error));
+}
+
+/* ---- requests --------------------------------------------------------------------------------------------------- */
+
+static void greet(Client *client, const Json *json) {
+        uint64_t version;
+
+        if (!json_is(json, JSON_OBJECT) || !json_uint64(json_get(json, "version"), &version)) {
+                client_refuse(client, CALL_E_INVALID_REQUEST, STR_NULL, NULL, "expected a handshake {\"version\": 1}");
+                conn_finish(client->conn, "bad handshake");
+        } else if (version != COOP_VERSION) {
+                client_refuse(client, CALL_E_VERSION_MISMATCH, STR_NULL, NULL, "Unsupported protocol version %llu",
+                              (unsigned long long)version);
+                conn_finish(client->conn, "version mismatch");
+        } else {
+                static const char answer[] = "\0\0\0\x17{\"version\":1,\"ok\":true}";
+                _Static_assert(sizeof(answer) - 1 - 4 == 0x17, "the length in the answer");
+
+                client->state = (void *)&greeted;
+                (void)conn_write(client->conn, (Str){answer, sizeof(answer) - 1});
+        }
+}
+
+static void command(Client *client, const Json *json) {
+        const Json *cmd = json_get(json, "cmd");
+        const Op *op = op_find(&coop_ops, json_str(cmd));
+
+        if (!json_is(json, JSON_OBJECT))
+                client_refuse(client, CALL_E_INVALID_REQUEST, STR_NULL, NULL, "not a JSON object");
+        else if (!json_is(cmd, JSON_STRING))
+                client_refuse(client, CALL_E_INVALID_REQUEST, STR_NULL, NULL, "cmd must be a string");
+        else if (!op)
+                client_refuse(client, CALL_E_UNKNOWN_OP, STR_NULL, NULL, "Unknown command '" STR_FMT "'",
+                              STR_ARG(json_str(cmd)));
+        else
+                client_run(client, op, json, STR_NULL, false, NULL);
+}
+
+static void on_frame(Client *client, Str frame) {
+        Json *json = NULL;
+        JsonFault fault = {0};
+        int r = json_parse(&client->daemon->envelope, frame.data, frame.n, NULL, &json, &fault);
+
+        if (!client->state)
+                greet(client, r ? NULL : json);
+        else if (r)
+                client_refuse(client, CALL_E_PARSE, STR_NULL, NULL, "not JSON: %s", r < 0 ? "no memory" : fault.what);
+        else
+                command(client, json);
+}
+
+static void on_eof(Client *client, _unused_ Str rest) {
+        conn_finish(client->conn, "end of stream");
+}
+
+static void on_oversize(Client *client) {
+        client_refuse(client, CALL_E_TOO_LARGE, STR_NULL, NULL, "message over %d bytes", COOP_MESSAGE_MAX);
+        conn_finish(client->conn, "message too large");
+}
+
+const Dialect coop_dialect = {
+        .name = "coop",
+        .ops = &coop_ops,
+        .framing = {.kind = FRAMING_LENGTH, .n_max = COOP_MESSAGE_MAX},
+        .frame = on_frame,
+        .eof = on_eof,
+        .oversize = on_oversize,
+        .begin_result = begin_result,
+        .end_result = end_result,
+        .write_error = write_error,
+        .error_word = error_word,
+};

@@ -1,0 +1,13 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * The coop dialect: every message is 4 bytes of length and one JSON object. The first one is the version handshake; then
+ * come commands {cmd, …}, answered {ok, …} one by one.
+ */
+#include "core/dialect.h"
+#include "core/endpoint.h"
+
+enum { COOP_VERSION = 1, COOP_MESSAGE_MAX = 1048576 };
+
+extern const Dialect coop_dialect;
+extern const EndpointType coop_endpoint;

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Batches: the elements are handled one after the other, a few per turn, and their replies leave together. While a batch is
+ * under way the client is held: no further line is looked at.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/daemon.h"
+#include "dialect/jsonrpc/jsonrpc.h"
+
+enum { BATCH_TURN = 64 }; /* elements per turn */
+
+typedef struct Batch {
+        Client *client;
+        Arena arena;
+        Json *next; /* element not handled yet */
+        Buf out;    /* "[" and the replies so far */
+        bool is_stepping;
+        Deferred more;
+} Batch;
+
+static void batch_free(Batch *batch) {
+        deferred_cancel(&batch->more);
+        arena_deinit(&batch->arena);
+        buf_deinit(&batch->out);
+        free(batch);
+}
+
+void jsonrpc_close(Client *client) {
+        if (client->state)
+                batch_free(client->state);
+        client->state = NULL;
+}
+
+static void batch_end(Batch *batch) {
+        Client *client = batch->client;
+
+        client->state = NULL;
+        if (batch->out.n > 1 && !buf_append_str(&batch->out, STR("]"))) {
+                if (jsonrpc_of(client)->trace)
+                        jsonrpc_of(client)->trace(client, "->", buf_str(&batch->out));
+                (void)conn_write(client->conn, buf_str(&batch->out));
+                (void)conn_write(client->conn, STR("\n"));
+        }
+        batch_free(batch);
+        client_release(client);
+}
+
+static void batch_step(Batch *batch) {
+        batch->is_stepping = true;
+        for (int i = 0; batch->next && !batch->client->call; i++) {
+                Json *message = batch->next;
+                if (i == BATCH_TURN) {
+                        deferred_schedule(&batch->more);
+                        break;
+                }
+                batch->next = message->next;
+                jsonrpc_handle(batch->client, message, &batch->out);
+        }
+        batch->is_stepping = false;
+        if (!batch->next && !batch->client->call)
+                batch_end(batch);
+}
+
+static void on_more(Deferred *deferred) {
+        batch_step(container_of(deferred, Batch, more));
+}
+
+void jsonrpc_batch_replied(Client *client) {
+        Batch *batch = client->state;
+
+        if (!batch->is_stepping)
+                batch_step(batch);
+}
+
+void jsonrpc_batch(Client *client, Str line) {
+        Batch *batch = calloc(1, sizeof(*batch));
+        Json *json = NULL;
+        Str text;
+
+        if (!batch) {
+                conn_abort(client->conn, "out of memory");
+                return;
+        }
+        batch->client = client;
+        deferred_init(&batch->more, client->daemon->loop, on_more);
+        text = arena_str(&batch->arena, line); /* the line goes away with this turn, the batch may not */
+        if (!text.data || json_parse(&batch->arena, text.data, text.n, NULL, &json, NULL) ||
+            buf_append_str(&batch->out, STR("["))) {
+                batch_free(batch);
+                conn_abort(client->conn, "out of memory");
+                return;
+        }
+        batch->next = json_first(json);
+        client->state = batch;
+        client_hold(client);
+        batch_step(batch);
+}

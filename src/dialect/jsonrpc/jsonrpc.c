@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "dialect/jsonrpc/jsonrpc.h"
+
+#include "core/daemon.h"
+
+/* ---- requests --------------------------------------------------------------------------------------------------- */
+
+static void trace(const Client *client, const char *direction, Str text) {
+        if (jsonrpc_of(client)->trace)
+                jsonrpc_of(client)->trace(client, direction, text);
+}
+
+static bool is_request(const Json *message) {
+        return json_is(message, JSON_OBJECT) && str_is(json_str(json_get(message, "jsonrpc")), "2.0") &&
+               json_str(json_get(message, "method")).n > 0;
+}
+
+static void refuse_invalid(Client *client, const Json *id, Buf *out) {
+        Str echoed = jsonrpc_of(client)->invalid_keeps_id && id ? json_raw(id) : STR("null");
+
+        client_refuse(client, CALL_E_INVALID_REQUEST, echoed, out, "Invalid Request");
+}
+
+void jsonrpc_handle(Client *client, const Json *message, Buf *out) {
+        const JsonRpcDialect *profile = jsonrpc_of(client);
+        const Json *id = json_get(message, "id"), *params = json_get(message, "params");
+        bool is_silent = !id || (json_is(id, JSON_NULL) && profile->null_id_is_silent);
+        Str method = json_str(json_get(message, "method"));
+        const Op *op;
+
+        if (!is_request(message)) {
+                refuse_invalid(client, id, out);
+                return;
+        }
+        if (is_silent && !profile->runs_notifications)
+                return;
+        op = op_find(client->dialect->ops, method);
+        if (params && !json_is(params, JSON_OBJECT) && (profile->any_params || json_is(params, JSON_NULL)))
+                params = NULL;
+        if (!op && !is_silent)
+                client_refuse(client, CALL_E_UNKNOWN_OP, json_raw(id), out, "%s" STR_FMT, profile->unknown_method,
+                              STR_ARG(method));
+        else if (op && params && !json_is(params, JSON_OBJECT) && !is_silent)
+                client_refuse(client, CALL_E_INVALID_PARAMS, json_raw(id), out, "params must be an object");
+        else if (op)
+                client_run(client, op, params, is_silent ? STR_NULL : json_raw(id), is_silent, out);
+}
+
+void jsonrpc_frame(Client *client, Str line) {
+        const JsonRpcDialect *profile = jsonrpc_of(client);
+        JsonFault fault = {0};
+        Json *json;
+        int r;
+
+        line = str_trim(line);
+        if (!line.n)
+                return;
+        trace(client, "<-", line);
+        if (profile->skips_bom && str_starts(line, STR("\xef\xbb\xbf")))
+                line = (Str){line.data + 3, line.n - 3};
+        r = json_parse(&client->daemon->envelope, line.data, line.n, NULL, &json, &fault);
+        if (r)
+                client_refuse(client, CALL_E_PARSE, STR("null"), NULL, "Parse error: %s",
+                              r < 0 ? "no memory" : fault.what);
+        else if (json_is(json, JSON_ARRAY) && json_count(json) && profile->has_batches)
+                jsonrpc_batch(client, line);
+        else
+                jsonrpc_handle(client, json, NULL);
+}
+
+void jsonrpc_eof(Client *client, _unused_ Str rest) {
+        conn_finish(client->conn, "end of stream");
+}
+
+void jsonrpc_oversize(Client *client) {
+        client_refuse(client, CALL_E_TOO_LARGE, STR("null"), NULL, "line over %d bytes", JSONRPC_LINE_MAX);
+        conn_finish(client->conn, "line too long");
+}
+
+/* ---- replies ---------------------------------------------------------------------------------------------------- */
+
+static bool is_in_batch(const Call *call) {
+        return call->out != conn_out(call->client->conn);
+}
+
+static void put_head(const Call *call, Buf *out) {
+        if (is_in_batch(call) && out->n > 1)
+                (void)buf_append_str(out, STR(","));
+        (void)buf_append_str(out, STR("{\"jsonrpc\":\"2.0\""));
+        if (jsonrpc_of(call->client)->id_before_result) {
+                (void)buf_append_str(out, STR(",\"id\":"));
+                (void)buf_append_str(out, call->id);
+        }
+}
+
+static void put_tail(const Call *call, Buf *out) {
+        if (!jsonrpc_of(call->client)->id_before_result) {
+                (void)buf_append_str(out, STR(",\"id\":"));
+                (void)buf_append_str(out, call->id);
+        }
+        (void)buf_append_str(out, STR("}"));
+        if (is_in_batch(call))
+                return;
+        trace(call->client, "->", (Str){out->data + call->mark, out->n - call->mark});
+        (void)buf_append_str(out, STR("\n"));
+}
+
+void jsonrpc_begin_result(const Call *call, Buf *out) {
+        put_head(call, out);
+        (void)buf_append_str(out, STR(",\"result\":"));
+}
+
+void jsonrpc_end_result(const Call *call, Buf *out) {
+        put_tail(call, out);
+}
+
+void jsonrpc_write_error(const Call *call, Buf *out) {
+        JsonWriter w = JSON_WRITER(out);
+
+        put_head(call, out);
+        (void)buf_append_str(out, STR(",\"error\":"));
+        jw_begin_object(&w);
+        jw_field_int(&w, "code", jsonrpc_of(call->client)->error_code(call->error));
+        jw_field_str(&w, "message", call->message);
+        if (call->details.n) {
+                jw_key(&w, "data");
+                jw_raw(&w, buf_str(&call->details));
+        }
+        jw_end_object(&w);
+        put_tail(call, out);
+}
+
+void jsonrpc_replied(Client *client) {
+        if (client->state)
+                jsonrpc_batch_replied(client);
+}

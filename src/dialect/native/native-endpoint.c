@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "core/daemon.h"
+#include "dialect/native/native.h"
+
+/* The folder must be ours alone: whoever may write there could put another socket in our place. */
+static int check_folder(Endpoint *endpoint, const char *dir) {
+        struct stat st;
+
+        if (lstat(dir, &st))
+                return error_origin(-errno);
+        if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+                return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "%s is not a folder of ours", dir);
+        if ((st.st_mode & 0077) && chmod(dir, 0700))
+                return error_origin(-errno);
+        return 0;
+}
+
+static int native_open(Endpoint *endpoint) {
+        _cleanup_(freep) char *copy = strdup(endpoint->where), *lock = NULL;
+        const char *dir = copy ? dirname(copy) : NULL;
+        int r;
+
+        if (!dir || asprintf(&lock, "%s.lock", endpoint->where) < 0)
+                return error_origin(-ENOMEM);
+        r = dir_make(dir, 0700);
+        if (r)
+                return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "cannot make %s: %s", dir, strerror(-r));
+        r = check_folder(endpoint, dir);
+        if (!r)
+                r = endpoint_lock(endpoint, lock);
+        return r ? r : endpoint_listen_unix(endpoint, endpoint->where);
+}
+
+static void native_close(Endpoint *endpoint) {
+        (void)unlink(endpoint->where);
+}
+
+const EndpointType native_endpoint = {
+        .name = "native",
+        .dialect = &door_dialect,
+        .limits = {.high_water = 256 << 10, .low_water = 64 << 10, .hard_limit = 32 << 20, .handshake_ms = 60000},
+        .same_uid_only = true,
+        .served_exit = EXIT_STATUS_RUNNING,
+        .open = native_open,
+        .close = native_close,
+};

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/daemon.h"
+#include "gen/coop-ops.h"
+
+static void stop(Call *call) {
+        daemon_stop_endpoint(call->daemon, call->client->endpoint);
+}
+
+int op_coop_shutdown(Call *call, _unused_ const CoopShutdownArgs *args) {
+        call_after(call, stop);
+        return 0;
+}

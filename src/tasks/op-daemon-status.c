@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include <unistd.h>
+
+#include "base/time.h"
+#include "gen/aiwg-ops.h"
+#include "tasks/project.h"
+
+static void field_off(JsonWriter *w, const char *key) {
+        jw_key(w, key);
+        jw_begin_object(w);
+        jw_field_bool(w, "enabled", false);
+        jw_end_object(w);
+}
+
+static void write_automation(JsonWriter *w) {
+        jw_key(w, "automation");
+        jw_begin_object(w);
+        jw_field_bool(w, "enabled", true);
+        jw_field_int(w, "ruleCount", 0);
+        jw_key(w, "rules");
+        jw_begin_array(w);
+        jw_end_array(w);
+        jw_key(w, "recentExecutions");
+        jw_begin_array(w);
+        jw_end_array(w);
+        jw_end_object(w);
+}
+
+int op_aiwg_daemon_status(Call *call, _unused_ const AiwgDaemonStatusArgs *args) {
+        const Project *project = call->client->endpoint->context;
+        JsonWriter *w = call_result(call);
+        char started[TIME_TEXT_MAX];
+
+        time_format_ms(project->started_us, started);
+        jw_begin_object(w);
+        jw_field_int(w, "pid", getpid());
+        jw_field_int(w, "uptime_seconds", project_uptime_s(project));
+        jw_field_cstr(w, "started_at", started);
+        jw_field_cstr(w, "health", "healthy");
+        jw_key(w, "subsystems");
+        jw_begin_object(w);
+        jw_key(w, "ipc");
+        jw_begin_object(w);
+        jw_field_uint(w, "clients", call->client->endpoint->n_clients);
+        jw_end_object(w);
+        jw_key(w, "supervisor");
+        project_write_supervisor(project, w);
+        write_automation(w);
+        field_off(w, "file_watcher");
+        field_off(w, "scheduler");
+        field_off(w, "messaging");
+        jw_end_object(w);
+        jw_end_object(w);
+        return 0;
+}

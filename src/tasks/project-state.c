@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heartbeat and state.json: what clients read when the socket does not answer.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "tasks/project.h"
+
+static void field_time(JsonWriter *w, const char *key, int64_t us) {
+        char text[TIME_TEXT_MAX];
+
+        time_format_ms(us, text);
+        jw_field_cstr(w, key, text);
+}
+
+static void field_off(JsonWriter *w, const char *key) {
+        jw_key(w, key);
+        jw_begin_object(w);
+        jw_field_bool(w, "enabled", false);
+        jw_end_object(w);
+}
+
+static void write_task_lists(JsonWriter *w) {
+        jw_key(w, "tasks");
+        jw_begin_object(w);
+        jw_key(w, "running");
+        jw_begin_array(w);
+        jw_end_array(w);
+        jw_key(w, "queued");
+        jw_begin_array(w);
+        jw_end_array(w);
+        jw_end_object(w);
+}
+
+void project_write_supervisor(const Project *project, JsonWriter *w) {
+        jw_begin_object(w);
+        jw_field_int(w, "running", 0);
+        jw_field_int(w, "queued", 0);
+        jw_field_int(w, "maxConcurrency", project->max_parallel);
+        write_task_lists(w);
+        jw_end_object(w);
+}
+
+static void write_agents(const Project *project, JsonWriter *w) {
+        static const char *const counts[] = {"total", "queued", "running", "completed", "failed", "cancelled"};
+
+        jw_key(w, "agents");
+        jw_begin_object(w);
+        jw_field_int(w, "running", 0);
+        jw_field_int(w, "queued", 0);
+        jw_field_int(w, "max_concurrency", project->max_parallel);
+        write_task_lists(w);
+        jw_end_object(w);
+        jw_key(w, "task_stats");
+        jw_begin_object(w);
+        for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+                jw_field_int(w, counts[i], 0);
+        jw_end_object(w);
+}
+
+static void write_health(JsonWriter *w, int64_t now_us) {
+        jw_key(w, "health");
+        jw_begin_object(w);
+        jw_field_cstr(w, "status", "healthy");
+        field_time(w, "last_check", now_us);
+        jw_key(w, "issues");
+        jw_begin_array(w);
+        jw_end_array(w);
+        jw_end_object(w);
+}
+
+static void write_state(const Project *project, JsonWriter *w, int64_t now_us) {
+        jw_begin_object(w);
+        jw_field_int(w, "pid", getpid());
+        field_time(w, "started_at", project->started_us);
+        field_time(w, "last_heartbeat", now_us);
+        jw_field_int(w, "uptime_seconds", project_uptime_s(project));
+        jw_field_int(w, "restart_count", 0);
+        jw_key(w, "ipc");
+        jw_begin_object(w);
+        jw_field_cstr(w, "socket", ".aiwg/daemon/daemon.sock");
+        jw_field_uint(w, "clients", project->endpoint->n_clients);
+        jw_end_object(w);
+        write_agents(project, w);
+        jw_key(w, "monitors");
+        jw_begin_object(w);
+        field_off(w, "file_watcher");
+        field_off(w, "webhook");
+        field_off(w, "scheduler");
+        jw_end_object(w);
+        jw_key(w, "automation");
+        jw_begin_object(w);
+        jw_field_bool(w, "enabled", true);
+        jw_field_int(w, "rule_count", 0);
+        jw_end_object(w);
+        write_health(w, now_us);
+        jw_end_object(w);
+}
+
+static int indent_text(Buf *text) {
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        _cleanup_(buf_deinit) Buf compact = *text;
+        Json *json = NULL;
+        int r;
+
+        *text = BUF_NULL;
+        r = json_parse(&arena, compact.data, compact.n, NULL, &json, NULL);
+        return error_fold(r ? r : json_write_pretty(text, json, 2));
+}
+
+int project_state_text(const Project *project, Buf *heartbeat, Buf *state) {
+        int64_t now_us = loop_wall_us(project->daemon->loop);
+        JsonWriter beat = JSON_WRITER(heartbeat), full = JSON_WRITER(state);
+
+        jw_begin_object(&beat);
+        jw_field_int(&beat, "pid", getpid());
+        field_time(&beat, "timestamp", now_us);
+        jw_field_int(&beat, "uptime_seconds", project_uptime_s(project));
+        jw_end_object(&beat);
+        write_state(project, &full, now_us);
+        if (beat.failed || full.failed)
+                return error_origin(-ENOMEM);
+        return error_trace(indent_text(state));
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "tasks/project"
+
+#include "tasks/project.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+
+/* ---- heartbeat ---------------------------------------------------------------------------------------------------- */
+
+typedef struct Beat {
+        Project *project;
+        char *heartbeat_path, *state_path;
+        Buf heartbeat, state;
+        int r;
+} Beat;
+
+static void beat_run(void *user) {
+        Beat *beat = user;
+
+        beat->r = file_replace(beat->heartbeat_path, buf_str(&beat->heartbeat), 0644, FILE_RUNTIME);
+        if (!beat->r)
+                beat->r = file_replace(beat->state_path, buf_str(&beat->state), 0644, FILE_RUNTIME);
+}
+
+static void beat_done(void *user) {
+        Beat *beat = user;
+        Project *project = beat->project;
+
+        project->is_writing = false;
+        if (beat->r)
+                log_warning(&project->daemon->log, project->dir, "heartbeat not written error=%d", -beat->r);
+        buf_deinit(&beat->heartbeat);
+        buf_deinit(&beat->state);
+        free(beat);
+}
+
+static void write_beat(Project *project) {
+        Beat *beat = project->is_writing ? NULL : calloc(1, sizeof(*beat));
+
+        if (!beat)
+                return; /* a slow disk or no memory: the next one will do */
+        *beat = (Beat){.project = project,
+                       .heartbeat_path = project->heartbeat_path,
+                       .state_path = project->state_path};
+        if (project_state_text(project, &beat->heartbeat, &beat->state) ||
+            loop_work(project->daemon->loop, beat_run, beat_done, beat)) {
+                buf_deinit(&beat->heartbeat);
+                buf_deinit(&beat->state);
+                free(beat);
+                return;
+        }
+        project->is_writing = true;
+}
+
+static void on_heartbeat(Timer *timer) {
+        Project *project = container_of(timer, Project, heartbeat);
+
+        write_beat(project);
+        (void)timer_set(timer, project->heartbeat_ms);
+}
+
+/* ---- life --------------------------------------------------------------------------------------------------------- */
+
+static int make_paths(Project *project, const char *dir) {
+        project->dir = strdup(dir);
+        project->aiwg_dir = path_join(dir, ".aiwg");
+        project->daemon_dir = path_join(dir, ".aiwg/daemon");
+        project->config_path = path_join(dir, ".aiwg/daemon.json");
+        project->pid_path = path_join(dir, ".aiwg/daemon.pid");
+        project->lock_path = path_join(dir, ".aiwg/daemon/.lock");
+        project->sock_path = path_join(dir, ".aiwg/daemon/daemon.sock");
+        project->heartbeat_path = path_join(dir, ".aiwg/daemon/heartbeat");
+        project->state_path = path_join(dir, ".aiwg/daemon/state.json");
+        if (!project->dir || !project->aiwg_dir || !project->daemon_dir || !project->config_path ||
+            !project->pid_path || !project->lock_path || !project->sock_path || !project->heartbeat_path ||
+            !project->state_path)
+                return error_origin(-ENOMEM);
+        return 0;
+}
+
+int project_new(Project **ret, Endpoint *endpoint, const char *dir) {
+        Project *project = calloc(1, sizeof(*project));
+
+        if (!project)
+                return error_origin(-ENOMEM);
+        project->daemon = endpoint->daemon;
+        project->endpoint = endpoint;
+        timer_init(&project->heartbeat, endpoint->daemon->loop, on_heartbeat);
+        if (make_paths(project, dir)) {
+                project_free(project);
+                return error_origin(-ENOMEM);
+        }
+        *ret = project;
+        return 0;
+}
+
+Project *project_free(Project *project) {
+        if (!project)
+                return NULL;
+        timer_clear(&project->heartbeat);
+        free(project->dir);
+        free(project->aiwg_dir);
+        free(project->daemon_dir);
+        free(project->config_path);
+        free(project->pid_path);
+        free(project->lock_path);
+        free(project->sock_path);
+        free(project->heartbeat_path);
+        free(project->state_path);
+        free(project);
+        return NULL;
+}
+
+int project_prepare(Project *project, char *reterr, size_t n_reterr) {
+        static const char *const folders[] = {"", "actions", "events"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+                _cleanup_(freep) char *path = path_join(project->daemon_dir, folders[i]);
+                int r = path ? dir_make(path, 0755) : -ENOMEM;
+                if (r)
+                        return error_trace(r);
+        }
+        return project_config_load(project, reterr, n_reterr);
+}
+
+int project_begin(Project *project) {
+        char pid[32];
+        int n = snprintf(pid, sizeof(pid), "%d", (int)getpid());
+        int r = file_replace(project->pid_path, (Str){pid, (size_t)n}, 0644, FILE_RUNTIME);
+
+        if (r)
+                return error_trace(r);
+        project->started_us = loop_wall_us(project->daemon->loop);
+        project->started_ms = loop_now_ms(project->daemon->loop);
+        project->is_open = true;
+        return error_trace(timer_set(&project->heartbeat, 0)); /* the first one right after the socket is up */
+}
+
+void project_end(Project *project) {
+        _cleanup_(buf_deinit) Buf heartbeat = BUF_NULL, state = BUF_NULL;
+
+        if (!project->is_open)
+                return;
+        project->is_open = false;
+        timer_clear(&project->heartbeat);
+        if (!project_state_text(project, &heartbeat, &state))
+                (void)file_replace(project->state_path, buf_str(&state), 0644, FILE_RUNTIME);
+        (void)unlink(project->pid_path);
+}
+
+int project_reload(Project *project, char *reterr, size_t n_reterr) {
+        int r = project_config_load(project, reterr, n_reterr);
+
+        if (r)
+                return r;
+        return error_trace(timer_set(&project->heartbeat, 0));
+}
+
+int64_t project_uptime_s(const Project *project) {
+        return (loop_now_ms(project->daemon->loop) - project->started_ms) / 1000;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Input side of a connection: bytes from the kernel into the shared read buffer, frames out of it. Only what is left of an
+ * unfinished frame is copied into the connection, so an idle connection holds no input memory.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "wire/conn-internal.h"
+
+static bool may_hand_out(const Conn *conn) {
+        return !conn->is_paused && !conn->is_finishing && !conn->is_closed && !conn->is_throttled;
+}
+
+static void note_first_frame(Conn *conn) {
+        if (conn->has_frame)
+                return;
+        conn->has_frame = true;
+        if (!conn->limits.idle_ms)
+                timer_clear(&conn->deadline);
+}
+
+/* Hands out frames from the front of input; returns how many bytes they took. */
+static size_t hand_out(Conn *conn, Str input) {
+        size_t at = 0, n_frames = 0;
+
+        conn->has_backlog = false;
+        while (at < input.n && may_hand_out(conn)) {
+                Str frame;
+                size_t n;
+                int r;
+
+                if (n_frames == CONN_TURN_FRAMES || at >= CONN_TURN_BYTES) {
+                        conn->has_backlog = true;
+                        break;
+                }
+                r = framing_next(&conn->framing, (Str){input.data + at, input.n - at}, &conn->n_scanned, &frame, &n);
+                if (r == FRAMING_E_PARTIAL)
+                        break;
+                if (r == FRAMING_E_TOO_LARGE) {
+                        note_first_frame(conn);
+                        conn->is_oversize = true;
+                        conn->handler->oversize(conn->user);
+                        return input.n;
+                }
+                conn->handler->frame(conn->user, frame);
+                if (conn->is_reframed) {
+                        conn->is_reframed = false;
+                        continue;
+                }
+                note_first_frame(conn);
+                at += n;
+                n_frames++;
+                conn->account->n_requests++;
+                if (outq_pending(&conn->out) > conn->limits.high_water)
+                        conn->is_throttled = true;
+        }
+        if (at < input.n && !may_hand_out(conn))
+                conn->has_backlog = true;
+        return at;
+}
+
+static void hand_out_kept(Conn *conn) {
+        buf_consume(&conn->in, hand_out(conn, buf_str(&conn->in)));
+        if (!conn->in.n)
+                buf_deinit(&conn->in);
+}
+
+static void got_bytes(Conn *conn, Str bytes) {
+        conn->active_ms = conn->limits.idle_ms ? loop_now_ms(conn->shared->loop) : 0;
+        if (conn->is_lingering || conn->is_finishing) {
+                conn->n_lingered += bytes.n;
+                if (conn->n_lingered > CONN_LINGER_BYTES)
+                        conn_abort(conn, conn->reason);
+                return;
+        }
+        if (!conn->in.n) {
+                size_t used = hand_out(conn, bytes);
+                bytes = (Str){bytes.data + used, bytes.n - used};
+                if (!bytes.n)
+                        return;
+        }
+        if (buf_append(&conn->in, bytes.data, bytes.n)) {
+                conn_abort(conn, "out of memory");
+                return;
+        }
+        if (!conn->has_backlog && conn->in.n > bytes.n)
+                hand_out_kept(conn);
+}
+
+static void tell_eof(Conn *conn) {
+        if (!conn->saw_eof || conn->told_eof || conn->has_backlog || conn->is_paused || conn->is_closed)
+                return;
+        conn->told_eof = true;
+        if (conn->is_lingering) {
+                conn_abort(conn, conn->reason);
+                return;
+        }
+        if (conn->is_finishing)
+                return;
+        conn->handler->eof(conn->user, buf_str(&conn->in));
+}
+
+static void read_once(Conn *conn) {
+        ssize_t n;
+
+        do
+                n = read(conn->fd_in, conn->shared->read_buffer, CONN_READ_MAX);
+        while (n < 0 && errno == EINTR);
+        if (n > 0)
+                got_bytes(conn, (Str){conn->shared->read_buffer, (size_t)n});
+        else if (n == 0)
+                conn->saw_eof = true;
+        else if (errno != EAGAIN)
+                conn_abort(conn, "read error");
+}
+
+void conn_input(Conn *conn) {
+        if (conn->has_backlog && may_hand_out(conn))
+                hand_out_kept(conn);
+        else if (!conn->has_backlog && !conn->saw_eof && !conn->is_closed)
+                read_once(conn);
+        tell_eof(conn);
+}

@@ -1,0 +1,50 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of a Conn, shared by conn.c (life, output, deadlines) and conn-input.c (reading, cutting into frames).
+ */
+#include "wire/conn.h"
+
+struct Conn {
+        ConnShared *shared;
+        int fd_in, fd_out; /* the same for sockets */
+        LoopFd *watch_in, *watch_out;
+        ConnPeer peer;
+        Account *account;
+        size_t n_charged;
+
+        Framing framing;
+        ConnLimits limits;
+        const ConnHandler *handler;
+        void *user;
+
+        Buf in;            /* bytes of frames that are not whole yet, or not handled yet */
+        size_t n_scanned;  /* of those, known to hold no frame end */
+        OutQ out;
+
+        bool is_paused;
+        bool is_reframed;   /* the frame being handled is to be cut again */
+        bool has_backlog;   /* whole frames may wait in `in`: handle them before reading more */
+        bool is_throttled;  /* output above high water, not yet below low water */
+        bool is_unpollable; /* a regular file: always readable, never watched */
+        bool has_frame;     /* the first whole frame has come */
+        bool saw_eof, told_eof;
+        bool is_oversize;
+        bool is_finishing;  /* send what is queued, then close */
+        bool is_draining;   /* … which takes long: there is a deadline on it */
+        bool is_lingering;  /* everything sent; dropping what the peer still sends */
+        bool is_closed;     /* the descriptors are gone; only `closed` is left to be told */
+        unsigned depth;     /* > 0: one of our own functions is on the stack and will tidy up */
+        size_t n_lingered;
+        int64_t active_ms;
+        const char *reason;
+
+        Timer deadline;
+        Deferred work; /* go on with the backlog, flush, or tidy up */
+};
+
+/* Handles what is in `in`, then reads once and handles that. */
+void conn_input(Conn *conn);
+void conn_enter(Conn *conn);
+/* Flushes, watches what is wanted, and frees the connection when it is closed: conn may be gone afterwards. */
+void conn_leave(Conn *conn);

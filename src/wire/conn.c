@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "wire/conn"
+
+#include "wire/conn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "wire/conn-internal.h"
+
+/* ---- life ------------------------------------------------------------------------------------------------------- */
+
+static void on_work(Deferred *deferred) {
+        Conn *conn = container_of(deferred, Conn, work);
+
+        conn_enter(conn);
+        if (conn->has_backlog || conn->is_unpollable || conn->saw_eof)
+                conn_input(conn);
+        conn_leave(conn);
+}
+
+static void on_deadline(Timer *timer) {
+        Conn *conn = container_of(timer, Conn, deadline);
+        int64_t left;
+
+        if (conn->is_finishing) {
+                conn_abort(conn, conn->reason);
+                return;
+        }
+        if (!conn->has_frame) {
+                conn_abort(conn, "handshake timeout");
+                return;
+        }
+        left = conn->active_ms + conn->limits.idle_ms - loop_now_ms(conn->shared->loop);
+        if (left <= 0)
+                conn_abort(conn, "idle");
+        else if (timer_set(timer, left))
+                conn_abort(conn, "out of memory");
+}
+
+int conn_new(Conn **ret, ConnShared *shared, int fd_in, int fd_out, const ConnPeer *peer, Account *account) {
+        Conn *conn = calloc(1, sizeof(*conn));
+
+        if (!conn)
+                return error_origin(-ENOMEM);
+        conn->shared = shared;
+        conn->fd_in = fd_in;
+        conn->fd_out = fd_out;
+        conn->peer = *peer;
+        conn->account = account;
+        timer_init(&conn->deadline, shared->loop, on_deadline);
+        deferred_init(&conn->work, shared->loop, on_work);
+        shared->n_accepted++;
+        shared->n_open++;
+        *ret = conn;
+        return 0;
+}
+
+static void close_descriptors(Conn *conn) {
+        if (conn->watch_out != conn->watch_in)
+                loop_fd_close(conn->watch_out);
+        conn->watch_in = conn->watch_out = loop_fd_close(conn->watch_in);
+        if (conn->fd_out != conn->fd_in)
+                close_fd(conn->fd_out);
+        conn->fd_in = conn->fd_out = close_fd(conn->fd_in);
+}
+
+static void conn_free(Conn *conn) {
+        ConnShared *shared = conn->shared;
+
+        if (conn->handler)
+                conn->handler->closed(conn->user, conn->reason);
+        timer_clear(&conn->deadline);
+        deferred_cancel(&conn->work);
+        buf_deinit(&conn->in);
+        outq_deinit(&conn->out);
+        conn->account->n_bytes -= conn->n_charged;
+        account_close(conn->account);
+        free(conn);
+        shared->n_open--;
+        shared->n_closed++;
+        if (shared->fd_freed)
+                shared->fd_freed(shared->user);
+}
+
+void conn_abort(Conn *conn, const char *reason) {
+        if (conn->is_closed)
+                return;
+        conn->is_closed = true;
+        conn->reason = reason;
+        close_descriptors(conn);
+        if (!conn->depth)
+                deferred_schedule(&conn->work);
+}
+
+/* ---- turns ------------------------------------------------------------------------------------------------------ */
+
+void conn_enter(Conn *conn) {
+        conn->depth++;
+}
+
+static void begin_linger(Conn *conn) {
+        bool peer_may_send = !conn->saw_eof && (conn->is_oversize || conn->in.n || conn->has_backlog);
+
+        if (!peer_may_send || shutdown(conn->fd_out, SHUT_WR) || timer_set(&conn->deadline, CONN_LINGER_MS)) {
+                conn_abort(conn, conn->reason);
+                return;
+        }
+        conn->is_lingering = true;
+        conn->has_backlog = false;
+        buf_deinit(&conn->in);
+}
+
+/* A peer that does not take its last bytes is given up after a while. */
+static void begin_drain(Conn *conn) {
+        if (!conn->is_draining && timer_set(&conn->deadline, CONN_DRAIN_MS))
+                conn_abort(conn, conn->reason);
+        conn->is_draining = true;
+}
+
+static void flush(Conn *conn) {
+        if (outq_pending(&conn->out) && outq_send(&conn->out, conn->fd_out)) {
+                conn_abort(conn, "peer is gone");
+                return;
+        }
+        size_t pending = outq_pending(&conn->out);
+        if (conn->limits.hard_limit && pending > conn->limits.hard_limit)
+                conn_abort(conn, "slow reader");
+        else if (conn->is_throttled && pending <= conn->limits.low_water)
+                conn->is_throttled = false;
+        if (conn->is_finishing && !conn->is_lingering && !conn->is_closed)
+                pending ? begin_drain(conn) : begin_linger(conn);
+}
+
+static void charge(Conn *conn) {
+        size_t held = conn->in.cap + outq_pending(&conn->out);
+
+        conn->account->n_bytes += held - conn->n_charged;
+        conn->n_charged = held;
+        if (!account_has_room(conn->account))
+                conn_abort(conn, "quota of the peer used up");
+}
+
+static void on_ready(void *user, unsigned events) {
+        Conn *conn = user;
+
+        conn_enter(conn);
+        if (events & LOOP_READ)
+                conn_input(conn);
+        conn_leave(conn);
+}
+
+static int open_watch(Conn *conn, int fd, LoopFd **ret) {
+        int r = loop_fd_open(conn->shared->loop, fd, on_ready, conn, ret);
+
+        if (r == -EPERM) { /* a regular file */
+                conn->is_unpollable = true;
+                return 0;
+        }
+        return r;
+}
+
+static void watch(Conn *conn) {
+        bool wants_input = !conn->saw_eof && !conn->has_backlog && !conn->is_throttled &&
+                           (!conn->is_paused || conn->is_lingering) && (!conn->is_finishing || conn->is_lingering);
+        unsigned in = wants_input ? LOOP_READ : 0, out = outq_pending(&conn->out) ? LOOP_WRITE : 0;
+        bool is_pair = conn->fd_in != conn->fd_out;
+
+        if (!conn->watch_in && (in || out) && !conn->is_unpollable && open_watch(conn, conn->fd_in, &conn->watch_in))
+                goto failed;
+        if (is_pair && !conn->watch_out && out && open_watch(conn, conn->fd_out, &conn->watch_out))
+                goto failed;
+        if (conn->watch_in)
+                loop_fd_watch(conn->watch_in, is_pair ? in : in | out);
+        if (is_pair && conn->watch_out)
+                loop_fd_watch(conn->watch_out, out);
+        if ((conn->is_unpollable && in) || (conn->has_backlog && !conn->is_paused && !conn->is_throttled))
+                deferred_schedule(&conn->work);
+        return;
+failed:
+        conn_abort(conn, "cannot be watched");
+}
+
+void conn_leave(Conn *conn) {
+        if (conn->depth > 1) {
+                conn->depth--;
+                return;
+        }
+        if (!conn->is_closed)
+                flush(conn);
+        if (!conn->is_closed)
+                charge(conn);
+        if (!conn->is_closed)
+                watch(conn);
+        conn->depth--;
+        if (conn->is_closed)
+                conn_free(conn);
+}
+
+void conn_start(Conn *conn, const Framing *framing, const ConnLimits *limits, const ConnHandler *handler, void *user) {
+        int64_t ms = limits->handshake_ms ? limits->handshake_ms : limits->idle_ms;
+
+        conn->framing = *framing;
+        conn->limits = *limits;
+        conn->handler = handler;
+        conn->user = user;
+        conn_enter(conn);
+        conn_input(conn); /* the request is usually there already */
+        if (!conn->is_closed && !conn->is_finishing && ms && (!conn->has_frame || limits->idle_ms)) {
+                conn->active_ms = loop_now_ms(conn->shared->loop);
+                if (timer_set(&conn->deadline, ms))
+                        conn_abort(conn, "out of memory");
+        }
+        conn_leave(conn);
+}
+
+/* ---- use -------------------------------------------------------------------------------------------------------- */
+
+const ConnPeer *conn_peer(const Conn *conn) {
+        return &conn->peer;
+}
+
+void conn_set_framing(Conn *conn, const Framing *framing) {
+        conn->framing = *framing;
+        conn->n_scanned = 0;
+}
+
+void conn_reframe(Conn *conn, const Framing *framing) {
+        conn_set_framing(conn, framing);
+        conn->is_reframed = true;
+}
+
+void conn_set_limits(Conn *conn, const ConnLimits *limits) {
+        conn->limits = *limits;
+}
+
+Buf *conn_out(Conn *conn) {
+        return &conn->out.tail;
+}
+
+int conn_write(Conn *conn, Str bytes) {
+        if (conn->is_closed)
+                return 0;
+        conn_flush_soon(conn);
+        return error_trace(buf_append(&conn->out.tail, bytes.data, bytes.n));
+}
+
+int conn_write_chunk(Conn *conn, Chunk *chunk) {
+        if (conn->is_closed)
+                return 0;
+        conn_flush_soon(conn);
+        return error_trace(outq_push_chunk(&conn->out, chunk));
+}
+
+void conn_flush_soon(Conn *conn) {
+        if (!conn->depth)
+                deferred_schedule(&conn->work);
+}
+
+size_t conn_pending(const Conn *conn) {
+        return outq_pending(&conn->out);
+}
+
+void conn_pause(Conn *conn) {
+        conn->is_paused = true;
+}
+
+void conn_resume(Conn *conn) {
+        if (!conn->is_paused)
+                return;
+        conn->is_paused = false;
+        if (conn->in.n)
+                conn->has_backlog = true;
+        if (!conn->depth)
+                deferred_schedule(&conn->work);
+}
+
+void conn_finish(Conn *conn, const char *reason) {
+        if (conn->is_finishing || conn->is_closed)
+                return;
+        conn->is_finishing = true;
+        conn->reason = reason;
+        conn_flush_soon(conn);
+}
+
+bool conn_is_closing(const Conn *conn) {
+        return conn->is_closed || conn->is_finishing;
+}

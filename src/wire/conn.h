@@ -1,0 +1,89 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Conn: one byte-stream connection (Unix, TCP or a pair of stdio descriptors) with framing and bounded queues.
+ *
+ * Input is cut into frames and handed to the handler, at most CONN_TURN_FRAMES per turn so that a flooding peer shares
+ * the loop. Output is collected and sent once per turn. Bounds and their consequences:
+ *
+ *   input    one frame of at most framing.n_max bytes      over it: handler->oversize
+ *   output   high water                                    input is not read until it is below low water
+ *   output   hard limit                                    the connection is closed, reason "slow reader"
+ *   time     handshake_ms until the first whole frame      closed, reason "handshake timeout"
+ *   time     CONN_DRAIN_MS to take the last bytes          closed, the rest is lost
+ *   time     idle_ms without a byte in either direction    closed, reason "idle"
+ *
+ * A Conn knows no envelope and no operation. Closing is deferred: handler->closed is the last call, made from the loop,
+ * and the Conn is freed after it. Owned by the Listener's user (a Client).
+ */
+#include "base/loop.h"
+#include "wire/account.h"
+#include "wire/framing.h"
+#include "wire/outq.h"
+
+typedef struct Conn Conn;
+
+enum {
+        CONN_READ_MAX = 64 * 1024,     /* bytes taken from the kernel per turn */
+        CONN_TURN_FRAMES = 64,         /* frames handled per turn */
+        CONN_TURN_BYTES = 256 * 1024,  /* bytes of frames handled per turn */
+        CONN_DRAIN_MS = 10000,         /* how long a finished connection may take to send what is queued */
+        CONN_LINGER_MS = 2000,         /* how long bytes of a peer that is still sending are read and dropped */
+        CONN_LINGER_BYTES = 64 * 1024 * 1024,
+};
+
+typedef struct ConnLimits {
+        size_t high_water, low_water, hard_limit; /* bytes of output */
+        int64_t handshake_ms, idle_ms;            /* 0: none */
+} ConnLimits;
+
+typedef struct ConnPeer {
+        bool is_remote; /* TCP */
+        pid_t pid;      /* Unix: of the process that connected; 0 otherwise */
+        uid_t uid;
+        uint32_t address; /* TCP: IPv4, host order */
+} ConnPeer;
+
+typedef struct ConnHandler {
+        void (*frame)(void *user, Str frame);
+        void (*eof)(void *user, Str rest); /* the peer ended its side; rest: bytes of an unfinished frame */
+        void (*oversize)(void *user);
+        void (*closed)(void *user, const char *reason);
+} ConnHandler;
+
+/* Per-daemon parts that connections share. */
+typedef struct ConnShared {
+        Loop *loop;
+        char *read_buffer;   /* CONN_READ_MAX bytes */
+        uint64_t n_accepted, n_closed;
+        size_t n_open;
+        void (*fd_freed)(void *user); /* a descriptor came back: listeners may go on */
+        void *user;
+} ConnShared;
+
+/* Takes both descriptors (the same one twice for sockets) and the account. */
+int conn_new(Conn **ret, ConnShared *shared, int fd_in, int fd_out, const ConnPeer *peer, Account *account);
+/* Begins: reads what is there already, then waits. The handler may be called from inside. */
+void conn_start(Conn *conn, const Framing *framing, const ConnLimits *limits, const ConnHandler *handler, void *user);
+
+const ConnPeer *conn_peer(const Conn *conn);
+void conn_set_framing(Conn *conn, const Framing *framing); /* from the next frame on */
+/* Hands the frame being handled out once more, cut by this framing (only from inside handler->frame). */
+void conn_reframe(Conn *conn, const Framing *framing);
+void conn_set_limits(Conn *conn, const ConnLimits *limits);
+
+/* The buffer that replies are written into; follow with conn_flush_soon() (not needed inside handler->frame). */
+Buf *conn_out(Conn *conn);
+int conn_write(Conn *conn, Str bytes);
+int conn_write_chunk(Conn *conn, Chunk *chunk);
+void conn_flush_soon(Conn *conn);
+size_t conn_pending(const Conn *conn); /* bytes not sent yet */
+
+/* No frame is handed out between pause and resume; input stays bounded meanwhile. */
+void conn_pause(Conn *conn);
+void conn_resume(Conn *conn);
+/* Sends what is queued, then closes; reads and drops what the peer is still sending, within bounds. */
+void conn_finish(Conn *conn, const char *reason);
+/* Closes as soon as the current callback has returned; queued output is lost. */
+void conn_abort(Conn *conn, const char *reason);
+bool conn_is_closing(const Conn *conn);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "wire/framing.h"
+
+#include <stdint.h>
+
+#include "base/macro.h"
+
+static int line_next(size_t n_max, Str input, size_t *n_scanned, Str *ret_frame, size_t *ret_n) {
+        const char *end = memchr(input.data + *n_scanned, '\n', input.n - *n_scanned);
+
+        if (!end) {
+                *n_scanned = input.n;
+                return input.n > n_max ? FRAMING_E_TOO_LARGE : FRAMING_E_PARTIAL;
+        }
+        *ret_frame = (Str){input.data, (size_t)(end - input.data)};
+        if (ret_frame->n > n_max)
+                return FRAMING_E_TOO_LARGE;
+        *ret_n = ret_frame->n + 1;
+        return 0;
+}
+
+static size_t prefix_length(const char *data) {
+        const unsigned char *p = (const unsigned char *)data;
+
+        return (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
+}
+
+static int length_next(size_t n_max, Str input, Str *ret_frame, size_t *ret_n) {
+        size_t n;
+
+        if (input.n < 4)
+                return FRAMING_E_PARTIAL;
+        n = prefix_length(input.data);
+        if (n > n_max)
+                return FRAMING_E_TOO_LARGE;
+        if (input.n - 4 < n)
+                return FRAMING_E_PARTIAL;
+        *ret_frame = (Str){input.data + 4, n};
+        *ret_n = n + 4;
+        return 0;
+}
+
+int framing_next(const Framing *framing, Str input, size_t *n_scanned, Str *ret_frame, size_t *ret_n) {
+        int r;
+
+        if (!input.n)
+                return FRAMING_E_PARTIAL;
+        switch (framing->kind) {
+        case FRAMING_LINE: r = line_next(framing->n_max, input, n_scanned, ret_frame, ret_n); break;
+        case FRAMING_LENGTH: r = length_next(framing->n_max, input, ret_frame, ret_n); break;
+        case FRAMING_RAW:
+        default:
+                *ret_frame = input;
+                *ret_n = input.n;
+                r = 0;
+        }
+        if (r == 0)
+                *n_scanned = 0;
+        return r;
+}
+
+void framing_put_length(char out[4], size_t n) {
+        out[0] = (char)(n >> 24);
+        out[1] = (char)(n >> 16);
+        out[2] = (char)(n >> 8);
+        out[3] = (char)n;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "wire/listener"
+
+#include "wire/listener.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+
+enum {
+        LISTENER_TURN = 64,       /* connections accepted per turn */
+        LISTENER_RETRY_MS = 1000, /* without a descriptor coming back, look again this often */
+};
+
+struct Listener {
+        int fd;
+        bool is_tcp;
+        LoopFd *watch;
+        ListenerOptions options;
+        ListenerFn fn;
+        void *user;
+        Timer retry; /* set: paused for want of descriptors or memory */
+};
+
+static Log *listener_log(const Listener *listener) {
+        return loop_log(listener->options.shared->loop);
+}
+
+static int read_unix_peer(int fd, ConnPeer *ret) {
+        struct ucred cred;
+        socklen_t n = sizeof(cred);
+
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n))
+                return error_origin(-errno);
+        *ret = (ConnPeer){.pid = cred.pid, .uid = cred.uid};
+        return 0;
+}
+
+static int read_tcp_peer(int fd, ConnPeer *ret) {
+        struct sockaddr_in address;
+        socklen_t n = sizeof(address);
+
+        if (getpeername(fd, (struct sockaddr *)&address, &n))
+                return error_origin(-errno);
+        *ret = (ConnPeer){.is_remote = true, .address = ntohl(address.sin_addr.s_addr)};
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+        return 0;
+}
+
+/* Takes fd. */
+static void take_connection(Listener *listener, int fd) {
+        const ListenerOptions *o = &listener->options;
+        Account *account;
+        ConnPeer peer;
+        Conn *conn;
+        int r;
+
+        r = listener->is_tcp ? read_tcp_peer(fd, &peer) : read_unix_peer(fd, &peer);
+        if (!r && o->same_uid_only && !peer.is_remote && peer.uid != geteuid()) {
+                log_warning(listener_log(listener), o->name, "connection of another user refused uid=%u pid=%d",
+                            (unsigned)peer.uid, (int)peer.pid);
+                r = -EACCES;
+        }
+        if (!r)
+                r = account_open(o->accounts, peer.is_remote, peer.is_remote ? peer.address : peer.uid, &account);
+        if (r) {
+                if (r == ACCOUNT_E_QUOTA)
+                        log_warning(listener_log(listener), o->name, "connection refused: quota of the peer used up");
+                close_fd(fd);
+                return;
+        }
+        if (conn_new(&conn, o->shared, fd, fd, &peer, account)) {
+                account_close(account);
+                close_fd(fd);
+                return;
+        }
+        listener->fn(listener->user, conn);
+}
+
+static void pause_accepting(Listener *listener, int error) {
+        log_warning(listener_log(listener), listener->options.name, "accepting paused error=%d", error);
+        loop_fd_watch(listener->watch, 0);
+        (void)timer_set(&listener->retry, LISTENER_RETRY_MS);
+}
+
+static bool is_exhaustion(int error) {
+        return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+static void on_readable(void *user, _unused_ unsigned events) {
+        Listener *listener = user;
+
+        for (int i = 0; i < LISTENER_TURN; i++) {
+                int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+                if (fd >= 0)
+                        take_connection(listener, fd);
+                else if (is_exhaustion(errno))
+                        return pause_accepting(listener, errno);
+                else if (errno != EINTR && errno != ECONNABORTED)
+                        return;
+        }
+}
+
+static void on_retry(Timer *timer) {
+        Listener *listener = container_of(timer, Listener, retry);
+
+        loop_fd_watch(listener->watch, LOOP_READ);
+}
+
+int listener_new(Listener **ret, int fd, const ListenerOptions *options, ListenerFn fn, void *user) {
+        Listener *listener = calloc(1, sizeof(*listener));
+        struct sockaddr_storage address = {0};
+        socklen_t n = sizeof(address);
+        int r;
+
+        if (!listener)
+                return error_origin(-ENOMEM);
+        *listener = (Listener){.fd = fd, .options = *options, .fn = fn, .user = user};
+        if (!getsockname(fd, (struct sockaddr *)&address, &n))
+                listener->is_tcp = address.ss_family == AF_INET;
+        timer_init(&listener->retry, options->shared->loop, on_retry);
+        r = loop_fd_open(options->shared->loop, fd, on_readable, listener, &listener->watch);
+        if (r) {
+                free(listener);
+                return error_trace(r);
+        }
+        loop_fd_watch(listener->watch, LOOP_READ);
+        *ret = listener;
+        return 0;
+}
+
+Listener *listener_free(Listener *listener) {
+        if (!listener)
+                return NULL;
+        timer_clear(&listener->retry);
+        loop_fd_close(listener->watch);
+        close_fd(listener->fd);
+        free(listener);
+        return NULL;
+}
+
+void listener_wake(Listener *listener) {
+        if (!timer_is_set(&listener->retry))
+                return;
+        timer_clear(&listener->retry);
+        log_notice(listener_log(listener), listener->options.name, "accepting again");
+        loop_fd_watch(listener->watch, LOOP_READ);
+}

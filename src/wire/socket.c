@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "wire/socket.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+enum { BACKLOG = 4096 };
+
+static int fill_unix(struct sockaddr_un *address, const char *path) {
+        *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+        if (strlen(path) >= sizeof(address->sun_path))
+                return error_origin(-ENAMETOOLONG);
+        strcpy(address->sun_path, path);
+        return 0;
+}
+
+int socket_connect_unix(const char *path, int flags, int *ret) {
+        struct sockaddr_un address;
+        int fd, r;
+
+        r = fill_unix(&address, path);
+        if (r)
+                return error_trace(r);
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+        if (fd < 0)
+                return error_origin(-errno);
+        if (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
+                r = -errno;
+                close_fd(fd);
+                return r; /* an answer, not a fault: nobody there */
+        }
+        *ret = fd;
+        return 0;
+}
+
+int socket_probe(const char *path, SocketState *ret) {
+        struct stat st;
+        int fd = -1, r;
+
+        if (lstat(path, &st)) {
+                if (errno != ENOENT && errno != ENOTDIR)
+                        return error_origin(-errno);
+                *ret = SOCKET_ABSENT;
+                return 0;
+        }
+        if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid()) {
+                *ret = SOCKET_ALIEN;
+                return 0;
+        }
+        /* Non-blocking: a live daemon whose queue is full answers EAGAIN, and is alive. */
+        r = socket_connect_unix(path, SOCK_NONBLOCK, &fd);
+        close_fd(fd);
+        if (r == 0 || r == -EAGAIN)
+                *ret = SOCKET_LIVE;
+        else if (r == -ECONNREFUSED)
+                *ret = SOCKET_STALE;
+        else if (r == -ENOENT)
+                *ret = SOCKET_ABSENT;
+        else
+                return error_origin(r);
+        return 0;
+}
+
+int socket_listen_unix(const char *path, mode_t mode, int *ret) {
+        struct sockaddr_un address;
+        mode_t saved;
+        int fd, r;
+
+        r = fill_unix(&address, path);
+        if (r)
+                return error_trace(r);
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0)
+                return error_origin(-errno);
+        saved = umask(0777 & ~mode);
+        r = bind(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
+        umask(saved);
+        if (!r && listen(fd, BACKLOG)) {
+                r = -errno;
+                (void)unlink(path);
+        }
+        if (r) {
+                close_fd(fd);
+                return error_origin(r);
+        }
+        *ret = fd;
+        return 0;
+}
+
+int socket_listen_tcp(const char *ipv4, uint16_t port, int *ret, uint16_t *ret_port) {
+        struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+        socklen_t n = sizeof(address);
+        int fd, r;
+
+        if (inet_pton(AF_INET, ipv4, &address.sin_addr) != 1)
+                return error_origin(-EINVAL);
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0)
+                return error_origin(-errno);
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+        if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, BACKLOG) ||
+            getsockname(fd, (struct sockaddr *)&address, &n)) {
+                r = -errno;
+                close_fd(fd);
+                return error_origin(r);
+        }
+        *ret = fd;
+        *ret_port = ntohs(address.sin_port);
+        return 0;
+}

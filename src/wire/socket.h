@@ -1,0 +1,22 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Listening sockets and what stands at a socket's path. Called at start-up and from the command line; may block briefly.
+ */
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef enum SocketState {
+        SOCKET_ABSENT,
+        SOCKET_LIVE,  /* somebody accepts connections */
+        SOCKET_STALE, /* a socket of ours that nobody listens on */
+        SOCKET_ALIEN, /* not a socket, a symlink, or another user's */
+} SocketState;
+
+/* Never follows a symlink at the last component. */
+int socket_probe(const char *path, SocketState *ret);
+/* mode is enforced with umask during bind. -EADDRINUSE when something is at the path. Backlog 4096. */
+int socket_listen_unix(const char *path, mode_t mode, int *ret);
+int socket_listen_tcp(const char *ipv4, uint16_t port, int *ret, uint16_t *ret_port);
+/* A blocking (or not) connection. */
+int socket_connect_unix(const char *path, int flags, int *ret);

@@ -1,0 +1,103 @@
+"""Clients that connect and say nothing, or stop in the middle: everybody else is served, nothing is burnt, time limits hold."""
+import json
+import time
+
+from clients import Conn
+from harness import Daemon, Home, check, equal, eventually, memory_bound, read_text, write_text
+
+QUIET = {"daemon": {"heartbeat_interval_seconds": 1}, "watch": {"enabled": False, "paths": []}, "schedule": {"enabled": False, "jobs": []}, "rules": []}
+
+
+def _served(d):
+    check(d.cccc("ping")["ok"], "cccc")
+    with d.aiwg() as a, d.coop() as c:
+        a.result("ping")
+        c.good({"cmd": "ls"})
+    equal(d.info()["pid"], d.pid)
+
+
+def test_200_silent_clients_of_each_endpoint():
+    with Daemon() as d:
+        silent = [Conn(path) for path in (d.home.cccc_sock, d.home.coop_sock, d.home.aiwg_sock, d.home.native_sock) for _ in range(200)]
+        _served(d)
+        before = d.n_fds()
+        for c in silent:
+            c.close()
+        eventually(lambda: d.n_fds() <= before - 800, what="the clients are gone")
+        _served(d)
+
+
+def test_clients_that_stop_in_the_middle():
+    halves = [(lambda h: h.cccc_sock, b'{"v":1,"op":"pi'), (lambda h: h.aiwg_sock, b'{"jsonrpc":'), (lambda h: h.coop_sock, b"\x00\x00"),
+              (lambda h: h.coop_sock, b"\x00\x10\x00\x00{"), (lambda h: h.native_sock, b"@agent"), (lambda h: h.native_sock, b'{"js'), (lambda h: h.native_sock, b"\x00\x00")]
+    with Daemon() as d:
+        clients = []
+        for where, data in halves * 20:
+            c = Conn(where(d.home))
+            c.send(data)
+            clients.append(c)
+        _served(d)
+        for c in clients:
+            c.close()
+        _served(d)
+
+
+def test_announced_megabytes_are_not_reserved():
+    """A prefix that promises a message costs nothing until the message comes."""
+    with Daemon(only="coop") as d:
+        with d.coop() as c:
+            c.good({"cmd": "ls"})
+        before, clients = d.rss(), []
+        for _ in range(300):
+            c = d.coop()
+            c.send(b"\x00\x10\x00\x00{")
+            clients.append(c)
+        with d.coop() as c:
+            c.good({"cmd": "ls"})
+        grown = d.rss() - before
+        check(grown < memory_bound(40 << 20), "grew by %d bytes" % grown)
+        for c in clients:
+            c.close()
+
+
+def test_handshake_limit_of_coop_only():
+    """Silent coop clients are let go; silent AIWG clients are legal and stay."""
+    with Daemon(env={"MUSTER_HANDSHAKE_MS": "200"}) as d, d.aiwg() as legal:
+        with d.coop(hello=False) as silent:
+            equal(silent.next(), None, "the silent coop client")
+        legal.result("ping")
+
+
+def test_drip_feeding_does_not_extend_the_handshake():
+    with Daemon(only="coop", env={"MUSTER_HANDSHAKE_MS": "400"}) as d, d.coop(hello=False) as c:
+        end = time.monotonic() + 10
+        data = iter(b"\x00\x00\xff\xff" + b"x" * 65535)
+        while not c.at_eof and time.monotonic() < end:
+            try:
+                c.send(bytes([next(data)]))
+                c.fill(0.02)
+            except TimeoutError:
+                pass
+            except (BrokenPipeError, ConnectionResetError):
+                break
+        check(time.monotonic() < end, "still connected after 10 s")
+        with d.coop() as other:
+            other.good({"cmd": "ls"})
+
+
+def test_idle_daemon_with_idle_clients_burns_nothing():
+    """Between two heartbeats (the event waited for) the process hardly runs."""
+    with Home() as home:
+        write_text(home.aiwg_file("daemon.json"), json.dumps(QUIET))
+        with Daemon(home=home) as d:
+            clients = [Conn(p) for p in (home.cccc_sock, home.coop_sock, home.aiwg_sock, home.native_sock) for _ in range(50)]
+            beat = lambda: json.loads(read_text(home.aiwg_file("daemon/heartbeat")))["timestamp"]  # noqa: E731
+            eventually(lambda: d.info()["connections"]["open"] > 200, what="all clients are accepted")
+            first, cpu = beat(), d.cpu_seconds()
+            eventually(lambda: beat() != first, what="a heartbeat")
+            second = beat()
+            eventually(lambda: beat() != second, what="another heartbeat")
+            used = d.cpu_seconds() - cpu
+            check(used < 0.3, "used %.2f s of processor time while idle" % used)
+            for c in clients:
+                c.close()

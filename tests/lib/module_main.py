@@ -1,0 +1,87 @@
+"""Runs the tests of one module; started by tests/run.py, which reads one JSON line per event from a pipe."""
+import importlib.util
+import io
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import harness  # noqa: E402
+
+DEFAULT_LIMIT = 60
+
+
+class TimeLimit(BaseException):
+    """Not an Exception, so that no test swallows it."""
+
+
+def on_alarm(*_):
+    raise TimeLimit()
+
+
+class Capture(io.StringIO):
+    """What a test prints; shown when it fails."""
+
+
+def run_test(fn, limit):
+    """(outcome, text)"""
+    output = Capture()
+    saved = sys.stdout, sys.stderr
+    sys.stdout = sys.stderr = output
+    signal.setitimer(signal.ITIMER_REAL, limit)
+    try:
+        fn()
+        return "passed", ""
+    except harness.Skip as e:
+        return "skipped", str(e)
+    except TimeLimit:
+        return "failed", "over its time limit of %g s\n%s%s" % (limit, traceback.format_exc(), output.getvalue())
+    except Exception:
+        return "failed", traceback.format_exc() + output.getvalue()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        sys.stdout, sys.stderr = saved
+
+
+def main():
+    path, pipe_fd, choice = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
+    os.set_inheritable(pipe_fd, False)
+    pipe = open(pipe_fd, "wb", buffering=0)
+
+    def tell(**event):
+        pipe.write(json.dumps(event).encode() + b"\n")
+
+    signal.signal(signal.SIGALRM, on_alarm)
+    harness.adopt_orphans()
+    name = "%s/%s" % (os.path.basename(os.path.dirname(path)), os.path.basename(path)[:-3])
+    spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    limit = getattr(module, "TIMEOUT", DEFAULT_LIMIT) * harness.SCALE
+    ran = False
+    for test, fn in list(vars(module).items()):
+        full = "%s.%s" % (name, test)
+        if not test.startswith("test_") or not callable(fn) or test in choice["done"]:
+            continue
+        if choice["words"] and not any(w in full for w in choice["words"]):
+            continue
+        ran = True
+        tell(event="start", test=test, limit=limit)
+        began = time.monotonic()
+        outcome, text = run_test(fn, limit)
+        tell(event="result", test=test, outcome=outcome, seconds=time.monotonic() - began, text=text)
+    if ran:
+        tell(event="start", test="(end of module)", limit=60)
+        problems = harness.finish_module()
+        if problems:
+            tell(event="result", test="(end of module)", outcome="failed", seconds=0, text="\n".join(problems))
+    tell(event="end")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""The command line: up, down, status, call, schema; --json; exit statuses 0 fine, 1 refused by the daemon, 2 usage, 3 no daemon."""
+import json
+import os
+import signal
+import subprocess
+
+from harness import MUSTER, Daemon, Home, check, equal, eventually
+
+
+def _ok(home, *args, **kw):
+    status, out, err = home.muster(*args, **kw)
+    equal(status, 0, "muster %s; %s%s" % (" ".join(args), out, err))
+    return out
+
+
+def test_up_status_down():
+    with Home() as home:
+        _ok(home, "up")
+        doc = json.loads(_ok(home, "status", "--json"))
+        check(os.path.exists("/proc/%d" % doc["pid"]), "no such process: %r" % doc)
+        _ok(home, "down")
+        eventually(lambda: not os.path.lexists(home.native_sock), what="the end")
+        equal(home.muster("status")[0], 3, "status without a daemon")
+
+
+def test_up_twice_is_fine():
+    with Home() as home:
+        _ok(home, "up")
+        first = json.loads(_ok(home, "status", "--json"))["pid"]
+        _ok(home, "up")
+        equal(json.loads(_ok(home, "status", "--json"))["pid"], first, "pid")
+        _ok(home, "down")
+
+
+def test_down_waits_for_the_end():
+    with Home() as home:
+        _ok(home, "up")
+        pid = json.loads(_ok(home, "status", "--json"))["pid"]
+        _ok(home, "down")
+        check(not os.path.lexists(home.native_sock) and not os.path.lexists(home.cccc_sock), "sockets are still there")
+        eventually(lambda: not os.path.exists("/proc/%d" % pid) or " Z " in open("/proc/%d/stat" % pid).read(), what="the end of the process")
+
+
+def test_no_daemon():
+    with Home() as home:
+        for args in (["status"], ["down"], ["call", "native.daemon.info"], ["call", "cccc.ping"]):
+            status, out, err = home.muster(*args)
+            equal(status, 3, "muster %s; %s%s" % (" ".join(args), out, err))
+            check(err.strip(), "no message for %r" % args)
+        check(not os.path.lexists(home.native_sock), "a daemon was started")
+
+
+def test_status_for_people():
+    with Daemon() as d:
+        out = _ok(d.home, "status")
+        for word in (str(d.pid), "cccc", "coop", "aiwg", d.home.cccc_sock):
+            check(word in out, "%s is not in:\n%s" % (word, out))
+
+
+def test_call_of_every_dialect():
+    with Daemon() as d:
+        equal(json.loads(_ok(d.home, "call", "native.daemon.info", "--json"))["pid"], d.pid)
+        equal(json.loads(_ok(d.home, "call", "cccc.ping", "--json"))["pid"], d.pid)
+        equal(json.loads(_ok(d.home, "call", "aiwg.ping", "--json"))["pong"], True)
+        equal(json.loads(_ok(d.home, "call", "aiwg.daemon.status", "--json"))["pid"], d.pid)
+        equal(json.loads(_ok(d.home, "call", "coop.ls", "--json"))["sessions"], [])
+
+
+def test_call_with_typed_values():
+    with Daemon() as d:
+        _ok(d.home, "call", "cccc.observability_update", 'patch={"log_level":"debug","terminal_ui":{"scrollback_lines":1234}}')
+        doc = json.loads(_ok(d.home, "call", "cccc.observability_get", "--json"))["observability"]
+        equal((doc["log_level"], doc["terminal_ui"]["scrollback_lines"]), ("DEBUG", 1234))
+        status, _, err = d.home.muster("call", "cccc.events_stream", "group_id=12345")
+        equal(status, 1, "a number is a string where the schema says so; " + err)
+        check("group_not_found" in err, "code is not shown: " + err)
+
+
+def test_call_refused_by_the_daemon():
+    with Daemon() as d:
+        status, out, err = d.home.muster("call", "cccc.observability_update", "by=agent", 'patch={"log_level":"x"}')
+        equal(status, 1, out + err)
+        check("permission_denied" in err, "code is not shown: " + err)
+        status, out, err = d.home.muster("--json", "call", "cccc.observability_update", "by=agent", 'patch={}')
+        equal(status, 1, out + err)
+        check("permission_denied" in json.dumps(json.loads(out or err)), "no JSON error: %r %r" % (out, err))
+
+
+def test_usage_errors():
+    with Daemon() as d:
+        for args in ([], ["nonsense"], ["--nonsense"], ["call"], ["call", "nonsense"], ["call", "cccc.nonsense"], ["call", "nonsense.ping"], ["call", "cccc.ping", "novalue"],
+                     ["call", "cccc.observability_update", "patch={not json"], ["call", "aiwg.daemon.stop", "force=perhaps"], ["schema", "nonsense"], ["schema", "cccc.nonsense"]):
+            status, out, err = d.home.muster(*args)
+            equal(status, 2, "muster %s; %s%s" % (" ".join(args), out, err))
+            check(err.strip(), "no message for %r" % args)
+        check(d.is_running() and d.cccc("ping")["ok"], "something was executed")
+
+
+def test_call_stops_a_daemon():
+    with Daemon() as d:
+        equal(json.loads(_ok(d.home, "call", "native.daemon.shutdown", "--json")), {"stopping": True})
+        d.expect_exit(0)
+
+
+def test_down_stops_a_daemon_in_the_foreground():
+    with Daemon() as d:
+        _ok(d.home, "down")
+        d.expect_exit(0)
+
+
+def test_schema_needs_no_daemon():
+    with Home() as home:
+        out = _ok(home, "schema")
+        for word in ("cccc.ping", "coop.ls", "aiwg.daemon.status", "native.rpc.discover"):
+            check(word in out, word + " is not in:\n" + out)
+        check("observability_get" in _ok(home, "schema", "cccc") and "aiwg" not in _ok(home, "schema", "cccc"), "schema of one dialect")
+        one = json.loads(_ok(home, "schema", "cccc.ping", "--json"))
+        check("ipc_v" in json.dumps(one), "no result schema: %r" % one)
+
+
+def test_help():
+    with Home() as home:
+        for args in (["--help"], ["up", "--help"], ["call", "--help"], ["help"]):
+            status, out, _ = home.muster(*args)
+            if args == ["help"] and status == 2:
+                continue
+            equal(status, 0, "muster " + " ".join(args))
+            check("muster" in out, "no usage in %r" % out)
+        for word in ("up", "down", "status", "call", "schema", "stdio", "--json"):
+            check(word in _ok(home, "--help"), word + " is not in the help")
+        check(_ok(home, "--version").strip(), "no version")
+
+
+def test_output_to_a_closed_pipe_is_harmless():
+    with Daemon() as d:
+        p = subprocess.Popen(["/bin/sh", "-c", '"$0" schema --json | head -c 1 >/dev/null', MUSTER], env=d.home.env())
+        equal(p.wait(15), 0)
+        check(d.cccc("ping")["ok"], "not served")
+
+
+def test_stdio_passes_lines_and_ends_with_its_input():
+    with Daemon() as d:
+        status, out, err = d.home.muster("stdio", stdin=b'{"jsonrpc":"2.0","id":1,"method":"no.such"}\nnot json\n')
+        equal(status, 0, err)
+        equal([json.loads(x)["error"]["code"] for x in out.splitlines()], [-32601, -32700])
+
+
+def test_stdio_with_a_large_line():
+    with Daemon() as d:
+        line = b'{"jsonrpc":"2.0","id":"' + b"x" * 3_000_000 + b'","method":"no.such"}\n'
+        status, out, err = d.home.muster("stdio", stdin=line)
+        equal(status, 0, err)
+        reply = json.loads(out)
+        equal((len(reply["id"]), reply["error"]["code"]), (3_000_000, -32601))
+
+
+def test_stdio_ends_when_the_daemon_goes():
+    with Daemon() as d:
+        p = subprocess.Popen([MUSTER, "stdio"], env=d.home.env(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            p.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"x"}\n')
+            p.stdin.flush()
+            check(p.stdout.readline(), "no answer")
+            d.signal(signal.SIGTERM)
+            d.expect_exit(0)
+            check(p.wait(15) in (0, 1, 3), "status %s" % p.returncode)
+        finally:
+            p.kill()
+            p.communicate()

@@ -1,0 +1,208 @@
+"""Configuration: each setting by file, environment and flag, in this order; bad ones end with status 2 and a place to look at."""
+import json
+import os
+import signal
+
+from clients import Coop, Rpc
+from harness import Daemon, Home, check, equal, read_text, write_text
+
+
+def _file(home, text, path=None):
+    path = path or os.path.join(home.config, "muster", "muster.toml")
+    write_text(path, text)
+    return path
+
+
+def _dialects(d):
+    return {e["dialect"] for e in d.info()["endpoints"]}
+
+
+def test_only_by_file():
+    with Home() as home:
+        _file(home, 'only = "cccc,native"\n')
+        with Daemon(home=home, project=False) as d:
+            equal(_dialects(d), {"cccc", "native"})
+
+
+def test_only_by_environment():
+    with Daemon(project=False, env={"MUSTER_ONLY": "coop,native"}) as d:
+        equal(_dialects(d), {"coop", "native"})
+
+
+def test_environment_wins_over_the_file_and_flags_over_both():
+    with Home() as home:
+        _file(home, 'only = "cccc,native"\n')
+        with Daemon(home=home, project=False, env={"MUSTER_ONLY": "coop,native"}) as d:
+            equal(_dialects(d), {"coop", "native"})
+        with Daemon(home=home, project=False, only="native", env={"MUSTER_ONLY": "coop,native"}) as d:
+            equal(_dialects(d), {"native"})
+
+
+def test_coop_socket_by_file():
+    with Home() as home:
+        path = os.path.join(home.base, "by-file")
+        _file(home, 'coop_socket = "%s"\n' % path)
+        with Daemon(home=home, only="coop"), Coop(path) as c:
+            c.good({"cmd": "ls"})
+
+
+def test_coop_socket_by_environment():
+    with Home() as home:
+        path = os.path.join(home.base, "by-env")
+        with Daemon(home=home, only="coop", env={"MUSTER_COOP_SOCKET": path}), Coop(path) as c:
+            c.good({"cmd": "ls"})
+
+
+def test_aiwg_project_by_file():
+    with Home() as home:
+        other = os.path.join(home.base, "p2")
+        os.mkdir(other)
+        _file(home, 'aiwg_project = ["%s", "%s"]\n' % (home.project, other))
+        with Daemon(home=home, only="aiwg", project=False) as d:
+            with d.aiwg() as a, Rpc(os.path.join(other, ".aiwg/daemon/daemon.sock")) as b:
+                a.result("ping")
+                b.result("ping")
+
+
+def test_aiwg_project_by_environment():
+    with Home() as home:
+        with Daemon(home=home, only="aiwg", project=False, env={"MUSTER_AIWG_PROJECT": home.project}) as d, d.aiwg() as a:
+            a.result("ping")
+
+
+def test_muster_home_by_file():
+    with Home() as home:
+        path = os.path.join(home.base, "by-file")
+        _file(home, 'muster_home = "%s"\n' % path)
+        with Daemon(home=home) as d:
+            equal(d.info()["home"], path)
+
+
+def test_muster_home_by_environment():
+    with Home() as home:
+        path = os.path.join(home.base, "by-env")
+        with Daemon(home=home, env={"MUSTER_HOME": path}) as d:
+            equal(d.info()["home"], path)
+
+
+def test_state_home_by_xdg_and_its_default():
+    with Home() as home:
+        with Daemon(home=home, env={"XDG_STATE_HOME": None}) as d:
+            equal(d.info()["home"], os.path.join(home.user, ".local", "state", "muster"))
+
+
+def test_config_file_by_flag_and_environment():
+    with Home() as home:
+        path = _file(home, 'only = "native"\n', os.path.join(home.base, "my.toml"))
+        with Daemon(home=home, project=False, args=["--config", path]) as d:
+            equal(_dialects(d), {"native"})
+        with Daemon(home=home, project=False, env={"MUSTER_CONFIG": path}) as d:
+            equal(_dialects(d), {"native"})
+
+
+def test_config_file_in_the_default_folder():
+    with Home() as home:
+        _file(home, 'only = "native"\n', os.path.join(home.user, ".config", "muster", "muster.toml"))
+        with Daemon(home=home, project=False, env={"XDG_CONFIG_HOME": None}) as d:
+            equal(_dialects(d), {"native"})
+
+
+def test_log_level_by_flag_file_and_environment():
+    with Home() as home:
+        def size(**kw):
+            with Daemon(home=home, **kw) as d:
+                d.info()
+                d.stop()
+                return len(d.log())
+        quiet, loud = size(args=["--log-level", "error"]), size(args=["--log-level", "debug"])
+        check(quiet < loud, "error says as much as debug: %d, %d" % (quiet, loud))
+        equal(size(env={"MUSTER_LOG_LEVEL": "error"}), quiet, "bytes logged, by environment")
+        _file(home, 'log_level = "error"\n')
+        equal(size(), quiet, "bytes logged, by file")
+
+
+def test_cccc_version_by_environment():
+    with Daemon(only="cccc", env={"MUSTER_CCCC_VERSION": "9.9.9"}) as d:
+        equal(d.cccc("ping")["result"]["version"], "9.9.9")
+
+
+def test_record_holds_every_call():
+    with Home() as home:
+        path = os.path.join(home.base, "record.jsonl")
+        with Daemon(home=home, env={"MUSTER_RECORD": path}) as d:
+            d.cccc("ping")
+            d.cccc("observability_update", {"by": "x", "patch": {}})
+            with d.aiwg() as a, d.coop() as c:
+                a.result("daemon.status")
+                c.good({"cmd": "ls"})
+            d.info()
+            d.stop()
+        rows = [json.loads(x) for x in read_text(path).splitlines()]
+        equal([(r["dialect"], r["op"], r["ok"]) for r in rows],
+              [("cccc", "ping", True), ("cccc", "observability_update", False), ("aiwg", "daemon.status", True), ("coop", "ls", True), ("native", "daemon.info", True)])
+        check(all("result" in r or "error" in r for r in rows), "neither result nor error")
+
+
+def test_file_that_is_named_but_missing():
+    with Home() as home:
+        path = os.path.join(home.base, "missing.toml")
+        status, _, err = home.musterd("--config", path)
+        equal(status, 2, "exit status; " + err)
+        check(path in err, "the file is not named: " + err)
+
+
+def _bad(text, line, key):
+    def test():
+        with Home() as home:
+            path = _file(home, text)
+            status, _, err = home.musterd()
+            equal(status, 2, "exit status; " + err)
+            check(path in err, "the file is not named: " + err)
+            if line:
+                check(":%d" % line in err or "line %d" % line in err, "line %d is not named: %s" % (line, err))
+            if key:
+                check(key in err, "%s is not named: %s" % (key, err))
+    return test
+
+
+test_bad_syntax = _bad('only = "cccc"\ncoop_socket = \n', 2, "")
+test_bad_syntax_in_the_first_line = _bad("= 5\n", 1, "")
+test_unknown_key = _bad('# a comment\n\nnonsense = 5\n', 3, "nonsense")
+test_unknown_endpoint = _bad('log_level = "info"\nonly = "cccc,nonsense"\n', 2, "only")
+test_wrong_type = _bad('\n\nonly = 5\n', 3, "only")
+test_wrong_type_of_a_list = _bad('aiwg_project = [1]\n', 1, "aiwg_project")
+test_unknown_log_level = _bad('\nlog_level = "loud"\n', 2, "log_level")
+test_duplicate_key = _bad('only = "cccc"\nonly = "coop"\n', 2, "")
+test_not_utf8 = _bad('only = "\x00"\n', 1, "")
+
+
+def test_bad_environment():
+    with Home() as home:
+        for name, value in (("MUSTER_ONLY", "nonsense"), ("MUSTER_LOG_LEVEL", "loud"), ("MUSTER_HANDSHAKE_MS", "soon")):
+            status, _, err = home.musterd(env={name: value})
+            equal(status, 2, "exit status with %s; %s" % (name, err))
+            check(name in err, "%s is not named: %s" % (name, err))
+
+
+def test_bad_flag_value_names_the_flag():
+    with Home() as home:
+        status, _, err = home.musterd("--only", "nonsense")
+        equal(status, 2, "exit status; " + err)
+        check("--only" in err and "nonsense" in err, err)
+
+
+def test_empty_file_is_fine():
+    with Home() as home:
+        _file(home, "\n# nothing\n")
+        with Daemon(home=home) as d:
+            check(d.cccc("ping")["ok"], "not served")
+
+
+def test_bad_configuration_at_reload_keeps_the_old_one():
+    with Home() as home:
+        path = _file(home, 'log_level = "info"\n')
+        with Daemon(home=home) as d, d.aiwg() as a:
+            write_text(path, "nonsense = = 5\n")
+            d.signal(signal.SIGHUP)
+            a.result("ping")
+            check(d.cccc("ping")["ok"], "not served")
