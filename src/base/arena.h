@@ -13,7 +13,7 @@ typedef struct Arena {
         ArenaChunk *head; /* chunk being filled, linked to the older ones */
         char *at;         /* next free byte in it */
         char *end;
-        size_t n_total;   /* bytes held in all chunks */
+        size_t n_total; /* bytes held in all chunks */
 } Arena;
 
 #define ARENA_NULL ((Arena){0})

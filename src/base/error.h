@@ -3,10 +3,10 @@
 /*
  * Error convention of the whole tree.
  *
- * Functions return int: 0 is success. A negative number (an errno value, negated) is a failure of the machine:
- * it travels up untouched until somebody fails one request or one object because of it. A positive number is a
- * named condition of that one function, listed in its header, and its caller must handle it: never forward
- * a positive number across a module's edge.
+ * Functions return int: 0 is success. A negative number (an errno value, negated) is a failure of the
+ * machine: it travels up untouched until somebody fails one request or one object because of it. A positive
+ * number is a named condition of that one function, listed in its header, and its caller must handle it:
+ * never forward a positive number across a module's edge.
  *
  *   error_origin(-errno)  where a negative number is born
  *   error_trace(r)        where it passes through (positive numbers and 0 pass unchanged)
@@ -20,13 +20,13 @@
 int error_report(int r, const char *kind, const char *file, int line, const char *func);
 
 #define error_origin(r) error_report((r), "origin", __FILE__, __LINE__, __func__)
-#define error_trace(r)                                                                                       \
-        ({                                                                                                   \
-                int _e = (r);                                                                                \
-                unlikely(_e < 0) ? error_report(_e, "trace", __FILE__, __LINE__, __func__) : _e;             \
+#define error_trace(r)                                                                                      \
+        ({                                                                                                  \
+                int _e = (r);                                                                               \
+                unlikely(_e < 0) ? error_report(_e, "trace", __FILE__, __LINE__, __func__) : _e;            \
         })
-#define error_fold(r)                                                                                        \
-        ({                                                                                                   \
-                int _e = (r);                                                                                \
-                unlikely(_e != 0) ? error_report(_e, "fold", __FILE__, __LINE__, __func__) : _e;             \
+#define error_fold(r)                                                                                       \
+        ({                                                                                                  \
+                int _e = (r);                                                                               \
+                unlikely(_e != 0) ? error_report(_e, "fold", __FILE__, __LINE__, __func__) : _e;            \
         })

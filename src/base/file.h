@@ -1,8 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Whole files and folders: read with a bound, replaced atomically, made with parents. Everything here may block;
- * on the loop it is for start-up and shutdown only, otherwise call it from a worker.
+ * Whole files and folders: read with a bound, replaced atomically, made with parents. Everything here may
+ * block; on the loop it is for start-up and shutdown only, otherwise call it from a worker.
  */
 #include <sys/types.h>
 
@@ -11,7 +11,8 @@
 enum { _FILE_E_SUCCESS, FILE_E_MISSING, FILE_E_TOO_LARGE, FILE_E_LOCKED };
 
 typedef enum FileSync {
-        FILE_RUNTIME, /* rename only: fine for what a crash makes stale anyway (pid, descriptor, heartbeat) */
+        FILE_RUNTIME, /* rename only: fine for what a crash makes stale anyway (pid, descriptor, heartbeat)
+                       */
         FILE_DURABLE, /* temp, fsync, rename, fsync of the folder: survives power loss once it returns */
 } FileSync;
 
@@ -21,10 +22,11 @@ int file_read(const char *path, size_t n_max, Buf *out);
 int file_replace(const char *path, Str content, mode_t mode, FileSync sync);
 /* mkdir -p; an existing folder keeps its mode. */
 int dir_make(const char *path, mode_t mode);
-/* Opens (and creates, 0600) a lock file and takes an exclusive flock without waiting. Condition: FILE_E_LOCKED.
- * The lock is held while *ret is open and dies with the process. */
+/* Opens (and creates, 0600) a lock file and takes an exclusive flock without waiting. Condition:
+ * FILE_E_LOCKED. The lock is held while *ret is open and dies with the process. */
 int file_lock(const char *path, int *ret);
 /* Joins with exactly one slash; the result is malloc'd, NULL without memory. */
 char *path_join(const char *a, const char *b);
-/* `~` and `~/x` by $HOME (else the password database); then absolute against the working directory. Malloc'd. */
+/* `~` and `~/x` by $HOME (else the password database); then absolute against the working directory.
+ * Malloc'd. */
 char *path_expand(const char *path);

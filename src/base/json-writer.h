@@ -3,9 +3,9 @@
 /*
  * JsonWriter: writes JSON text into a Buf, member by member, without a tree.
  *
- * Commas take care of themselves. Strings must be UTF-8 (invalid bytes become U+FFFD); only what RFC 8259 demands is
- * escaped. Running out of memory is remembered (w->failed) and everything after it is ignored, so callers check once,
- * at the end. The writer owns nothing.
+ * Commas take care of themselves. Strings must be UTF-8 (invalid bytes become U+FFFD); only what RFC 8259
+ * demands is escaped. Running out of memory is remembered (w->failed) and everything after it is ignored, so
+ * callers check once, at the end. The writer owns nothing.
  */
 #include "base/json.h"
 
@@ -25,13 +25,13 @@ void jw_key(JsonWriter *w, const char *key); /* key: plain ASCII without anythin
 void jw_key_str(JsonWriter *w, Str key);     /* any key */
 
 void jw_str(JsonWriter *w, Str s);
-void jw_cstr(JsonWriter *w, const char *s);  /* NULL is written as null */
+void jw_cstr(JsonWriter *w, const char *s); /* NULL is written as null */
 void jw_int(JsonWriter *w, int64_t v);
 void jw_uint(JsonWriter *w, uint64_t v);
-void jw_double(JsonWriter *w, double v);     /* shortest form that reads back; not finite: null */
+void jw_double(JsonWriter *w, double v); /* shortest form that reads back; not finite: null */
 void jw_bool(JsonWriter *w, bool v);
 void jw_null(JsonWriter *w);
-void jw_raw(JsonWriter *w, Str json);        /* a JSON text that is known to be one */
+void jw_raw(JsonWriter *w, Str json); /* a JSON text that is known to be one */
 void jw_value(JsonWriter *w, const Json *json);
 
 /* Key and value in one line. */
@@ -44,8 +44,8 @@ void jw_field_null(JsonWriter *w, const char *key);
 void jw_field_value(JsonWriter *w, const char *key, const Json *json);
 
 /*
- * A whole tree: compact, or pretty with `indent` blanks per level ("key": value, one item a line). On failure out is
- * as before. The tree must not have been read from out itself, which moves when it grows.
+ * A whole tree: compact, or pretty with `indent` blanks per level ("key": value, one item a line). On
+ * failure out is as before. The tree must not have been read from out itself, which moves when it grows.
  */
 int json_write(Buf *out, const Json *json);
 int json_write_pretty(Buf *out, const Json *json, unsigned indent);

@@ -3,11 +3,11 @@
 /*
  * JSON: a tree in an arena, and a reader that builds it from outside bytes.
  *
- * Strict RFC 8259 and strict UTF-8. Numbers stay text and are converted on access, so they go back out byte for
- * byte. Strings without escapes are slices of the input: the input must outlive the tree. Every parsed value keeps
- * its raw span. Member names are unique (duplicates are refused). Depth and size are bounded; nothing recurses
- * on input. Trees can also be built and changed by hand (YAML, settings); such values have no raw span.
- * The tree belongs to its arena; there is no free.
+ * Strict RFC 8259 and strict UTF-8. Numbers stay text and are converted on access, so they go back out byte
+ * for byte. Strings without escapes are slices of the input: the input must outlive the tree. Every parsed
+ * value keeps its raw span. Member names are unique (duplicates are refused). Depth and size are bounded;
+ * nothing recurses on input. Trees can also be built and changed by hand (YAML, settings); such values have
+ * no raw span. The tree belongs to its arena; there is no free.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,26 +41,27 @@ typedef struct JsonFault {
 
 typedef struct Json Json;
 struct Json {
-        uint8_t type;     /* JsonType */
-        uint8_t flags;    /* private */
-        uint32_t n;       /* string, number: length of text; array, object: number of children */
+        uint8_t type;  /* JsonType */
+        uint8_t flags; /* private */
+        uint32_t n;    /* string, number: length of text; array, object: number of children */
         uint32_t key_n;
         uint32_t raw_n;
         union {
-                const char *text;   /* string (decoded), number */
-                Json *first;        /* array, object */
-                bool truth;         /* bool */
+                const char *text; /* string (decoded), number */
+                Json *first;      /* array, object */
+                bool truth;       /* bool */
         };
-        const char *key;  /* member name, decoded, when the parent is an object */
+        const char *key; /* member name, decoded, when the parent is an object */
         union {
                 const char *raw; /* span in the input, when raw_n is not 0 */
                 Json *last;      /* private: last child of a container built or changed by hand */
         };
-        Json *next;       /* sibling */
+        Json *next; /* sibling */
 };
 
 /* *ret lives in the arena and points into data. reterr may be NULL. */
-int json_parse(Arena *arena, const char *data, size_t n, const JsonLimits *limits, Json **ret, JsonFault *reterr);
+int json_parse(Arena *arena, const char *data, size_t n, const JsonLimits *limits, Json **ret,
+               JsonFault *reterr);
 const char *json_condition_name(int condition);
 
 static inline bool json_is(const Json *json, JsonType type) {
@@ -86,7 +87,8 @@ static inline size_t json_count(const Json *json) {
 /* Member by name, or NULL (also when json is NULL or not an object). */
 Json *json_get(const Json *json, const char *key);
 Json *json_get_str(const Json *json, Str key);
-/* Each returns false, and leaves *ret alone, unless the value is a number that fits exactly (by value: 1.0, 1e2 do). */
+/* Each returns false, and leaves *ret alone, unless the value is a number that fits exactly (by value: 1.0,
+ * 1e2 do). */
 bool json_int64(const Json *json, int64_t *ret);
 bool json_uint64(const Json *json, uint64_t *ret);
 bool json_double(const Json *json, double *ret); /* any number; infinity refused */
@@ -94,11 +96,12 @@ bool json_bool(const Json *json, bool *ret);
 /* Numbers by text, objects regardless of order. Without memory (deep trees only): false. */
 bool json_equal(const Json *a, const Json *b);
 
-/* Building. Each returns NULL without memory; text is copied into the arena (NUL-terminated) unless said otherwise. */
+/* Building. Each returns NULL without memory; text is copied into the arena (NUL-terminated) unless said
+ * otherwise. */
 Json *json_new(Arena *arena, JsonType type); /* null, false, 0, "", [] or {} */
 Json *json_new_bool(Arena *arena, bool truth);
 Json *json_new_int(Arena *arena, int64_t value);
-Json *json_new_number(Arena *arena, Str text); /* text must be a JSON number */
+Json *json_new_number(Arena *arena, Str text);     /* text must be a JSON number */
 Json *json_new_double(Arena *arena, double value); /* null when not finite */
 Json *json_new_str(Arena *arena, Str text);
 Json *json_clone(Arena *arena, const Json *json); /* deep, no raw spans, nothing shared with the source */

@@ -5,9 +5,10 @@
  *
  *   2026-01-02T03:04:05.678Z notice wire/listener [cccc] listening path=/run/x.sock
  *
- * A line is at most LOG_LINE_MAX bytes and is written with one system call that cannot block: a pipe or terminal that
- * is full loses the line, and the next one that gets through says how many were lost. Up to LOG_SINKS outputs,
- * each with its own level. Message bodies and secrets never appear above debug. Owned by the Daemon.
+ * A line is at most LOG_LINE_MAX bytes and is written with one system call that cannot block: a pipe or
+ * terminal that is full loses the line, and the next one that gets through says how many were lost. Up to
+ * LOG_SINKS outputs, each with its own level. Message bodies and secrets never appear above debug. Owned by
+ * the Daemon.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,7 +29,7 @@ typedef struct LogSink {
 
 typedef struct Log {
         LogSink sinks[LOG_SINKS];
-        LogLevel level; /* the most talkative of all sinks */
+        LogLevel level;                 /* the most talkative of all sinks */
         int64_t (*wall_us)(void *user); /* NULL: the real clock */
         void *user;
 } Log;
@@ -42,14 +43,15 @@ void log_set_level(Log *log, int slot, LogLevel level);
 int log_level_from_name(const char *name); /* "err" … "debug", any case; -EINVAL */
 const char *log_level_name(LogLevel level);
 
-void log_line(Log *log, LogLevel level, const char *module, const char *id, const char *format, ...) _printf_(5, 6);
+void log_line(Log *log, LogLevel level, const char *module, const char *id, const char *format, ...)
+        _printf_(5, 6);
 
 /* Each .c file that logs defines LOG_MODULE first. log may be NULL (tests): then nothing is written. */
-#define log_at(log, lvl, id, ...)                                                                            \
-        do {                                                                                                 \
-                Log *_log = (log);                                                                           \
-                if (_log && (lvl) <= _log->level)                                                            \
-                        log_line(_log, (lvl), LOG_MODULE, (id), __VA_ARGS__);                                \
+#define log_at(log, lvl, id, ...)                                                                           \
+        do {                                                                                                \
+                Log *_log = (log);                                                                          \
+                if (_log && (lvl) <= _log->level)                                                           \
+                        log_line(_log, (lvl), LOG_MODULE, (id), __VA_ARGS__);                               \
         } while (0)
 #define log_err(log, id, ...)     log_at(log, LOG_ERR, id, __VA_ARGS__)
 #define log_warning(log, id, ...) log_at(log, LOG_WARNING, id, __VA_ARGS__)

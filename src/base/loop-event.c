@@ -11,7 +11,8 @@
 #include "base/error.h"
 #include "base/loop-internal.h"
 
-/* ---- signals ---------------------------------------------------------------------------------------------------- */
+/* ---- signals
+ * ---------------------------------------------------------------------------------------------------- */
 
 struct LoopSignal {
         uv_signal_t uv;
@@ -53,7 +54,8 @@ LoopSignal *loop_signal_close(LoopSignal *watch) {
         return NULL;
 }
 
-/* ---- children --------------------------------------------------------------------------------------------------- */
+/* ---- children
+ * --------------------------------------------------------------------------------------------------- */
 
 struct LoopChild {
         LoopFd *watch;
@@ -81,7 +83,8 @@ int loop_child_open(Loop *loop, pid_t pid, void (*fn)(void *user, int status), v
 
         if (!child)
                 return error_origin(-ENOMEM);
-        *child = (LoopChild){.pid = pid, .fn = fn, .user = user, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
+        *child = (LoopChild){
+                .pid = pid, .fn = fn, .user = user, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
         if (child->pidfd < 0) {
                 r = -errno;
                 free(child);
@@ -107,7 +110,8 @@ LoopChild *loop_child_close(LoopChild *child) {
         return NULL;
 }
 
-/* ---- workers ---------------------------------------------------------------------------------------------------- */
+/* ---- workers
+ * ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Work {
         uv_work_t uv;
@@ -151,7 +155,8 @@ size_t loop_n_work(Loop *loop) {
         return loop->n_work;
 }
 
-/* ---- posts from other threads ----------------------------------------------------------------------------------- */
+/* ---- posts from other threads
+ * ----------------------------------------------------------------------------------- */
 
 struct LoopPost {
         LoopPost *next;

@@ -31,7 +31,8 @@ struct Loop {
         void **garbage;
         size_t n_garbage, garbage_cap;
         uv_prepare_t prepare;
-        uv_idle_t keep_awake; /* active while something is deferred: the loop then polls instead of waiting */
+        uv_idle_t
+                keep_awake; /* active while something is deferred: the loop then polls instead of waiting */
 
         /* Posts from other threads. */
         uv_async_t async;
@@ -41,7 +42,7 @@ struct Loop {
         size_t n_work;
 };
 
-void loop_timers_arm(Loop *loop);    /* sets the uv timer for the top of the heap */
+void loop_timers_arm(Loop *loop); /* sets the uv timer for the top of the heap */
 void loop_timers_deinit(Loop *loop);
 int loop_posts_init(Loop *loop);
 void loop_posts_deinit(Loop *loop);

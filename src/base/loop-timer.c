@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop's clock and timers. One heap, one uv timer: with a frozen clock the heap alone decides, so tests turn time
- * without waiting for it.
+ * The loop's clock and timers. One heap, one uv timer: with a frozen clock the heap alone decides, so tests
+ * turn time without waiting for it.
  */
 #include <assert.h>
 #include <errno.h>
@@ -39,7 +39,8 @@ void loop_clock_advance(Loop *loop, int64_t ms) {
         loop_timers_arm(loop);
 }
 
-/* ---- heap ------------------------------------------------------------------------------------------------------- */
+/* ---- heap
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void put(Loop *loop, size_t at, Timer *timer) {
         loop->heap[at] = timer;
@@ -124,7 +125,8 @@ void loop_timers_deinit(Loop *loop) {
         free(loop->heap);
 }
 
-/* ---- timers ----------------------------------------------------------------------------------------------------- */
+/* ---- timers
+ * ----------------------------------------------------------------------------------------------------- */
 
 void timer_init(Timer *timer, Loop *loop, TimerFn fn) {
         *timer = (Timer){.loop = loop, .fn = fn};

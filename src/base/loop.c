@@ -22,7 +22,8 @@ static void wake(Loop *loop) {
         (void)uv_idle_start(&loop->keep_awake, ignore_idle);
 }
 
-/* Runs what was deferred up to now; what these calls defer again waits for the next turn, so none can starve the loop. */
+/* Runs what was deferred up to now; what these calls defer again waits for the next turn, so none can starve
+ * the loop. */
 static void on_prepare(uv_prepare_t *handle) {
         Loop *loop = container_of(handle, Loop, prepare);
         Deferred *batch = loop->deferred;
@@ -121,7 +122,8 @@ Log *loop_log(Loop *loop) {
         return loop->log;
 }
 
-/* ---- descriptors ------------------------------------------------------------------------------------------------ */
+/* ---- descriptors
+ * ------------------------------------------------------------------------------------------------ */
 
 static void on_poll(uv_poll_t *handle, int status, int events) {
         LoopFd *watch = container_of(handle, LoopFd, poll);
@@ -180,7 +182,8 @@ LoopFd *loop_fd_close(LoopFd *watch) {
         return NULL;
 }
 
-/* ---- deferred calls and memory ---------------------------------------------------------------------------------- */
+/* ---- deferred calls and memory
+ * ---------------------------------------------------------------------------------- */
 
 void deferred_init(Deferred *deferred, Loop *loop, DeferredFn fn) {
         *deferred = (Deferred){.loop = loop, .fn = fn};

@@ -3,9 +3,10 @@
 /*
  * Loop: the one thread that owns all state, on top of libuv. Nothing called from it may block.
  *
- * This header is all that the rest of the tree knows of the loop: descriptors, timers, deferred calls, signals,
- * children, workers and posts from other threads. After a close or cancel returns, the callback never runs again.
- * Time comes from the loop's clock, which tests can stop and turn. No wake-up happens unless something is due.
+ * This header is all that the rest of the tree knows of the loop: descriptors, timers, deferred calls,
+ * signals, children, workers and posts from other threads. After a close or cancel returns, the callback
+ * never runs again. Time comes from the loop's clock, which tests can stop and turn. No wake-up happens
+ * unless something is due.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,25 +18,25 @@ typedef struct Log Log;
 typedef struct Loop Loop;
 
 int loop_new(Loop **ret, Log *log);
-Loop *loop_free(Loop *loop);     /* every handle must have been closed */
-int loop_run(Loop *loop);        /* until loop_stop() */
+Loop *loop_free(Loop *loop); /* every handle must have been closed */
+int loop_run(Loop *loop);    /* until loop_stop() */
 void loop_stop(Loop *loop);
-void loop_turn(Loop *loop);      /* one turn without waiting, for tests */
+void loop_turn(Loop *loop); /* one turn without waiting, for tests */
 Log *loop_log(Loop *loop);
 
 /* Clock. */
-int64_t loop_now_ms(Loop *loop);  /* monotonic */
-int64_t loop_wall_us(Loop *loop); /* since 1970 */
+int64_t loop_now_ms(Loop *loop);                     /* monotonic */
+int64_t loop_wall_us(Loop *loop);                    /* since 1970 */
 void loop_clock_freeze(Loop *loop, int64_t wall_us); /* from now on time stands still … */
-void loop_clock_advance(Loop *loop, int64_t ms);     /* … and moves when told; due timers run in the next turn */
+void loop_clock_advance(Loop *loop, int64_t ms); /* … and moves when told; due timers run in the next turn */
 
 /* Descriptors: level-triggered readiness. */
 typedef struct LoopFd LoopFd;
 enum { LOOP_READ = 1, LOOP_WRITE = 2 };
 typedef void (*LoopFdFn)(void *user, unsigned events); /* an error or hang-up counts as both */
 int loop_fd_open(Loop *loop, int fd, LoopFdFn fn, void *user, LoopFd **ret); /* does not own fd */
-void loop_fd_watch(LoopFd *watch, unsigned events); /* 0: none */
-LoopFd *loop_fd_close(LoopFd *watch);               /* before the fd is closed; NULL is fine; returns NULL */
+void loop_fd_watch(LoopFd *watch, unsigned events);                          /* 0: none */
+LoopFd *loop_fd_close(LoopFd *watch); /* before the fd is closed; NULL is fine; returns NULL */
 
 /* Timers: embedded, one shot, armed again from their callback if wanted. */
 typedef struct Timer Timer;

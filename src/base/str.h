@@ -1,8 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Str: a borrowed run of bytes (pointer and length). It owns nothing and need not be NUL-terminated; functions
- * that promise a terminator say so. The empty Str has data == NULL or n == 0, both are fine.
+ * Str: a borrowed run of bytes (pointer and length). It owns nothing and need not be NUL-terminated;
+ * functions that promise a terminator say so. The empty Str has data == NULL or n == 0, both are fine.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,9 +13,9 @@ typedef struct Str {
         size_t n;
 } Str;
 
-#define STR(lit)  ((Str){"" lit, sizeof(lit) - 1})
-#define STR_NULL  ((Str){NULL, 0})
-#define STR_FMT   "%.*s"
+#define STR(lit)   ((Str){"" lit, sizeof(lit) - 1})
+#define STR_NULL   ((Str){NULL, 0})
+#define STR_FMT    "%.*s"
 #define STR_ARG(s) (int)(s).n, (s).data ? (s).data : ""
 
 static inline Str str_from(const char *s) {

@@ -3,10 +3,11 @@
 /*
  * YAML to and from the JSON tree.
  *
- * Reading: one document, scalars by the YAML 1.2 core schema (plain true/false/null/numbers; everything else is
- * a string; no yes/no, no dates), string keys, duplicate keys refused, depth limited, anchors and aliases refused.
- * Writing: block style, two blanks of indent, keys in tree order, and every scalar that a YAML 1.1 reader such as
- * PyYAML would not take for a plain string is quoted. What is written reads back equal, here and there.
+ * Reading: one document, scalars by the YAML 1.2 core schema (plain true/false/null/numbers; everything else
+ * is a string; no yes/no, no dates), string keys, duplicate keys refused, depth limited, anchors and aliases
+ * refused. Writing: block style, two blanks of indent, keys in tree order, and every scalar that a YAML 1.1
+ * reader such as PyYAML would not take for a plain string is quoted. What is written reads back equal, here
+ * and there.
  */
 #include "base/json.h"
 

@@ -3,8 +3,9 @@
 /*
  * What the commands of `muster` share: exit statuses, options, the record of a command.
  *
- * A command gets its options and operands, writes its result to stdout and everything else to stderr, and returns
- * an exit status. It may block, but each wait has a deadline (streams and `stdio` end with their connection).
+ * A command gets its options and operands, writes its result to stdout and everything else to stderr, and
+ * returns an exit status. It may block, but each wait has a deadline (streams and `stdio` end with their
+ * connection).
  */
 #include <stdbool.h>
 #include <stdint.h>

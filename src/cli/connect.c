@@ -151,7 +151,9 @@ int link_complain(int r, const char *path) {
                 advise("start one with: muster up");
                 return CLI_NO_DAEMON;
         case LINK_E_TIMEOUT: return complain(CLI_TIMEOUT, "the daemon at %s did not answer in time", path);
-        case LINK_E_CLOSED: return complain(CLI_FAILED, "the daemon closed the connection before its answer was complete");
+        case LINK_E_CLOSED:
+                return complain(CLI_FAILED,
+                                "the daemon closed the connection before its answer was complete");
         case -EACCES:
         case -EPERM: return complain(CLI_NO_DAEMON, "the daemon's socket %s belongs to somebody else", path);
         default: return complain(r == -ENAMETOOLONG ? CLI_USAGE : CLI_FAILED, "%s: %s", path, strerror(-r));

@@ -1,8 +1,9 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: the command line's connection to the daemon's native socket. Bytes out, frames in, all within one deadline
- * that its owner may move. A frame is as long as memory allows. Knows no dialect. Owned by the command.
+ * Link: the command line's connection to the daemon's native socket. Bytes out, frames in, all within one
+ * deadline that its owner may move. A frame is as long as memory allows. Knows no dialect. Owned by the
+ * command.
  */
 #include <sys/types.h>
 
@@ -16,7 +17,7 @@ typedef struct Link {
         size_t n_used; /* front of `in` that the last frame took */
 } Link;
 
-#define LINK_NULL ((Link){.fd = -1})
+#define LINK_NULL      ((Link){.fd = -1})
 #define DEADLINE_NEVER INT64_MAX
 
 enum {

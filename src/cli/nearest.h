@@ -3,9 +3,9 @@
 /*
  * Nearest: of the candidates offered, the one that a mistyped word was probably meant to be.
  *
- * Distance is the number of letters added, left out, replaced or swapped with their neighbour; a candidate counts
- * when a third of the word's letters or fewer differ (one may always, unless nothing would be left). A longer
- * candidate that begins with the word counts too. Borrows what it is given.
+ * Distance is the number of letters added, left out, replaced or swapped with their neighbour; a candidate
+ * counts when a third of the word's letters or fewer differ (one may always, unless nothing would be left).
+ * A longer candidate that begins with the word counts too. Borrows what it is given.
  */
 #include <stdbool.h>
 

@@ -48,7 +48,8 @@ static int refuse_unknown(const Command *command, const struct option *known, co
         for (; known->name; known++)
                 nearest_offer(&nearest, known->name);
         if (nearest.best)
-                complain(CLI_USAGE, "%s: unknown option %s; did you mean --%s?", command->name, given, nearest.best);
+                complain(CLI_USAGE, "%s: unknown option %s; did you mean --%s?", command->name, given,
+                         nearest.best);
         else
                 complain(CLI_USAGE, "%s: unknown option %s", command->name, given);
         if (command->options & CLI_OPTION_REST)
@@ -77,13 +78,14 @@ static int check_operands(const Command *command, bool has_dashes, const Options
         if (options->help)
                 return CLI_OK;
         if (n && (command->options & CLI_OPTION_REST) && !has_dashes)
-                complain(CLI_USAGE, "%s: unexpected word %s; flags for musterd stand behind --", command->name,
-                         options->operands[0]);
+                complain(CLI_USAGE, "%s: unexpected word %s; flags for musterd stand behind --",
+                         command->name, options->operands[0]);
         else if (n < command->n_min)
-                complain(CLI_USAGE, "%s: something is missing; usage: muster %s %s", command->name, command->name,
-                         command->usage);
+                complain(CLI_USAGE, "%s: something is missing; usage: muster %s %s", command->name,
+                         command->name, command->usage);
         else if (command->n_max >= 0 && n > command->n_max)
-                complain(CLI_USAGE, "%s: unexpected word %s", command->name, options->operands[command->n_max]);
+                complain(CLI_USAGE, "%s: unexpected word %s", command->name,
+                         options->operands[command->n_max]);
         else
                 return CLI_OK;
         advise("try: muster %s --help", command->name);

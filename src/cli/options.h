@@ -1,8 +1,9 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the options of one command. argv[0] is the command's name; options may stand between operands, except
- * for commands with CLI_OPTION_REST, whose operands all stand behind `--`. Reorders argv; *ret points into it.
+ * Reads the options of one command. argv[0] is the command's name; options may stand between operands,
+ * except for commands with CLI_OPTION_REST, whose operands all stand behind `--`. Reorders argv; *ret points
+ * into it.
  */
 #include "cli/cli.h"
 

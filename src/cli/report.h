@@ -1,8 +1,9 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * What the commands say to a person: complaints and advice on stderr, results on stdout. Text from outside goes
- * through text_put() or %s of these, which show control characters as `?`, so that no answer can drive a terminal.
+ * What the commands say to a person: complaints and advice on stderr, results on stdout. Text from outside
+ * goes through text_put() or %s of these, which show control characters as `?`, so that no answer can drive
+ * a terminal.
  */
 #include <stdio.h>
 

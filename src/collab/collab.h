@@ -1,10 +1,12 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Collab: the collaboration domain, rooted in one CCCC home: global settings today, groups and ledgers later.
+ * Collab: the collaboration domain, rooted in one CCCC home: global settings today, groups and ledgers
+ * later.
  *
- * It owns everything below the home except the endpoint's own files in daemon/. Owned by the Daemon; made when the
- * CCCC endpoint first opens, gone with the daemon (calls may still be under way when the endpoint closes).
+ * It owns everything below the home except the endpoint's own files in daemon/. Owned by the Daemon; made
+ * when the CCCC endpoint first opens, gone with the daemon (calls may still be under way when the endpoint
+ * closes).
  */
 #include <pthread.h>
 
@@ -21,5 +23,5 @@ struct Collab {
 
 int collab_new(Collab **ret, Daemon *daemon, const char *home);
 Collab *collab_free(Collab *collab);
-void collab_close_log(Collab *collab); /* NULL is fine */
+void collab_close_log(Collab *collab);            /* NULL is fine */
 const char *collab_version(const Collab *collab); /* what clients are told */

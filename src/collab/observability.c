@@ -11,7 +11,8 @@
 
 enum { SETTINGS_MAX = 1 << 20, SCROLLBACK_MIN = 1000, SCROLLBACK_MAX = 200000 };
 
-/* ---- rules: each gives the value to take, or NULL to leave the old one ---------------------------------------------- */
+/* ---- rules: each gives the value to take, or NULL to leave the old one
+ * ---------------------------------------------- */
 
 static bool is_word(Str s, const char *const words[]) {
         for (; *words; words++)
@@ -47,7 +48,7 @@ static Json *rule_level(Arena *arena, const Json *value) {
 static Json *rule_components(Arena *arena, const Json *value) {
         Json *list = json_is(value, JSON_ARRAY) ? json_new(arena, JSON_ARRAY) : NULL;
 
-        json_each(item, list ? value : NULL) {
+        json_each (item, list ? value : NULL) {
                 Str s = str_trim(json_str(item));
                 if (s.n && json_push(list, json_new_str(arena, s)))
                         return NULL;
@@ -66,10 +67,13 @@ static Json *rule_lines(Arena *arena, const Json *value) {
 
         if (!json_int64(value, &n))
                 return NULL;
-        return json_new_int(arena, n < SCROLLBACK_MIN ? SCROLLBACK_MIN : n > SCROLLBACK_MAX ? SCROLLBACK_MAX : n);
+        return json_new_int(arena, n < SCROLLBACK_MIN   ? SCROLLBACK_MIN
+                                   : n > SCROLLBACK_MAX ? SCROLLBACK_MAX
+                                                        : n);
 }
 
-/* ---- the table: where each setting stands, its default (JSON text) and its rule -------------------------------------- */
+/* ---- the table: where each setting stands, its default (JSON text) and its rule
+ * -------------------------------------- */
 
 static const struct {
         const char *section; /* NULL: top level */
@@ -120,7 +124,8 @@ Json *observability_read(Arena *arena, const Json *section) {
         return settings && !observability_patch(arena, settings, section) ? settings : NULL;
 }
 
-/* ---- the file ----------------------------------------------------------------------------------------------------- */
+/* ---- the file
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* A file that is missing, broken or no mapping reads as an empty one. */
 static int read_document(Arena *arena, const char *path, Json **ret) {

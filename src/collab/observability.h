@@ -3,8 +3,8 @@
 /*
  * Observability: the global settings of section "observability" in settings.yaml.
  *
- * A value that does not fit its rule leaves the old one in place; unknown keys in the file are kept. Pure functions over
- * trees plus one file access; the file is only touched from workers. Knows no op and no loop.
+ * A value that does not fit its rule leaves the old one in place; unknown keys in the file are kept. Pure
+ * functions over trees plus one file access; the file is only touched from workers. Knows no op and no loop.
  */
 #include "base/json.h"
 
@@ -12,5 +12,6 @@
 Json *observability_read(Arena *arena, const Json *section);
 /* Lays patch (may be NULL) over settings made by observability_read(). 0 or -ENOMEM. */
 int observability_patch(Arena *arena, Json *settings, const Json *patch);
-/* Reads the file at path and gives its settings with patch laid over them; with a patch they are stored first. */
+/* Reads the file at path and gives its settings with patch laid over them; with a patch they are stored
+ * first. */
 int observability_load(Arena *arena, const char *path, const Json *patch, Json **ret);

@@ -10,8 +10,8 @@
 #include "gen/cccc-ops.h"
 
 /*
- * A subscriber. Nothing in this daemon appends to a ledger yet, so a stream carries heartbeats only; events come with
- * the ledger.
+ * A subscriber. Nothing in this daemon appends to a ledger yet, so a stream carries heartbeats only; events
+ * come with the ledger.
  */
 enum { HEARTBEAT_MS = 30000 };
 
@@ -97,7 +97,8 @@ int op_cccc_events_stream(Call *call, const CcccEventsStreamArgs *args) {
         if (args->kinds.n && !has_streamed_kind(&args->kinds))
                 return refuse_kinds(call);
         if (!group_exists(call->daemon->collab, args->group_id))
-                return call_fail(call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT, STR_ARG(args->group_id));
+                return call_fail(call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT,
+                                 STR_ARG(args->group_id));
         w = call_result(call);
         jw_begin_object(w);
         jw_field_str(w, "group_id", args->group_id);

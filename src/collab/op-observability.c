@@ -48,8 +48,8 @@ static int answer(Job *job) {
         JsonWriter *w;
 
         if (job->r && json_count(job->patch))
-                return call_fail(job->call, CALL_E_OBSERVABILITY_UPDATE_FAILED, "cannot store the settings: %s",
-                                 strerror(-job->r));
+                return call_fail(job->call, CALL_E_OBSERVABILITY_UPDATE_FAILED,
+                                 "cannot store the settings: %s", strerror(-job->r));
         if (job->r)
                 return job->r;
         apply_level(job->collab, job->settings);
@@ -87,6 +87,7 @@ int op_cccc_observability_get(Call *call, _unused_ const CcccObservabilityGetArg
 
 int op_cccc_observability_update(Call *call, const CcccObservabilityUpdateArgs *args) {
         if (!str_is(args->by, "user"))
-                return call_fail(call, CALL_E_PERMISSION_DENIED, "only user can update global observability settings");
+                return call_fail(call, CALL_E_PERMISSION_DENIED,
+                                 "only user can update global observability settings");
         return start(call, args->patch);
 }

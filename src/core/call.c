@@ -14,7 +14,8 @@
 
 enum {
         CALL_SCRATCH_KEEP = 16 * 1024,
-        CALL_ENVELOPE_MAX = 256, /* what a dialect writes around a result or error, without id, message and details */
+        CALL_ENVELOPE_MAX =
+                256, /* what a dialect writes around a result or error, without id, message and details */
         CALL_SLOW_MS = 50, /* a handler that holds the loop longer is named in the log */
 };
 
@@ -39,7 +40,8 @@ static void call_put(Call *call) {
         if (scratch.cap > CALL_SCRATCH_KEEP)
                 buf_deinit(&scratch);
         scratch.n = details.n = 0;
-        *call = (Call){.arena = arena, .scratch = scratch, .details = details, .next_free = daemon->free_calls};
+        *call = (Call){
+                .arena = arena, .scratch = scratch, .details = details, .next_free = daemon->free_calls};
         daemon->free_calls = call;
 }
 
@@ -60,7 +62,8 @@ void call_orphan(Call *call) {
         call->is_quiet = true;
 }
 
-/* ---- for handlers ----------------------------------------------------------------------------------------------- */
+/* ---- for handlers
+ * ----------------------------------------------------------------------------------------------- */
 
 JsonWriter *call_result(Call *call) {
         bool has_room = !buf_reserve(call->out, CALL_ENVELOPE_MAX + call->id.n);
@@ -97,7 +100,8 @@ void call_after(Call *call, void (*after)(Call *call)) {
         call->after = after;
 }
 
-/* ---- the reply -------------------------------------------------------------------------------------------------- */
+/* ---- the reply
+ * -------------------------------------------------------------------------------------------------- */
 
 static void fail_internally(Call *call, int r) {
         log_err(&call->daemon->log, call->op ? call->op->name : "-", "operation failed error=%d", -r);

@@ -3,11 +3,11 @@
 /*
  * Call: one request on its way through the daemon, from the decoded envelope to the reply.
  *
- * A handler gets the call and its typed arguments. It either finishes at once (returns 0 after writing a result, or
- * `return call_fail(…)`), or returns CALL_LATER and calls call_finish() in a later turn. Everything that belongs to
- * the call lives in call->arena. A client has one call at a time; the next frame waits until this one is answered.
- * The call outlives a client that goes away meanwhile: then its reply is dropped.
- * Owned by the Daemon's pool; a handler may keep the pointer until call_finish().
+ * A handler gets the call and its typed arguments. It either finishes at once (returns 0 after writing a
+ * result, or `return call_fail(…)`), or returns CALL_LATER and calls call_finish() in a later turn.
+ * Everything that belongs to the call lives in call->arena. A client has one call at a time; the next frame
+ * waits until this one is answered. The call outlives a client that goes away meanwhile: then its reply is
+ * dropped. Owned by the Daemon's pool; a handler may keep the pointer until call_finish().
  */
 #include "base/json-writer.h"
 #include "base/macro.h"
@@ -21,24 +21,24 @@ enum { CALL_LATER = -0x7fff }; /* the handler will finish the call in a later tu
 
 struct Call {
         Daemon *daemon;
-        Client *client;     /* NULL once the client is gone */
+        Client *client; /* NULL once the client is gone */
         const Op *op;
-        Arena arena;        /* reset when the call is done */
-        Str id;             /* JSON-RPC: raw text of the request's id, "" for a notification */
-        Str request;        /* raw frame while recording, else empty */
+        Arena arena; /* reset when the call is done */
+        Str id;      /* JSON-RPC: raw text of the request's id, "" for a notification */
+        Str request; /* raw frame while recording, else empty */
 
         Buf *out;           /* where the reply goes: the connection, a batch in the making, or scratch */
         Buf scratch;        /* of a reply that nobody gets */
         size_t mark;        /* where the reply begins in out */
         size_t result_mark; /* where the result begins in out */
         JsonWriter writer;
-        bool has_result;    /* call_result() was called */
-        bool is_later;      /* the handler returned CALL_LATER */
-        bool is_quiet;      /* a notification: no reply leaves */
+        bool has_result; /* call_result() was called */
+        bool is_later;   /* the handler returned CALL_LATER */
+        bool is_quiet;   /* a notification: no reply leaves */
 
-        int error;          /* CALL_E_*, 0: none */
+        int error; /* CALL_E_*, 0: none */
         Str message;
-        Buf details;        /* raw JSON of the error's details; empty: none */
+        Buf details; /* raw JSON of the error's details; empty: none */
         JsonWriter details_writer;
         void (*after)(Call *call); /* runs when the reply is in the output queue; set by call_after() */
         Call *next_free;
@@ -58,5 +58,5 @@ void call_finish(Call *call, int r);
 /* For client.c. */
 Call *call_get(Daemon *daemon); /* from the pool; NULL without memory */
 void call_run(Call *call, const Json *args);
-void call_orphan(Call *call);   /* its client is gone */
+void call_orphan(Call *call); /* its client is gone */
 void call_pool_deinit(Daemon *daemon);

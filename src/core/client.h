@@ -3,8 +3,9 @@
 /*
  * Client: one connection together with the dialect it speaks.
  *
- * It connects the wire (frames) with the op registry (calls): decodes nothing itself, keeps requests of one connection in
- * order, and holds what a dialect remembers per connection. Owned by its Endpoint; freed when the connection is closed.
+ * It connects the wire (frames) with the op registry (calls): decodes nothing itself, keeps requests of one
+ * connection in order, and holds what a dialect remembers per connection. Owned by its Endpoint; freed when
+ * the connection is closed.
  */
 #include "core/call.h"
 #include "wire/conn.h"
@@ -27,10 +28,12 @@ struct Client {
         void (*stream_closed)(Client *client);
 };
 
-/* Makes the client of an accepted connection and starts it: both may be gone when this returns. Takes conn. */
+/* Makes the client of an accepted connection and starts it: both may be gone when this returns. Takes conn.
+ */
 void client_start(Endpoint *endpoint, Conn *conn);
 
-/* Runs an operation: decodes args, calls the handler, replies into out (NULL: the connection). id: raw JSON or empty. */
+/* Runs an operation: decodes args, calls the handler, replies into out (NULL: the connection). id: raw JSON
+ * or empty. */
 void client_run(Client *client, const Op *op, const Json *args, Str id, bool is_quiet, Buf *out);
 /* An error reply to something that never became an operation. */
 void client_refuse(Client *client, int error, Str id, Buf *out, const char *format, ...) _printf_(5, 6);

@@ -28,10 +28,10 @@ void strvec_deinit(StrVec *vec) {
 }
 
 void config_deinit(Config *config) {
-        char *strings[] = {config->muster_home,    config->config_file, config->log_level,
-                           config->cccc_home,      config->cccc_version, config->cccc_transport,
-                           config->cccc_host,      config->cccc_port,    config->cccc_allow_remote,
-                           config->coop_socket,    config->record};
+        char *strings[] = {config->muster_home, config->config_file,  config->log_level,
+                           config->cccc_home,   config->cccc_version, config->cccc_transport,
+                           config->cccc_host,   config->cccc_port,    config->cccc_allow_remote,
+                           config->coop_socket, config->record};
 
         for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
                 free(strings[i]);

@@ -1,8 +1,9 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Config: what the daemon was told, after defaults, file, environment and flags were laid over each other (in this
- * order; src/daemon/options.c). Plain values, malloc'd strings; NULL means "not said" and its user knows the default.
+ * Config: what the daemon was told, after defaults, file, environment and flags were laid over each other
+ * (in this order; src/daemon/options.c). Plain values, malloc'd strings; NULL means "not said" and its user
+ * knows the default.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,11 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Daemon: the one object that everything hangs off. main() owns the only instance; there is no other global state.
+ * Daemon: the one object that everything hangs off. main() owns the only instance; there is no other global
+ * state.
  *
- * Core code finds the loop, the log, the configuration and the endpoints here; each domain finds its own root object.
- * Which types of endpoint exist is decided by the program (src/daemon), not here.
+ * Core code finds the loop, the log, the configuration and the endpoints here; each domain finds its own
+ * root object. Which types of endpoint exist is decided by the program (src/daemon), not here.
  */
 #include "base/log.h"
 #include "base/loop.h"
@@ -57,7 +58,7 @@ struct Daemon {
         Collab *collab; /* domain roots */
 };
 
-int daemon_init(Daemon *daemon);   /* loop, pools, accounts; the log and configuration are set before */
+int daemon_init(Daemon *daemon); /* loop, pools, accounts; the log and configuration are set before */
 void daemon_deinit(Daemon *daemon);
 /* A socket that the service manager passed under this name; -1: none. The caller owns it. */
 int daemon_take_activated(Daemon *daemon, const char *name);

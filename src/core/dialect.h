@@ -1,8 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Dialect: what makes one contract differ on the wire: framing, envelope, error map, op table. Constant data and
- * functions; per-connection memory goes into client->state.
+ * Dialect: what makes one contract differ on the wire: framing, envelope, error map, op table. Constant data
+ * and functions; per-connection memory goes into client->state.
  */
 #include "core/client.h"
 #include "wire/framing.h"
@@ -12,7 +12,8 @@ struct Dialect {
         const OpTable *ops;
         Framing framing;
 
-        /* One whole frame, the end of the peer's side (rest: bytes of an unfinished frame), a frame over the limit. */
+        /* One whole frame, the end of the peer's side (rest: bytes of an unfinished frame), a frame over the
+         * limit. */
         void (*frame)(Client *client, Str frame);
         void (*eof)(Client *client, Str rest);
         void (*oversize)(Client *client);

@@ -43,6 +43,7 @@ Endpoint *endpoint_free(Endpoint *endpoint) {
         if (endpoint->type->free)
                 endpoint->type->free(endpoint);
         close_fd(endpoint->lock_fd);
+        free(endpoint->bound.path);
         free(endpoint->where);
         free(endpoint->address);
         free(endpoint->reason);
@@ -98,7 +99,8 @@ void endpoint_close(Endpoint *endpoint) {
         endpoint->lock_fd = close_fd(endpoint->lock_fd);
 }
 
-/* ---- for the types ---------------------------------------------------------------------------------------------- */
+/* ---- for the types
+ * ---------------------------------------------------------------------------------------------- */
 
 static void on_connection(void *user, Conn *conn) {
         client_start(user, conn);
@@ -157,15 +159,40 @@ static int replace_stale(Endpoint *endpoint, const char *path) {
         if (r)
                 return error_trace(r);
         switch (state) {
-        case SOCKET_LIVE: return endpoint_refuse(endpoint, ENDPOINT_E_SERVED, "another daemon answers at %s", path);
+        case SOCKET_LIVE:
+                return endpoint_refuse(endpoint, ENDPOINT_E_SERVED, "another daemon answers at %s", path);
         case SOCKET_ALIEN:
                 return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED,
                                        "%s is a symbolic link, not a socket, or not ours", path);
         case SOCKET_STALE:
-                log_notice(&endpoint->daemon->log, endpoint->type->name, "stale socket replaced path=%s", path);
+                log_notice(&endpoint->daemon->log, endpoint->type->name, "stale socket replaced path=%s",
+                           path);
                 return unlink(path) && errno != ENOENT ? error_origin(-errno) : 0;
         default: return 0;
         }
+}
+
+static int remember_socket(Endpoint *endpoint, const char *path) {
+        struct stat st;
+
+        free(endpoint->bound.path);
+        endpoint->bound.path = strdup(path);
+        if (!endpoint->bound.path)
+                return error_origin(-ENOMEM);
+        if (lstat(path, &st))
+                return error_origin(-errno);
+        endpoint->bound.device = st.st_dev;
+        endpoint->bound.inode = st.st_ino;
+        return 0;
+}
+
+void endpoint_unlink(Endpoint *endpoint) {
+        const char *path = endpoint->bound.path;
+        struct stat st;
+
+        if (path && !lstat(path, &st) && st.st_dev == endpoint->bound.device &&
+            st.st_ino == endpoint->bound.inode)
+                (void)unlink(path);
 }
 
 int endpoint_listen_unix(Endpoint *endpoint, const char *path) {
@@ -181,7 +208,11 @@ int endpoint_listen_unix(Endpoint *endpoint, const char *path) {
         r = socket_listen_unix(path, 0600, &fd);
         if (r == -ENAMETOOLONG)
                 return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "%s is too long for a socket", path);
-        if (r)
+        if (!r)
+                r = remember_socket(endpoint, path);
+        if (r) {
+                close_fd(fd);
                 return error_trace(r);
+        }
         return error_trace(endpoint_listen(endpoint, fd));
 }

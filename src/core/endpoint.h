@@ -1,18 +1,20 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Endpoint: one place where one contract is served (a CCCC home, a coop socket, one AIWG project, the native socket).
+ * Endpoint: one place where one contract is served (a CCCC home, a coop socket, one AIWG project, the native
+ * socket).
  *
- * The type says how it is opened and closed: files, locks, probing for another daemon. Closing an endpoint ends its
- * connections and removes its files; the process ends when no contract is served any more. Owned by the Daemon.
+ * The type says how it is opened and closed: files, locks, probing for another daemon. Closing an endpoint
+ * ends its connections and removes its files; the process ends when no contract is served any more. Owned by
+ * the Daemon.
  */
 #include "core/client.h"
 #include "wire/listener.h"
 
 typedef enum EndpointState {
-        ENDPOINT_CLOSED,    /* not opened yet, or stopped by its contract's own stop */
+        ENDPOINT_CLOSED, /* not opened yet, or stopped by its contract's own stop */
         ENDPOINT_LISTENING,
-        ENDPOINT_SERVED,    /* by another live daemon */
+        ENDPOINT_SERVED, /* by another live daemon */
         ENDPOINT_FAILED,
 } EndpointState;
 
@@ -20,11 +22,11 @@ typedef enum EndpointState {
 enum { _ENDPOINT_E_SUCCESS, ENDPOINT_E_SERVED, ENDPOINT_E_REFUSED, ENDPOINT_E_CONFIG };
 
 typedef struct EndpointType {
-        const char *name;       /* as in --only */
+        const char *name; /* as in --only */
         const Dialect *dialect;
         ConnLimits limits;
         bool same_uid_only;
-        int served_exit;        /* exit status when it alone was asked for and is served elsewhere */
+        int served_exit; /* exit status when it alone was asked for and is served elsewhere */
         int (*open)(Endpoint *endpoint);    /* calls endpoint_listen() */
         void (*close)(Endpoint *endpoint);  /* removes its files */
         void (*reload)(Endpoint *endpoint); /* SIGHUP; may be NULL */
@@ -36,14 +38,18 @@ struct Endpoint {
         const EndpointType *type;
         Endpoint *next;
         EndpointState state;
-        char *where;      /* what was asked for: a home, a path, a project */
-        char *address;    /* where it listens, for people */
-        char *reason;     /* why it does not */
-        int lock_fd;      /* held while it is served; dies with the process */
+        char *where;   /* what was asked for: a home, a path, a project */
+        char *address; /* where it listens, for people */
+        char *reason;  /* why it does not */
+        struct {
+                char *path;
+                uint64_t device, inode; /* only this very socket is ours to remove */
+        } bound;
+        int lock_fd; /* held while it is served; dies with the process */
         Listener *listener;
         Client *clients;
         size_t n_clients;
-        void *context;    /* the type's own (an AIWG project, …) */
+        void *context; /* the type's own (an AIWG project, …) */
 };
 
 int endpoint_new(Endpoint **ret, Daemon *daemon, const EndpointType *type, const char *where);
@@ -55,11 +61,15 @@ void endpoint_close(Endpoint *endpoint);
 
 /* For the types. */
 int endpoint_listen(Endpoint *endpoint, int fd); /* takes fd */
-int endpoint_refuse(Endpoint *endpoint, int condition, const char *format, ...) _printf_(3, 4); /* returns condition */
+int endpoint_refuse(Endpoint *endpoint, int condition, const char *format, ...)
+        _printf_(3, 4); /* returns condition */
 void endpoint_set_address(Endpoint *endpoint, const char *format, ...) _printf_(2, 3);
 /* Takes the lock that says who serves this place: held by another → SERVED. */
 int endpoint_lock(Endpoint *endpoint, const char *path);
-/* A listening socket at path, by one rule for all contracts: live → SERVED, alien → REFUSED, stale → replaced. A socket
- * passed by the service manager under the type's name is used instead. Call with the lock held. */
+/* A listening socket at path, by one rule for all contracts: live → SERVED, alien → REFUSED, stale →
+ * replaced. A socket passed by the service manager under the type's name is used instead. Call with the lock
+ * held. */
 int endpoint_listen_unix(Endpoint *endpoint, const char *path);
+void endpoint_unlink(
+        Endpoint *endpoint); /* removes the socket that endpoint_listen_unix() made, if it is still there */
 const char *endpoint_state_name(EndpointState state);

@@ -3,8 +3,9 @@
 /*
  * Op: one operation of one dialect, declared in schema/<dialect>/<op>.json and nowhere else.
  *
- * The generator (scripts/gen-ops.py) turns each declaration into an argument struct, a field table for the decoder below
- * and a row of the dialect's OpTable; adding an operation touches no existing C file. All of this is constant data.
+ * The generator (scripts/gen-ops.py) turns each declaration into an argument struct, a field table for the
+ * decoder below and a row of the dialect's OpTable; adding an operation touches no existing C file. All of
+ * this is constant data.
  */
 #include "base/json.h"
 
@@ -25,7 +26,8 @@ enum {
         OP_FIELD_REQUIRED = 1 << 0,  /* absent: an error */
         OP_FIELD_NON_EMPTY = 1 << 1, /* an empty string, list or object does not fit */
         OP_FIELD_TRIM = 1 << 2,      /* white space around a string is dropped */
-        OP_FIELD_NULLABLE = 1 << 3,  /* null counts as absent (lenient tables: always so, but null is a false bool) */
+        OP_FIELD_NULLABLE =
+                1 << 3, /* null counts as absent (lenient tables: always so, but null is a false bool) */
 };
 
 typedef struct StrList {
@@ -35,11 +37,11 @@ typedef struct StrList {
 
 typedef struct OpField {
         const char *name;
-        uint8_t type;            /* OpType */
+        uint8_t type; /* OpType */
         uint8_t flags;
-        uint16_t offset;         /* of the value in the argument struct */
-        uint16_t has_offset;     /* of its bool has_NAME; 0: none */
-        int64_t min, max;        /* OP_INT, OP_NUMBER */
+        uint16_t offset;          /* of the value in the argument struct */
+        uint16_t has_offset;      /* of its bool has_NAME; 0: none */
+        int64_t min, max;         /* OP_INT, OP_NUMBER */
         const char *const *words; /* OP_STRING: the values allowed, NULL-terminated; NULL: any */
         const char *default_text; /* OP_STRING: the default itself; else its JSON text; NULL: zero value */
 } OpField;
@@ -60,8 +62,8 @@ typedef struct Op {
 } Op;
 
 /*
- * How a value that does not fit is taken: strict tables refuse it; lenient ones (CCCC) convert it where they can and else
- * take it as not given, so that the only thing they refuse is the absence of a required field.
+ * How a value that does not fit is taken: strict tables refuse it; lenient ones (CCCC) convert it where they
+ * can and else take it as not given, so that the only thing they refuse is the absence of a required field.
  */
 typedef enum OpConvention { OP_STRICT, OP_LENIENT } OpConvention;
 
@@ -82,7 +84,9 @@ typedef struct OpFault {
 } OpFault;
 
 /*
- * Fills args (op->args_size bytes, zeroed here) from a JSON object; json == NULL counts as {}. Unknown members are
- * ignored. Nothing in *args points into json's input afterwards. Condition: OP_E_FIELD, with *reterr set.
+ * Fills args (op->args_size bytes, zeroed here) from a JSON object; json == NULL counts as {}. Unknown
+ * members are ignored. Nothing in *args points into json's input afterwards. Condition: OP_E_FIELD, with
+ * *reterr set.
  */
-int op_decode(const Op *op, OpConvention convention, const Json *json, Arena *arena, void *args, OpFault *reterr);
+int op_decode(const Op *op, OpConvention convention, const Json *json, Arena *arena, void *args,
+              OpFault *reterr);

@@ -1,9 +1,9 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Recorder: writes every answered call to a file, one JSON line each, so that the test suite can hold all replies of all
- * tests against the declared schemas. Switched on by MUSTER_RECORD only; it writes from the loop and holds message
- * bodies, so it is for tests and for bug reports made on purpose.
+ * Recorder: writes every answered call to a file, one JSON line each, so that the test suite can hold all
+ * replies of all tests against the declared schemas. Switched on by MUSTER_RECORD only; it writes from the
+ * loop and holds message bodies, so it is for tests and for bug reports made on purpose.
  */
 #include "core/call.h"
 

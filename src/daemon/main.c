@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * musterd: reads its options, makes the one Daemon, opens the endpoints, runs the loop, tidies up. Everything else is
- * somebody else's.
+ * musterd: reads its options, makes the one Daemon, opens the endpoints, runs the loop, tidies up.
+ * Everything else is somebody else's.
  */
 #define LOG_MODULE "daemon/main"
 
@@ -21,7 +21,9 @@
 
 enum { DESCRIPTORS_WANTED = 65536 };
 
-/* ---- signals ------------------------------------------------------------------------------------------------------------ */
+/* ---- signals
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 typedef struct Signals {
         LoopSignal *term, *interrupt, *hangup;
@@ -39,6 +41,7 @@ static int signals_open(Signals *signals, Daemon *daemon) {
         int r;
 
         signal(SIGPIPE, SIG_IGN);
+        signal(SIGXFSZ, SIG_IGN); /* a file at its size limit is an error of one request */
         r = loop_signal_open(daemon->loop, SIGTERM, on_term, daemon, &signals->term);
         if (!r)
                 r = loop_signal_open(daemon->loop, SIGINT, on_term, daemon, &signals->interrupt);
@@ -53,7 +56,9 @@ static void signals_close(Signals *signals) {
         loop_signal_close(signals->hangup);
 }
 
-/* ---- start ---------------------------------------------------------------------------------------------------------------- */
+/* ---- start
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 static void raise_descriptor_limit(void) {
         struct rlimit limit;
@@ -98,7 +103,8 @@ static int start(Daemon *daemon) {
         int status = EXIT_STATUS_INTERNAL;
 
         log_init(&daemon->log);
-        (void)log_add(&daemon->log, dup(STDERR_FILENO), level ? (LogLevel)log_level_from_name(level) : LOG_NOTICE);
+        (void)log_add(&daemon->log, dup(STDERR_FILENO),
+                      level ? (LogLevel)log_level_from_name(level) : LOG_NOTICE);
         raise_descriptor_limit();
         if (daemon_init(daemon))
                 fprintf(stderr, "musterd: cannot start (is the file for --record writable?)\n");

@@ -34,7 +34,8 @@ static void write_accounts(const Daemon *daemon, JsonWriter *w) {
                 struct in_addr in = {.s_addr = htonl(a->key)};
 
                 if (a->is_remote)
-                        snprintf(peer, sizeof(peer), "tcp:%s", inet_ntop(AF_INET, &in, address, sizeof(address)));
+                        snprintf(peer, sizeof(peer), "tcp:%s",
+                                 inet_ntop(AF_INET, &in, address, sizeof(address)));
                 else
                         snprintf(peer, sizeof(peer), "uid:%u", a->key);
                 jw_begin_object(w);

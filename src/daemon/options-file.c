@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * muster.toml: tables of settings. A key that is not in the option table, or has the wrong type, is an error that names the
- * file and the key: a setting that is silently ignored would be worse than a daemon that does not start.
+ * muster.toml: tables of settings. A key that is not in the option table, or has the wrong type, is an error
+ * that names the file, the line and the key: a setting that is silently ignored would be worse than a daemon
+ * that does not start.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,14 +17,41 @@
 
 enum { CONFIG_MAX = 1 << 20 };
 
-static const Option *find_key(Str section, Str name) {
+typedef struct File {
+        const char *path;
+        Str text;
+        Arena arena;
+} File;
+
+static const Option *find_key(Str table, Str name) {
         char key[128];
-        int n = snprintf(key, sizeof(key), STR_FMT "." STR_FMT, STR_ARG(section), STR_ARG(name));
+        int n = snprintf(key, sizeof(key), STR_FMT "." STR_FMT, STR_ARG(table), STR_ARG(name));
 
         for (size_t i = 0; n > 0 && (size_t)n < sizeof(key) && i < n_option_table; i++)
                 if (option_table[i].key && !strcmp(option_table[i].key, key))
                         return &option_table[i];
         return NULL;
+}
+
+/* The line that a key stands on, from 1: the first that begins with it. The tree does not keep it. */
+static size_t line_of(Str text, Str key) {
+        size_t line = 1;
+
+        while (text.n) {
+                const char *end = memchr(text.data, '\n', text.n);
+                size_t n = end ? (size_t)(end - text.data) : text.n;
+                Str start = str_trim((Str){text.data, n});
+
+                while (start.n && strchr("[\"'", start.data[0]))
+                        start.data++, start.n--;
+                if (str_starts(start, key))
+                        return line;
+                if (!end)
+                        break;
+                text = (Str){end + 1, text.n - n - 1};
+                line++;
+        }
+        return line;
 }
 
 /* The text of a scalar as the other layers would give it; NULL when it has none. */
@@ -37,69 +65,76 @@ static const char *scalar_text(Arena *arena, const Json *value) {
         return NULL;
 }
 
-static int set_value(Config *config, Arena *arena, const Option *option, const Json *value, bool *is_first,
+/* A string where the setting is text, a number where it is one: what a reader of the file would expect. */
+static bool fits(const Option *option, const Json *value) {
+        switch (option->type) {
+        case OPTION_INT: return json_is(value, JSON_NUMBER);
+        case OPTION_BOOL: return json_is(value, JSON_BOOL);
+        case OPTION_LIST: return json_is(value, JSON_STRING);
+        case OPTION_STRING:
+        default: return !json_is(value, JSON_ARRAY) && !json_is(value, JSON_OBJECT);
+        }
+}
+
+static int set_value(Config *config, File *file, const Option *option, const Json *value, bool *is_first,
                      const char *source, char reterr[OPTIONS_FAULT_MAX]) {
-        const char *text = scalar_text(arena, value);
+        const char *text = fits(option, value) ? scalar_text(&file->arena, value) : NULL;
 
         if (text)
                 return option_set(config, option, text, is_first, source, reterr);
-        if (option->type != OPTION_LIST || !json_is(value, JSON_ARRAY)) {
-                snprintf(reterr, OPTIONS_FAULT_MAX, "%s: wrong type of value", source);
+        snprintf(reterr, OPTIONS_FAULT_MAX, "%s: wrong type of value", source);
+        return OPTIONS_E_USAGE;
+}
+
+static int apply_key(Config *config, File *file, Str table, const Json *value,
+                     char reterr[OPTIONS_FAULT_MAX]) {
+        const Option *option = find_key(table, json_key(value));
+        bool is_first = true;
+        char source[256];
+        int r = 0;
+
+        snprintf(source, sizeof(source), "%s:%zu: " STR_FMT "%s" STR_FMT, file->path,
+                 line_of(file->text, json_key(value)), STR_ARG(table), table.n ? "." : "",
+                 STR_ARG(json_key(value)));
+        if (!option) {
+                snprintf(reterr, OPTIONS_FAULT_MAX, "%s: no such setting", source);
                 return OPTIONS_E_USAGE;
         }
-        json_each(item, value) {
-                int r;
-                text = scalar_text(arena, item);
-                if (!text) {
-                        snprintf(reterr, OPTIONS_FAULT_MAX, "%s: a list of strings expected", source);
-                        return OPTIONS_E_USAGE;
-                }
-                r = option_set(config, option, text, is_first, source, reterr);
+        if (option->type != OPTION_LIST || !json_is(value, JSON_ARRAY))
+                return set_value(config, file, option, value, &is_first, source, reterr);
+        json_each (item, value) {
+                r = set_value(config, file, option, item, &is_first, source, reterr);
+                if (r)
+                        break;
+        }
+        return r;
+}
+
+static int apply_table(Config *config, File *file, const Json *table, char reterr[OPTIONS_FAULT_MAX]) {
+        if (!json_is(table, JSON_OBJECT))
+                return apply_key(config, file, STR_NULL, table, reterr);
+        json_each (value, table) {
+                int r = apply_key(config, file, json_key(table), value, reterr);
                 if (r)
                         return r;
         }
         return 0;
 }
 
-static int apply_table(Config *config, Arena *arena, const char *path, const Json *table,
-                       char reterr[OPTIONS_FAULT_MAX]) {
-        json_each(value, table) {
-                const Option *option = find_key(json_key(table), json_key(value));
-                char source[256];
-                bool is_first = true;
-                int r;
-
-                snprintf(source, sizeof(source), "%s: " STR_FMT "." STR_FMT, path, STR_ARG(json_key(table)),
-                         STR_ARG(json_key(value)));
-                if (!option) {
-                        snprintf(reterr, OPTIONS_FAULT_MAX, "%s: no such setting", source);
-                        return OPTIONS_E_USAGE;
-                }
-                r = set_value(config, arena, option, value, &is_first, source, reterr);
-                if (r)
-                        return r;
-        }
-        return 0;
-}
-
-static int apply(Config *config, Arena *arena, const char *path, Str text, char reterr[OPTIONS_FAULT_MAX]) {
+static int apply(Config *config, File *file, char reterr[OPTIONS_FAULT_MAX]) {
         TomlFault fault;
         Json *json;
-        int r = toml_parse_text(arena, text, &json, &fault);
+        int r = toml_parse_text(&file->arena, file->text, &json, &fault);
 
         if (r == TOML_E_SYNTAX) {
-                snprintf(reterr, OPTIONS_FAULT_MAX, "%s:%zu:%zu: %s", path, fault.line, fault.column, fault.what);
+                snprintf(reterr, OPTIONS_FAULT_MAX, "%s:%zu:%zu: %s", file->path, fault.line, fault.column,
+                         fault.what);
                 return OPTIONS_E_USAGE;
         }
         if (r)
                 return error_fold(r);
-        json_each(table, json) {
-                if (!json_is(table, JSON_OBJECT)) {
-                        snprintf(reterr, OPTIONS_FAULT_MAX, "%s: " STR_FMT ": no such setting", path,
-                                 STR_ARG(json_key(table)));
-                        return OPTIONS_E_USAGE;
-                }
-                r = apply_table(config, arena, path, table, reterr);
+        json_each (table, json) {
+                r = apply_table(config, file, table, reterr);
                 if (r)
                         return r;
         }
@@ -107,9 +142,10 @@ static int apply(Config *config, Arena *arena, const char *path, Str text, char 
 }
 
 int options_load_file(Config *config, char reterr[OPTIONS_FAULT_MAX]) {
-        _cleanup_(freep) char *path = config->config_file ? path_expand(config->config_file) : place_config();
-        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        _cleanup_(freep) char *path =
+                config->config_file ? path_expand(config->config_file) : place_config();
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        File file = {.path = path};
         int r;
 
         if (!path)
@@ -124,5 +160,8 @@ int options_load_file(Config *config, char reterr[OPTIONS_FAULT_MAX]) {
                                                  : strerror(-r));
                 return OPTIONS_E_USAGE;
         }
-        return apply(config, &arena, path, buf_str(&text), reterr);
+        file.text = buf_str(&text);
+        r = apply(config, &file, reterr);
+        arena_deinit(&file.arena);
+        return r;
 }

@@ -13,12 +13,13 @@ typedef enum OptionType { OPTION_STRING, OPTION_LIST, OPTION_INT, OPTION_BOOL } 
 typedef struct Option {
         const char *flag; /* without the dashes */
         const char *env;
-        const char *key;  /* in muster.toml, "section.name"; NULL: not there */
+        const char *key; /* in muster.toml, "table.name"; NULL: not there */
         OptionType type;
-        char separator;   /* OPTION_LIST: between items of one text */
-        size_t offset;    /* in Config */
-        const char *arg;  /* name of the value in --help; NULL: the flag takes none */
+        char separator;  /* OPTION_LIST: between items of one text */
+        size_t offset;   /* in Config */
+        const char *arg; /* name of the value in --help; NULL: the flag takes none */
         const char *help;
+        const char *const *words; /* the values allowed, NULL-terminated; NULL: any */
 } Option;
 
 extern const Option option_table[];

@@ -15,44 +15,51 @@
 
 #define AT(member) offsetof(Config, member)
 
+static const char *const endpoint_words[] = {"cccc", "coop", "aiwg", "native", NULL};
+static const char *const level_words[] = {"err", "error", "warning", "notice", "info", "debug", NULL};
+
 const Option option_table[] = {
         {"only", "MUSTER_ONLY", "daemon.only", OPTION_LIST, ',', AT(only), "NAMES",
-         "serve only these of cccc,coop,aiwg,native"},
+         "serve only these of cccc,coop,aiwg,native", endpoint_words},
         {"muster-home", "MUSTER_HOME", NULL, OPTION_STRING, 0, AT(muster_home), "DIR",
-         "state folder (default $XDG_STATE_HOME/muster)"},
+         "state folder (default $XDG_STATE_HOME/muster)", NULL},
         {"config", "MUSTER_CONFIG", NULL, OPTION_STRING, 0, AT(config_file), "FILE",
-         "configuration (default $XDG_CONFIG_HOME/muster/muster.toml)"},
+         "configuration (default $XDG_CONFIG_HOME/muster/muster.toml)", NULL},
         {"log-level", "MUSTER_LOG_LEVEL", "daemon.log_level", OPTION_STRING, 0, AT(log_level), "LEVEL",
-         "err, warning, notice, info or debug (default notice)"},
-        {"cccc-home", "CCCC_HOME", "cccc.home", OPTION_STRING, 0, AT(cccc_home), "DIR", "CCCC home (default ~/.cccc)"},
+         "err, warning, notice, info or debug (default notice)", level_words},
+        {"cccc-home", "CCCC_HOME", "cccc.home", OPTION_STRING, 0, AT(cccc_home), "DIR",
+         "CCCC home (default ~/.cccc)", NULL},
         {"cccc-version", "MUSTER_CCCC_VERSION", "cccc.version", OPTION_STRING, 0, AT(cccc_version), "TEXT",
-         "version that CCCC clients are told (their command line wants its own)"},
-        {"cccc-transport", "CCCC_DAEMON_TRANSPORT", "cccc.transport", OPTION_STRING, 0, AT(cccc_transport), "KIND",
-         "unix or tcp (default unix)"},
+         "version that CCCC clients are told (their command line wants its own)", NULL},
+        {"cccc-transport", "CCCC_DAEMON_TRANSPORT", "cccc.transport", OPTION_STRING, 0, AT(cccc_transport),
+         "KIND", "unix or tcp (default unix)", NULL},
         {"cccc-host", "CCCC_DAEMON_HOST", "cccc.host", OPTION_STRING, 0, AT(cccc_host), "HOST",
-         "TCP: address to bind (default 127.0.0.1)"},
+         "TCP: address to bind (default 127.0.0.1)", NULL},
         {"cccc-port", "CCCC_DAEMON_PORT", "cccc.port", OPTION_STRING, 0, AT(cccc_port), "PORT",
-         "TCP: port (default: a free one)"},
+         "TCP: port (default: a free one)", NULL},
         {"cccc-allow-remote", "CCCC_DAEMON_ALLOW_REMOTE", "cccc.allow_remote", OPTION_STRING, 0,
-         AT(cccc_allow_remote), "YES", "TCP: bind a host that is not loopback; there is no authentication"},
+         AT(cccc_allow_remote), "YES", "TCP: bind a host that is not loopback; there is no authentication",
+         NULL},
         {"coop-socket", "MUSTER_COOP_SOCKET", "coop.socket", OPTION_STRING, 0, AT(coop_socket), "PATH",
-         "coop socket (default ~/.coop/sock)"},
+         "coop socket (default ~/.coop/sock)", NULL},
         {"aiwg-project", "MUSTER_AIWG_PROJECT", "aiwg.projects", OPTION_LIST, ':', AT(aiwg_projects), "DIR",
-         "serve this project; may be repeated (default: the working directory if it has .aiwg/)"},
+         "serve this project; may be repeated (default: the working directory if it has .aiwg/)", NULL},
         {"aiwg-debug", "AIWG_IPC_DEBUG", "aiwg.debug", OPTION_BOOL, 0, AT(aiwg_debug), NULL,
-         "write every AIWG message to stderr"},
+         "write every AIWG message to stderr", NULL},
         {"record", "MUSTER_RECORD", NULL, OPTION_STRING, 0, AT(record), "FILE",
-         "append every call and its answer to FILE (for tests and bug reports)"},
+         "append every call and its answer to FILE (for tests and bug reports)", NULL},
         {"handshake-ms", "MUSTER_HANDSHAKE_MS", "limits.handshake_ms", OPTION_INT, 0, AT(handshake_ms), "MS",
-         "time until the first whole message (default: 10 s coop, 60 s CCCC and native)"},
+         "time until the first whole message (default: 10 s coop, 60 s CCCC and native)", NULL},
         {"max-connections", "MUSTER_MAX_CONNECTIONS", "limits.connections_per_peer", OPTION_INT, 0,
-         AT(max_connections), "N", "connections of one user or TCP host; 0: no limit (default 16384)"},
-        {"max-queued-mb", "MUSTER_MAX_QUEUED_MB", "limits.queued_mb_per_peer", OPTION_INT, 0, AT(max_queued_mb), "MB",
-         "bytes queued for one user or TCP host; 0: no limit (default 512)"},
+         AT(max_connections), "N", "connections of one user or TCP host; 0: no limit (default 16384)", NULL},
+        {"max-queued-mb", "MUSTER_MAX_QUEUED_MB", "limits.queued_mb_per_peer", OPTION_INT, 0,
+         AT(max_queued_mb), "MB", "bytes queued for one user or TCP host; 0: no limit (default 512)", NULL},
 };
 const size_t n_option_table = ARRAY_SIZE(option_table);
 
-/* ---- values --------------------------------------------------------------------------------------------------------- */
+/* ---- values
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static bool parse_bool(const char *text, bool *ret) {
         static const char *const words[] = {"0", "1", "false", "true", "no", "yes", "off", "on"};
@@ -77,15 +84,32 @@ static bool parse_int(const char *text, int64_t *ret) {
         return true;
 }
 
-static int push_list(StrVec *vec, char separator, const char *text) {
+static bool is_allowed(const Option *option, const char *text) {
+        const char *const *word = option->words;
+
+        while (word && *word && strcasecmp(*word, text) != 0)
+                word++;
+        return !word || *word;
+}
+
+static int refuse(const char *source, const char *wanted, const char *text, char reterr[OPTIONS_FAULT_MAX]) {
+        snprintf(reterr, OPTIONS_FAULT_MAX, "%s: %s expected, not \"%s\"", source, wanted, text);
+        return OPTIONS_E_USAGE;
+}
+
+static int push_list(StrVec *vec, const Option *option, const char *text, const char *source,
+                     char reterr[OPTIONS_FAULT_MAX]) {
         _cleanup_(freep) char *copy = strdup(text);
-        char *rest = copy, *item, by[] = {separator, 0};
+        char *rest = copy, *item, by[] = {option->separator, 0};
 
         if (!copy)
                 return error_origin(-ENOMEM);
-        while ((item = separator ? strsep(&rest, by) : steal(&rest)))
+        while ((item = strsep(&rest, by))) {
+                if (*item && !is_allowed(option, item))
+                        return refuse(source, option->help, item, reterr);
                 if (*item && strvec_push(vec, item))
                         return error_origin(-ENOMEM);
+        }
         return 0;
 }
 
@@ -96,6 +120,8 @@ int option_set(Config *config, const Option *option, const char *text, bool *is_
 
         switch (option->type) {
         case OPTION_STRING:
+                if (!is_allowed(option, text))
+                        return refuse(source, option->help, text, reterr);
                 free(*(char **)value);
                 *(char **)value = strdup(text);
                 return *(char **)value ? 0 : error_origin(-ENOMEM);
@@ -103,17 +129,16 @@ int option_set(Config *config, const Option *option, const char *text, bool *is_
                 if (*is_first) /* a later layer replaces what an earlier one said */
                         strvec_deinit(value);
                 *is_first = false;
-                return error_trace(push_list(value, option->separator, text));
+                return push_list(value, option, text, source, reterr);
         case OPTION_INT: wanted = parse_int(text, value) ? NULL : "a number from 0 on"; break;
         case OPTION_BOOL: wanted = parse_bool(text, value) ? NULL : "yes or no"; break;
         }
-        if (!wanted)
-                return 0;
-        snprintf(reterr, OPTIONS_FAULT_MAX, "%s: %s expected, not \"%s\"", source, wanted, text);
-        return OPTIONS_E_USAGE;
+        return wanted ? refuse(source, wanted, text, reterr) : 0;
 }
 
-/* ---- layers ----------------------------------------------------------------------------------------------------------- */
+/* ---- layers
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 static int load_environment(Config *config, char reterr[OPTIONS_FAULT_MAX]) {
         for (size_t i = 0; i < n_option_table; i++) {
@@ -150,14 +175,19 @@ static void print_help(void) {
                        o->key ? o->key : "");
         }
         printf("  %-26s %s\n  %-26s %s\n\n", "--help", "this text", "--version", "the version");
-        printf("Exit status: 0 clean stop, 1 internal failure, 2 wrong flags or configuration,\n"
+        printf("In brackets: the environment variable and the key in muster.toml. Flags win over the "
+               "environment,\n"
+               "the environment over the file.\n\n"
+               "Exit status: 0 clean stop, 1 internal failure, 2 wrong flags or configuration,\n"
                "3 already running, 4 no endpoint could be opened.\n");
 }
 
 /* One flag and its value; *at moves over what it used. */
-static int load_flag(Config *config, int argc, char **argv, int *at, bool *first, char reterr[OPTIONS_FAULT_MAX]) {
+static int load_flag(Config *config, int argc, char **argv, int *at, bool *first,
+                     char reterr[OPTIONS_FAULT_MAX]) {
         const char *name = argv[*at] + 2, *equals = strchr(name, '='), *text = equals ? equals + 1 : NULL;
         const Option *option;
+        char source[64];
 
         if (strncmp(argv[*at], "--", 2) != 0)
                 goto unknown;
@@ -170,7 +200,8 @@ static int load_flag(Config *config, int argc, char **argv, int *at, bool *first
                 snprintf(reterr, OPTIONS_FAULT_MAX, "--%s: %s expected", option->flag, option->arg);
                 return OPTIONS_E_USAGE;
         }
-        return option_set(config, option, text, &first[option - option_table], argv[*at], reterr);
+        snprintf(source, sizeof(source), "--%s", option->flag);
+        return option_set(config, option, text, &first[option - option_table], source, reterr);
 unknown:
         snprintf(reterr, OPTIONS_FAULT_MAX, "%s: unknown option; see musterd --help", argv[*at]);
         return OPTIONS_E_USAGE;
@@ -184,27 +215,6 @@ static int load_flags(Config *config, int argc, char **argv, char reterr[OPTIONS
                 int r = load_flag(config, argc, argv, &at, first, reterr);
                 if (r)
                         return r;
-        }
-        return 0;
-}
-
-static int check(const Config *config, char reterr[OPTIONS_FAULT_MAX]) {
-        static const char *const names[] = {"cccc", "coop", "aiwg", "native"};
-
-        for (size_t i = 0; i < config->only.n; i++) {
-                bool is_known = false;
-                for (size_t k = 0; k < ARRAY_SIZE(names); k++)
-                        is_known |= !strcmp(config->only.items[i], names[k]);
-                if (is_known)
-                        continue;
-                snprintf(reterr, OPTIONS_FAULT_MAX, "only: no endpoint is called \"%s\" (cccc, coop, aiwg, native)",
-                         config->only.items[i]);
-                return OPTIONS_E_USAGE;
-        }
-        if (config->log_level && log_level_from_name(config->log_level) < 0) {
-                snprintf(reterr, OPTIONS_FAULT_MAX, "log_level: \"%s\" is none of err, warning, notice, info, debug",
-                         config->log_level);
-                return OPTIONS_E_USAGE;
         }
         return 0;
 }
@@ -242,5 +252,5 @@ int options_load(Config *config, int argc, char **argv, char reterr[OPTIONS_FAUL
                 r = load_environment(config, reterr);
         if (!r)
                 r = load_flags(config, argc, argv, reterr);
-        return r ? r : check(config, reterr);
+        return r;
 }

@@ -1,8 +1,9 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Options: one table says for each setting its flag, environment variable, key in muster.toml, type and help text; from it
- * come parsing, --help and the messages about what does not fit. Later layers win: defaults, file, environment, flags.
+ * Options: one table says for each setting its flag, environment variable, key in muster.toml, type and help
+ * text; from it come parsing, --help and the messages about what does not fit. Later layers win: defaults,
+ * file, environment, flags.
  */
 #include "core/config.h"
 

@@ -35,7 +35,8 @@ void service_notify(const char *state) {
 }
 
 int service_take_sockets(Daemon *daemon) {
-        const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS"), *names = getenv("LISTEN_FDNAMES");
+        const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS"),
+                   *names = getenv("LISTEN_FDNAMES");
         long n = count ? strtol(count, NULL, 10) : 0;
 
         if (!pid || strtol(pid, NULL, 10) != getpid() || n < 1 || n > MAX_FDS)
@@ -51,7 +52,8 @@ int service_take_sockets(Daemon *daemon) {
                         return error_origin(-errno);
                 daemon->activated[i].fd = fd;
                 if (names)
-                        snprintf(daemon->activated[i].name, sizeof(daemon->activated[i].name), "%.*s", (int)k, names);
+                        snprintf(daemon->activated[i].name, sizeof(daemon->activated[i].name), "%.*s",
+                                 (int)k, names);
                 names = names && names[k] ? names + k + 1 : NULL;
                 daemon->n_activated++;
         }

@@ -19,7 +19,8 @@
 #include "dialect/coop/coop.h"
 #include "dialect/native/native.h"
 
-/* ---- which endpoints -------------------------------------------------------------------------------------------------- */
+/* ---- which endpoints
+ * -------------------------------------------------------------------------------------------------- */
 
 static bool is_wanted(const Config *config, const char *name) {
         for (size_t i = 0; i < config->only.n; i++)
@@ -104,7 +105,8 @@ int setup_endpoints(Daemon *daemon) {
         return error_trace(r);
 }
 
-/* ---- state folder ------------------------------------------------------------------------------------------------------ */
+/* ---- state folder
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* A stable name for what is served: FNV-1a over the endpoints' types and places. */
 static uint64_t identity(const Daemon *daemon) {
@@ -137,9 +139,13 @@ static char *state_folder(const Daemon *daemon) {
 
 /* Another daemon has the lock: what that means for the exit status, by contract. */
 static int already_running(Daemon *daemon) {
-        if (daemon->config.only.n == 1 && daemon->endpoints && daemon->endpoints->type->served_exit == EXIT_STATUS_OK)
+        if (daemon->config.only.n == 1 && daemon->endpoints &&
+            daemon->endpoints->type->served_exit == EXIT_STATUS_OK)
                 return -1;
-        fprintf(stderr, "musterd: already running: another daemon holds %s/musterd.lock\n", daemon->home);
+        fprintf(stderr, "musterd: already running: another daemon holds %s/musterd.lock, for", daemon->home);
+        for (const Endpoint *e = daemon->endpoints; e; e = e->next)
+                fprintf(stderr, " %s", e->type->name);
+        fprintf(stderr, "\n");
         return EXIT_STATUS_RUNNING;
 }
 
@@ -150,8 +156,8 @@ int setup_home(Daemon *daemon) {
         daemon->home = state_folder(daemon);
         r = daemon->home ? dir_make(daemon->home, 0700) : -ENOMEM;
         if (r) {
-                fprintf(stderr, "musterd: cannot make %s: %s\n", daemon->home ? daemon->home : "the state folder",
-                        strerror(-r));
+                fprintf(stderr, "musterd: cannot make %s: %s\n",
+                        daemon->home ? daemon->home : "the state folder", strerror(-r));
                 return EXIT_STATUS_BIND;
         }
         lock = path_join(daemon->home, "musterd.lock");
@@ -165,7 +171,9 @@ int setup_home(Daemon *daemon) {
         return 0;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------------------------- */
+/* ---- opening
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 static void report(const Endpoint *endpoint) {
         if (endpoint->state == ENDPOINT_LISTENING)
@@ -197,7 +205,8 @@ int setup_open(Daemon *daemon) {
 }
 
 void setup_reload(Daemon *daemon) {
-        Config fresh = {.config_file = daemon->config.config_file ? strdup(daemon->config.config_file) : NULL};
+        Config fresh = {.config_file =
+                                daemon->config.config_file ? strdup(daemon->config.config_file) : NULL};
         char wrong[OPTIONS_FAULT_MAX] = "";
 
         log_notice(&daemon->log, "-", "reloading");

@@ -1,17 +1,18 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * What musterd does before and after its loop runs: choose the endpoints, take the state folder's lock, open everything and
- * decide what a partial success means.
+ * What musterd does before and after its loop runs: choose the endpoints, take the state folder's lock, open
+ * everything and decide what a partial success means.
  */
 #include "core/daemon.h"
 
 /* Makes the endpoints that the configuration asks for; none is opened yet. */
 int setup_endpoints(Daemon *daemon);
 /*
- * The state folder and its lock. A daemon that serves the native socket uses the state home itself; one that was told
- * --only to serve something else has a folder of its own there, named after what it serves, so that several stand-ins for
- * several originals run side by side. Returns an exit status; 0: go on.
+ * The state folder and its lock. A daemon that serves the native socket uses the state home itself; one that
+ * was told
+ * --only to serve something else has a folder of its own there, named after what it serves, so that several
+ * stand-ins for several originals run side by side. Returns an exit status; 0: go on.
  */
 int setup_home(Daemon *daemon);
 /* Opens the endpoints. Returns an exit status; 0: at least one listens and the daemon should run. */

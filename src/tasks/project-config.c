@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * .aiwg/daemon.json: written with the defaults when it is not there, taken as a whole when it is. What is read today are
- * the limits and the heartbeat; rules, watcher and scheduler are checked for shape only.
+ * .aiwg/daemon.json: written with the defaults when it is not there, taken as a whole when it is. What is
+ * read today are the limits and the heartbeat; rules, watcher and scheduler are checked for shape only.
  */
 #define LOG_MODULE "tasks/config"
 
@@ -15,7 +15,8 @@
 enum { CONFIG_MAX = 4 << 20, HEARTBEAT_S = 30, MAX_PARALLEL = 3 };
 
 static const char default_config[] =
-        "{\"daemon\":{\"heartbeat_interval_seconds\":30,\"max_parallel_actions\":3,\"action_timeout_minutes\":120,"
+        "{\"daemon\":{\"heartbeat_interval_seconds\":30,\"max_parallel_actions\":3,\"action_timeout_"
+        "minutes\":120,"
         "\"log\":{\"max_size_mb\":50,\"max_files\":5,\"level\":\"info\"}},"
         "\"watch\":{\"enabled\":true,\"paths\":["
         "{\"path\":\".aiwg/\",\"events\":[\"create\",\"modify\",\"delete\"],"
@@ -23,7 +24,8 @@ static const char default_config[] =
         "{\"path\":\"src/\",\"events\":[\"modify\"],\"extensions\":[\".ts\",\".js\",\".mjs\"]},"
         "{\"path\":\"test/\",\"events\":[\"modify\"],\"extensions\":[\".test.ts\",\".test.js\"]}],"
         "\"debounce_ms\":2000},"
-        "\"webhook\":{\"enabled\":false,\"port\":9471,\"host\":\"127.0.0.1\",\"secret_env\":\"AIWG_WEBHOOK_SECRET\","
+        "\"webhook\":{\"enabled\":false,\"port\":9471,\"host\":\"127.0.0.1\",\"secret_env\":\"AIWG_WEBHOOK_"
+        "SECRET\","
         "\"endpoints\":[{\"path\":\"/ci\",\"method\":\"POST\"},{\"path\":\"/health\",\"method\":\"GET\"}]},"
         "\"schedule\":{\"enabled\":true,\"jobs\":["
         "{\"id\":\"health-check\",\"cron\":\"0 */6 * * *\",\"action\":\"doctor\"},"
@@ -46,7 +48,8 @@ static const char *check(const Json *config) {
                 return "daemon: an object is required";
         if (is_enabled(watch) && !json_is(json_get(watch, "paths"), JSON_ARRAY))
                 return "watch.paths: a list is required while watch.enabled is true";
-        if (is_enabled(webhook) && (!json_int64(json_get(webhook, "port"), &port) || port < 1 || port > 65535))
+        if (is_enabled(webhook) &&
+            (!json_int64(json_get(webhook, "port"), &port) || port < 1 || port > 65535))
                 return "webhook.port: 1 to 65535 is required while webhook.enabled is true";
         if (is_enabled(schedule) && !json_is(json_get(schedule, "jobs"), JSON_ARRAY))
                 return "schedule.jobs: a list is required while schedule.enabled is true";
@@ -67,7 +70,8 @@ static void apply(Project *project, const Json *config) {
         project->heartbeat_ms = (int64_t)(MIN(seconds, 86400.0) * 1000);
         project->max_parallel = (int64_t)MIN(parallel, 1000.0);
         if (json_count(json_get(config, "rules")))
-                log_warning(&project->daemon->log, project->dir, "rules are not run by this version count=%zu",
+                log_warning(&project->daemon->log, project->dir,
+                            "rules are not run by this version count=%zu",
                             json_count(json_get(config, "rules")));
 }
 
@@ -101,8 +105,9 @@ int project_config_load(Project *project, char *reterr, size_t n_reterr) {
                         return error_trace(r);
         } else if (r || json_parse(&arena, text.data, text.n, NULL, &config, &fault)) {
                 /* The contract: not JSON is logged, the file is left alone, and the defaults hold. */
-                log_warning(&project->daemon->log, project->dir, "daemon.json is not valid JSON: %s at byte %zu",
-                            r ? "too large" : fault.what, fault.offset);
+                log_warning(&project->daemon->log, project->dir,
+                            "daemon.json is not valid JSON: %s at byte %zu", r ? "too large" : fault.what,
+                            fault.offset);
                 r = json_parse(&arena, default_config, sizeof(default_config) - 1, NULL, &config, NULL);
                 if (r)
                         return error_fold(r);

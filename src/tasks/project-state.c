@@ -45,7 +45,8 @@ void project_write_supervisor(const Project *project, JsonWriter *w) {
 }
 
 static void write_agents(const Project *project, JsonWriter *w) {
-        static const char *const counts[] = {"total", "queued", "running", "completed", "failed", "cancelled"};
+        static const char *const counts[] = {"total",     "queued", "running",
+                                             "completed", "failed", "cancelled"};
 
         jw_key(w, "agents");
         jw_begin_object(w);

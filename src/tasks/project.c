@@ -11,7 +11,8 @@
 #include "base/error.h"
 #include "base/file.h"
 
-/* ---- heartbeat ---------------------------------------------------------------------------------------------------- */
+/* ---- heartbeat
+ * ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Beat {
         Project *project;
@@ -65,7 +66,9 @@ static void on_heartbeat(Timer *timer) {
         (void)timer_set(timer, project->heartbeat_ms);
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* ---- life
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static int make_paths(Project *project, const char *dir) {
         project->dir = strdup(dir);
@@ -139,7 +142,8 @@ int project_begin(Project *project) {
         project->started_us = loop_wall_us(project->daemon->loop);
         project->started_ms = loop_now_ms(project->daemon->loop);
         project->is_open = true;
-        return error_trace(timer_set(&project->heartbeat, 0)); /* the first one right after the socket is up */
+        return error_trace(
+                timer_set(&project->heartbeat, 0)); /* the first one right after the socket is up */
 }
 
 void project_end(Project *project) {

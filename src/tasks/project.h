@@ -1,22 +1,22 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Project: one AIWG project folder that this daemon serves: its configuration and the files in .aiwg that say who
- * serves it and that it is alive (pid, heartbeat, state).
+ * Project: one AIWG project folder that this daemon serves: its configuration and the files in .aiwg that
+ * say who serves it and that it is alive (pid, heartbeat, state).
  *
- * It runs no task yet: the numbers it reports are true and zero. The socket and the lock belong to the endpoint.
- * Owned by its Endpoint; freed with the daemon, because a file may be in the making on a worker.
+ * It runs no task yet: the numbers it reports are true and zero. The socket and the lock belong to the
+ * endpoint. Owned by its Endpoint; freed with the daemon, because a file may be in the making on a worker.
  */
 #include "core/daemon.h"
 
 typedef struct Project {
         Daemon *daemon;
         Endpoint *endpoint;
-        char *dir;          /* the project folder */
-        char *aiwg_dir;     /* .aiwg */
-        char *daemon_dir;   /* .aiwg/daemon */
-        char *config_path;  /* .aiwg/daemon.json */
-        char *pid_path;     /* .aiwg/daemon.pid: one level up, where the original's command line looks */
+        char *dir;         /* the project folder */
+        char *aiwg_dir;    /* .aiwg */
+        char *daemon_dir;  /* .aiwg/daemon */
+        char *config_path; /* .aiwg/daemon.json */
+        char *pid_path;    /* .aiwg/daemon.pid: one level up, where the original's command line looks */
         char *lock_path, *sock_path, *heartbeat_path, *state_path;
 
         int64_t started_us, started_ms;
@@ -31,7 +31,8 @@ enum { _PROJECT_E_SUCCESS, PROJECT_E_BAD_CONFIG };
 
 int project_new(Project **ret, Endpoint *endpoint, const char *dir);
 Project *project_free(Project *project);
-/* Makes the folders and reads the configuration; reterr says what is wrong with it (PROJECT_E_BAD_CONFIG). */
+/* Makes the folders and reads the configuration; reterr says what is wrong with it (PROJECT_E_BAD_CONFIG).
+ */
 int project_prepare(Project *project, char *reterr, size_t n_reterr);
 /* Served from now on: pid file, heartbeat. */
 int project_begin(Project *project);

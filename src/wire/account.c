@@ -21,7 +21,8 @@ int account_open(Accounts *accounts, bool is_remote, uint32_t key, Account **ret
                 account = calloc(1, sizeof(*account));
                 if (!account)
                         return error_origin(-ENOMEM);
-                *account = (Account){.owner = accounts, .is_remote = is_remote, .key = key, .next = accounts->first};
+                *account = (Account){
+                        .owner = accounts, .is_remote = is_remote, .key = key, .next = accounts->first};
                 accounts->first = account;
         }
         if (accounts->max_conns && account->n_conns >= accounts->max_conns)

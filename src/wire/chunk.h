@@ -1,7 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Chunk: immutable bytes shared by many output queues. Made once, counted, freed with its last reference. One thread.
+ * Chunk: immutable bytes shared by many output queues. Made once, counted, freed with its last reference.
+ * One thread.
  */
 #include "base/str.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Input side of a connection: bytes from the kernel into the shared read buffer, frames out of it. Only what is left of an
- * unfinished frame is copied into the connection, so an idle connection holds no input memory.
+ * Input side of a connection: bytes from the kernel into the shared read buffer, frames out of it. Only what
+ * is left of an unfinished frame is copied into the connection, so an idle connection holds no input memory.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -34,7 +34,8 @@ static size_t hand_out(Conn *conn, Str input) {
                         conn->has_backlog = true;
                         break;
                 }
-                r = framing_next(&conn->framing, (Str){input.data + at, input.n - at}, &conn->n_scanned, &frame, &n);
+                r = framing_next(&conn->framing, (Str){input.data + at, input.n - at}, &conn->n_scanned,
+                                 &frame, &n);
                 if (r == FRAMING_E_PARTIAL)
                         break;
                 if (r == FRAMING_E_TOO_LARGE) {

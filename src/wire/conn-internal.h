@@ -1,7 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of a Conn, shared by conn.c (life, output, deadlines) and conn-input.c (reading, cutting into frames).
+ * The inside of a Conn, shared by conn.c (life, output, deadlines) and conn-input.c (reading, cutting into
+ * frames).
  */
 #include "wire/conn.h"
 
@@ -18,8 +19,8 @@ struct Conn {
         const ConnHandler *handler;
         void *user;
 
-        Buf in;            /* bytes of frames that are not whole yet, or not handled yet */
-        size_t n_scanned;  /* of those, known to hold no frame end */
+        Buf in;           /* bytes of frames that are not whole yet, or not handled yet */
+        size_t n_scanned; /* of those, known to hold no frame end */
         OutQ out;
 
         bool is_paused;
@@ -30,11 +31,11 @@ struct Conn {
         bool has_frame;     /* the first whole frame has come */
         bool saw_eof, told_eof;
         bool is_oversize;
-        bool is_finishing;  /* send what is queued, then close */
-        bool is_draining;   /* … which takes long: there is a deadline on it */
-        bool is_lingering;  /* everything sent; dropping what the peer still sends */
-        bool is_closed;     /* the descriptors are gone; only `closed` is left to be told */
-        unsigned depth;     /* > 0: one of our own functions is on the stack and will tidy up */
+        bool is_finishing; /* send what is queued, then close */
+        bool is_draining;  /* … which takes long: there is a deadline on it */
+        bool is_lingering; /* everything sent; dropping what the peer still sends */
+        bool is_closed;    /* the descriptors are gone; only `closed` is left to be told */
+        unsigned depth;    /* > 0: one of our own functions is on the stack and will tidy up */
         size_t n_lingered;
         int64_t active_ms;
         const char *reason;
@@ -46,5 +47,6 @@ struct Conn {
 /* Handles what is in `in`, then reads once and handles that. */
 void conn_input(Conn *conn);
 void conn_enter(Conn *conn);
-/* Flushes, watches what is wanted, and frees the connection when it is closed: conn may be gone afterwards. */
+/* Flushes, watches what is wanted, and frees the connection when it is closed: conn may be gone afterwards.
+ */
 void conn_leave(Conn *conn);

@@ -12,7 +12,8 @@
 #include "base/log.h"
 #include "wire/conn-internal.h"
 
-/* ---- life ------------------------------------------------------------------------------------------------------- */
+/* ---- life
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void on_work(Deferred *deferred) {
         Conn *conn = container_of(deferred, Conn, work);
@@ -97,7 +98,8 @@ void conn_abort(Conn *conn, const char *reason) {
                 deferred_schedule(&conn->work);
 }
 
-/* ---- turns ------------------------------------------------------------------------------------------------------ */
+/* ---- turns
+ * ------------------------------------------------------------------------------------------------------ */
 
 void conn_enter(Conn *conn) {
         conn->depth++;
@@ -106,7 +108,8 @@ void conn_enter(Conn *conn) {
 static void begin_linger(Conn *conn) {
         bool peer_may_send = !conn->saw_eof && (conn->is_oversize || conn->in.n || conn->has_backlog);
 
-        if (!peer_may_send || shutdown(conn->fd_out, SHUT_WR) || timer_set(&conn->deadline, CONN_LINGER_MS)) {
+        if (!peer_may_send || shutdown(conn->fd_out, SHUT_WR) ||
+            timer_set(&conn->deadline, CONN_LINGER_MS)) {
                 conn_abort(conn, conn->reason);
                 return;
         }
@@ -166,11 +169,13 @@ static int open_watch(Conn *conn, int fd, LoopFd **ret) {
 
 static void watch(Conn *conn) {
         bool wants_input = !conn->saw_eof && !conn->has_backlog && !conn->is_throttled &&
-                           (!conn->is_paused || conn->is_lingering) && (!conn->is_finishing || conn->is_lingering);
+                           (!conn->is_paused || conn->is_lingering) &&
+                           (!conn->is_finishing || conn->is_lingering);
         unsigned in = wants_input ? LOOP_READ : 0, out = outq_pending(&conn->out) ? LOOP_WRITE : 0;
         bool is_pair = conn->fd_in != conn->fd_out;
 
-        if (!conn->watch_in && (in || out) && !conn->is_unpollable && open_watch(conn, conn->fd_in, &conn->watch_in))
+        if (!conn->watch_in && (in || out) && !conn->is_unpollable &&
+            open_watch(conn, conn->fd_in, &conn->watch_in))
                 goto failed;
         if (is_pair && !conn->watch_out && out && open_watch(conn, conn->fd_out, &conn->watch_out))
                 goto failed;
@@ -201,7 +206,8 @@ void conn_leave(Conn *conn) {
                 conn_free(conn);
 }
 
-void conn_start(Conn *conn, const Framing *framing, const ConnLimits *limits, const ConnHandler *handler, void *user) {
+void conn_start(Conn *conn, const Framing *framing, const ConnLimits *limits, const ConnHandler *handler,
+                void *user) {
         int64_t ms = limits->handshake_ms ? limits->handshake_ms : limits->idle_ms;
 
         conn->framing = *framing;
@@ -218,7 +224,9 @@ void conn_start(Conn *conn, const Framing *framing, const ConnLimits *limits, co
         conn_leave(conn);
 }
 
-/* ---- use -------------------------------------------------------------------------------------------------------- */
+/* ---- use
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 const ConnPeer *conn_peer(const Conn *conn) {
         return &conn->peer;

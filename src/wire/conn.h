@@ -1,10 +1,11 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Conn: one byte-stream connection (Unix, TCP or a pair of stdio descriptors) with framing and bounded queues.
+ * Conn: one byte-stream connection (Unix, TCP or a pair of stdio descriptors) with framing and bounded
+ * queues.
  *
- * Input is cut into frames and handed to the handler, at most CONN_TURN_FRAMES per turn so that a flooding peer shares
- * the loop. Output is collected and sent once per turn. Bounds and their consequences:
+ * Input is cut into frames and handed to the handler, at most CONN_TURN_FRAMES per turn so that a flooding
+ * peer shares the loop. Output is collected and sent once per turn. Bounds and their consequences:
  *
  *   input    one frame of at most framing.n_max bytes      over it: handler->oversize
  *   output   high water                                    input is not read until it is below low water
@@ -13,8 +14,8 @@
  *   time     CONN_DRAIN_MS to take the last bytes          closed, the rest is lost
  *   time     idle_ms without a byte in either direction    closed, reason "idle"
  *
- * A Conn knows no envelope and no operation. Closing is deferred: handler->closed is the last call, made from the loop,
- * and the Conn is freed after it. Owned by the Listener's user (a Client).
+ * A Conn knows no envelope and no operation. Closing is deferred: handler->closed is the last call, made
+ * from the loop, and the Conn is freed after it. Owned by the Listener's user (a Client).
  */
 #include "base/loop.h"
 #include "wire/account.h"
@@ -24,11 +25,11 @@
 typedef struct Conn Conn;
 
 enum {
-        CONN_READ_MAX = 64 * 1024,     /* bytes taken from the kernel per turn */
-        CONN_TURN_FRAMES = 64,         /* frames handled per turn */
-        CONN_TURN_BYTES = 256 * 1024,  /* bytes of frames handled per turn */
-        CONN_DRAIN_MS = 10000,         /* how long a finished connection may take to send what is queued */
-        CONN_LINGER_MS = 2000,         /* how long bytes of a peer that is still sending are read and dropped */
+        CONN_READ_MAX = 64 * 1024,    /* bytes taken from the kernel per turn */
+        CONN_TURN_FRAMES = 64,        /* frames handled per turn */
+        CONN_TURN_BYTES = 256 * 1024, /* bytes of frames handled per turn */
+        CONN_DRAIN_MS = 10000,        /* how long a finished connection may take to send what is queued */
+        CONN_LINGER_MS = 2000, /* how long bytes of a peer that is still sending are read and dropped */
         CONN_LINGER_BYTES = 64 * 1024 * 1024,
 };
 
@@ -54,7 +55,7 @@ typedef struct ConnHandler {
 /* Per-daemon parts that connections share. */
 typedef struct ConnShared {
         Loop *loop;
-        char *read_buffer;   /* CONN_READ_MAX bytes */
+        char *read_buffer; /* CONN_READ_MAX bytes */
         uint64_t n_accepted, n_closed;
         size_t n_open;
         void (*fd_freed)(void *user); /* a descriptor came back: listeners may go on */
@@ -64,7 +65,8 @@ typedef struct ConnShared {
 /* Takes both descriptors (the same one twice for sockets) and the account. */
 int conn_new(Conn **ret, ConnShared *shared, int fd_in, int fd_out, const ConnPeer *peer, Account *account);
 /* Begins: reads what is there already, then waits. The handler may be called from inside. */
-void conn_start(Conn *conn, const Framing *framing, const ConnLimits *limits, const ConnHandler *handler, void *user);
+void conn_start(Conn *conn, const Framing *framing, const ConnLimits *limits, const ConnHandler *handler,
+                void *user);
 
 const ConnPeer *conn_peer(const Conn *conn);
 void conn_set_framing(Conn *conn, const Framing *framing); /* from the next frame on */
@@ -72,7 +74,8 @@ void conn_set_framing(Conn *conn, const Framing *framing); /* from the next fram
 void conn_reframe(Conn *conn, const Framing *framing);
 void conn_set_limits(Conn *conn, const ConnLimits *limits);
 
-/* The buffer that replies are written into; follow with conn_flush_soon() (not needed inside handler->frame). */
+/* The buffer that replies are written into; follow with conn_flush_soon() (not needed inside
+ * handler->frame). */
 Buf *conn_out(Conn *conn);
 int conn_write(Conn *conn, Str bytes);
 int conn_write_chunk(Conn *conn, Chunk *chunk);

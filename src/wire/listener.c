@@ -64,15 +64,18 @@ static void take_connection(Listener *listener, int fd) {
 
         r = listener->is_tcp ? read_tcp_peer(fd, &peer) : read_unix_peer(fd, &peer);
         if (!r && o->same_uid_only && !peer.is_remote && peer.uid != geteuid()) {
-                log_warning(listener_log(listener), o->name, "connection of another user refused uid=%u pid=%d",
-                            (unsigned)peer.uid, (int)peer.pid);
+                log_warning(listener_log(listener), o->name,
+                            "connection of another user refused uid=%u pid=%d", (unsigned)peer.uid,
+                            (int)peer.pid);
                 r = -EACCES;
         }
         if (!r)
-                r = account_open(o->accounts, peer.is_remote, peer.is_remote ? peer.address : peer.uid, &account);
+                r = account_open(o->accounts, peer.is_remote, peer.is_remote ? peer.address : peer.uid,
+                                 &account);
         if (r) {
                 if (r == ACCOUNT_E_QUOTA)
-                        log_warning(listener_log(listener), o->name, "connection refused: quota of the peer used up");
+                        log_warning(listener_log(listener), o->name,
+                                    "connection refused: quota of the peer used up");
                 close_fd(fd);
                 return;
         }

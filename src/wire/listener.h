@@ -1,8 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Listener: one listening socket. Accepts until the kernel has no more, refuses other users on Unix sockets, charges
- * accounts, and pauses (instead of spinning) when descriptors run out, to go on when one comes back.
+ * Listener: one listening socket. Accepts until the kernel has no more, refuses other users on Unix sockets,
+ * charges accounts, and pauses (instead of spinning) when descriptors run out, to go on when one comes back.
  * Owned by an Endpoint; knows no dialect.
  */
 #include "wire/conn.h"
@@ -10,8 +10,8 @@
 typedef struct Listener Listener;
 
 typedef struct ListenerOptions {
-        const char *name;    /* for the log */
-        bool same_uid_only;  /* Unix: close connections of other users at once */
+        const char *name;   /* for the log */
+        bool same_uid_only; /* Unix: close connections of other users at once */
         Accounts *accounts;
         ConnShared *shared;
 } ListenerOptions;

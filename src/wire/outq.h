@@ -1,8 +1,9 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * OutQ: what one connection still has to send: a list of shared chunks and owned buffers, and a tail that replies are
- * written into directly. Order is kept. It knows no descriptor policy: bounds and their consequences are the Conn's.
+ * OutQ: what one connection still has to send: a list of shared chunks and owned buffers, and a tail that
+ * replies are written into directly. Order is kept. It knows no descriptor policy: bounds and their
+ * consequences are the Conn's.
  */
 #include "base/buf.h"
 #include "wire/chunk.h"
@@ -15,9 +16,9 @@ typedef struct OutSegment {
 typedef struct OutQ {
         OutSegment *segments; /* [first, first + n) */
         size_t first, n, cap;
-        size_t n_sent;        /* of the front */
-        Buf tail;             /* behind all segments */
-        size_t n_bytes;       /* queued in the segments, without the tail */
+        size_t n_sent;  /* of the front */
+        Buf tail;       /* behind all segments */
+        size_t n_bytes; /* queued in the segments, without the tail */
 } OutQ;
 
 void outq_deinit(OutQ *q);

@@ -1,7 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Listening sockets and what stands at a socket's path. Called at start-up and from the command line; may block briefly.
+ * Listening sockets and what stands at a socket's path. Called at start-up and from the command line; may
+ * block briefly.
  */
 #include <stdint.h>
 #include <sys/types.h>

@@ -40,10 +40,11 @@ class Declared:
 
     def __init__(self, root):
         conditions = load(os.path.join(root, "errors.json"))["conditions"]
-        self.ops, self.generic = {}, {}
+        self.ops, self.generic, self.all = {}, {}, {}  # all: a refusal outside any op (a handshake) may use any code
         for path in sorted(glob.glob(os.path.join(glob.escape(root), "*", "_dialect.json"))):
             folder = os.path.dirname(path)
             dialect = load(path)["name"]
+            self.all[dialect] = [one[dialect] for one in conditions if dialect in one]
             self.generic[dialect] = [one[dialect] for one in conditions if one["name"] in GENERIC and dialect in one]
             self.ops[dialect] = {}
             for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*.json"))):
@@ -109,6 +110,8 @@ class Checker:
         if not record["ok"]:
             code = record["error"]
             known = self.declared.generic[dialect] + (op["errors"] if op else [])
+            if not name:
+                known = self.declared.all[dialect]
             if not any(jsonschema.equal(code, one) for one in known):
                 yield f"error {code!r} is not declared"
             return

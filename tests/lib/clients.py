@@ -46,11 +46,13 @@ class Conn:
         if rcvbuf:
             self.s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
         self.deadline = deadline
-        self.s.settimeout(deadline)
         self.buf = b""
         self.at_eof = False
         try:
+            # A blocking connect waits for room in the queue of a busy daemon; one with a time limit of Python's would fail at once.
+            self.s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(deadline), 0))
             self.s.connect(address)
+            self.s.settimeout(deadline)
         except BaseException:
             self.s.close()
             raise

@@ -19,9 +19,10 @@ def _dialects(d):
 
 def test_only_by_file():
     with Home() as home:
-        _file(home, 'only = "cccc,native"\n')
-        with Daemon(home=home, project=False) as d:
-            equal(_dialects(d), {"cccc", "native"})
+        for text in ('only = ["cccc", "native"]\n', 'only = "cccc,native"\n'):
+            _file(home, text)
+            with Daemon(home=home, project=False) as d:
+                equal(_dialects(d), {"cccc", "native"}, "endpoints by " + text)
 
 
 def test_only_by_environment():
@@ -31,7 +32,7 @@ def test_only_by_environment():
 
 def test_environment_wins_over_the_file_and_flags_over_both():
     with Home() as home:
-        _file(home, 'only = "cccc,native"\n')
+        _file(home, 'only = ["cccc", "native"]\n')
         with Daemon(home=home, project=False, env={"MUSTER_ONLY": "coop,native"}) as d:
             equal(_dialects(d), {"coop", "native"})
         with Daemon(home=home, project=False, only="native", env={"MUSTER_ONLY": "coop,native"}) as d:
@@ -66,8 +67,12 @@ def test_aiwg_project_by_file():
 
 def test_aiwg_project_by_environment():
     with Home() as home:
-        with Daemon(home=home, only="aiwg", project=False, env={"MUSTER_AIWG_PROJECT": home.project}) as d, d.aiwg() as a:
+        other = os.path.join(home.base, "p2")
+        os.mkdir(other)
+        with Daemon(home=home, only="aiwg", project=False, env={"MUSTER_AIWG_PROJECT": home.project + ":" + other}) as d, d.aiwg() as a:
             a.result("ping")
+            with Rpc(os.path.join(other, ".aiwg/daemon/daemon.sock")) as b:
+                b.result("ping")
 
 
 def test_muster_home_by_file():
@@ -93,7 +98,7 @@ def test_state_home_by_xdg_and_its_default():
 
 def test_config_file_by_flag_and_environment():
     with Home() as home:
-        path = _file(home, 'only = "native"\n', os.path.join(home.base, "my.toml"))
+        path = _file(home, 'only = ["native"]\n', os.path.join(home.base, "my.toml"))
         with Daemon(home=home, project=False, args=["--config", path]) as d:
             equal(_dialects(d), {"native"})
         with Daemon(home=home, project=False, env={"MUSTER_CONFIG": path}) as d:
@@ -102,7 +107,7 @@ def test_config_file_by_flag_and_environment():
 
 def test_config_file_in_the_default_folder():
     with Home() as home:
-        _file(home, 'only = "native"\n', os.path.join(home.user, ".config", "muster", "muster.toml"))
+        _file(home, 'only = ["native"]\n', os.path.join(home.user, ".config", "muster", "muster.toml"))
         with Daemon(home=home, project=False, env={"XDG_CONFIG_HOME": None}) as d:
             equal(_dialects(d), {"native"})
 
@@ -114,10 +119,10 @@ def test_log_level_by_flag_file_and_environment():
                 d.info()
                 d.stop()
                 return len(d.log())
-        quiet, loud = size(args=["--log-level", "error"]), size(args=["--log-level", "debug"])
-        check(quiet < loud, "error says as much as debug: %d, %d" % (quiet, loud))
-        equal(size(env={"MUSTER_LOG_LEVEL": "error"}), quiet, "bytes logged, by environment")
-        _file(home, 'log_level = "error"\n')
+        quiet, loud = size(args=["--log-level", "err"]), size(args=["--log-level", "debug"])
+        check(quiet < loud, "err says as much as debug: %d, %d" % (quiet, loud))
+        equal(size(env={"MUSTER_LOG_LEVEL": "err"}), quiet, "bytes logged, by environment")
+        _file(home, 'log_level = "err"\n')
         equal(size(), quiet, "bytes logged, by file")
 
 
@@ -165,15 +170,38 @@ def _bad(text, line, key):
     return test
 
 
-test_bad_syntax = _bad('only = "cccc"\ncoop_socket = \n', 2, "")
+test_bad_syntax = _bad('only = "cccc"\nlog_level = \n', 2, "")
 test_bad_syntax_in_the_first_line = _bad("= 5\n", 1, "")
-test_unknown_key = _bad('# a comment\n\nnonsense = 5\n', 3, "nonsense")
-test_unknown_endpoint = _bad('log_level = "info"\nonly = "cccc,nonsense"\n', 2, "only")
-test_wrong_type = _bad('\n\nonly = 5\n', 3, "only")
-test_wrong_type_of_a_list = _bad('aiwg_project = [1]\n', 1, "aiwg_project")
+test_unknown_key = _bad("# a comment\n\nnonsense = 5\n", 3, "nonsense")
+test_unknown_table = _bad("\n[nonsense]\nx = 5\n", 2, "nonsense")
+test_unknown_key_that_begins_like_a_known_one = _bad('only_x = "a"\nonly = "native"\n', 1, "only_x")
+test_known_key_behind_one_that_begins_like_it = _bad('cccc_home = "/x"\n# only this\nonly = 5\n', 3, "only")
+test_unknown_endpoint = _bad('log_level = "info"\nonly = ["cccc", "nonsense"]\n', 2, "only")
+test_wrong_type = _bad("\n\nonly = {a = 1}\n", 3, "only")
+test_number_for_a_list = _bad("\n\nonly = 5\n", 3, "only")
+test_wrong_type_of_a_list = _bad("aiwg_project = [[1]]\n", 1, "aiwg_project")
+test_wrong_type_of_a_number = _bad('handshake_ms = "soon"\n', 1, "handshake_ms")
+test_negative_number = _bad("handshake_ms = -5\n", 1, "handshake_ms")
 test_unknown_log_level = _bad('\nlog_level = "loud"\n', 2, "log_level")
 test_duplicate_key = _bad('only = "cccc"\nonly = "coop"\n', 2, "")
-test_not_utf8 = _bad('only = "\x00"\n', 1, "")
+test_nul_byte = _bad('only = "\x00"\n', 1, "")
+test_config_cannot_name_another_file = _bad('config = "/etc/x.toml"\n', 1, "config")
+
+
+def test_handshake_limit_by_file():
+    with Home() as home:
+        _file(home, "handshake_ms = 200\n")
+        with Daemon(home=home, only="coop") as d, d.coop(hello=False) as silent:
+            equal(silent.next(), None, "the silent client")
+
+
+def test_cccc_settings_by_file():
+    with Home() as home:
+        path = os.path.join(home.base, "ch")
+        _file(home, 'cccc_home = "%s"\ncccc_version = "7.7"\ncccc_transport = "tcp"\n' % path)
+        with Daemon(home=home, only="cccc", env={"CCCC_HOME": None}):
+            addr = json.loads(read_text(os.path.join(path, "daemon", "ccccd.addr.json")))
+            equal((addr["transport"], addr["version"]), ("tcp", "7.7"))
 
 
 def test_bad_environment():

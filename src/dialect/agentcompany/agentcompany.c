@@ -8,7 +8,10 @@ static void error_word(int error, JsonWriter *w) {
 }
 
 const JsonRpcDialect agentcompany_dialect = {
-        .dialect = {.name = "agentcompany", .ops = &agentcompany_ops, .error_word = error_word, JSONRPC_FUNCTIONS},
+        .dialect = {.name = "agentcompany",
+                    .ops = &agentcompany_ops,
+                    .error_word = error_word,
+                    JSONRPC_FUNCTIONS},
         .error_code = agentcompany_error_code,
         .id_before_result = true,
         .skips_bom = true,

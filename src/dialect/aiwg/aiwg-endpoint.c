@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where AIWG clients find us: .aiwg/daemon/daemon.sock of a project. The lock is an flock on .aiwg/daemon/.lock, so it
- * cannot outlive the process that took it.
+ * Where AIWG clients find us: .aiwg/daemon/daemon.sock of a project. The lock is an flock on
+ * .aiwg/daemon/.lock, so it cannot outlive the process that took it.
  */
 #define LOG_MODULE "aiwg/endpoint"
 
@@ -53,7 +53,7 @@ static int aiwg_open(Endpoint *endpoint) {
         r = open_project(endpoint, project);
         if (r && endpoint->listener) {
                 endpoint->listener = listener_free(endpoint->listener);
-                (void)unlink(project->sock_path);
+                endpoint_unlink(endpoint);
         }
         return r;
 }
@@ -61,7 +61,7 @@ static int aiwg_open(Endpoint *endpoint) {
 static void aiwg_close(Endpoint *endpoint) {
         Project *project = endpoint->context;
 
-        (void)unlink(project->sock_path);
+        endpoint_unlink(endpoint);
         project_end(project);
         (void)unlink(project->lock_path);
 }

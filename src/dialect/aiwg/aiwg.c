@@ -11,14 +11,22 @@
 
 enum { PIECE = 4096 }; /* what a pipe that is writable takes without blocking (PIPE_BUF) */
 
-/* Stops at the first piece that would block: debugging never holds the loop. */
+/* Control characters become '?', so that a message stays on its line. Stops at the first piece that would
+ * block: debugging never holds the loop. */
 static void write_stderr(Str text) {
         while (text.n) {
                 struct pollfd pfd = {.fd = STDERR_FILENO, .events = POLLOUT};
-                ssize_t n = poll(&pfd, 1, 0) == 1 ? write(STDERR_FILENO, text.data, MIN(text.n, (size_t)PIECE)) : -1;
-                if (n <= 0)
+                char piece[PIECE];
+                size_t n = MIN(text.n, sizeof(piece));
+
+                for (size_t i = 0; i < n; i++)
+                        piece[i] = (unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f ? '?'
+                                                                                             : text.data[i];
+                if (text.n == 1 && text.data[0] == '\n')
+                        piece[0] = '\n';
+                if (poll(&pfd, 1, 0) != 1 || write(STDERR_FILENO, piece, n) != (ssize_t)n)
                         return;
-                text = (Str){text.data + n, text.n - (size_t)n};
+                text = (Str){text.data + n, text.n - n};
         }
 }
 
@@ -30,7 +38,8 @@ static void trace(const Client *client, const char *direction, Str text) {
         if (!client->daemon->config.aiwg_debug)
                 return;
         time_format_ms(loop_wall_us(client->daemon->loop), time);
-        n = snprintf(head, sizeof(head), "[%s] %s %llu ", time, direction, (unsigned long long)client->number);
+        n = snprintf(head, sizeof(head), "[%s] %s %llu ", time, direction,
+                     (unsigned long long)client->number);
         write_stderr((Str){head, (size_t)n});
         write_stderr(text);
         write_stderr(STR("\n"));

@@ -53,7 +53,8 @@ static int paths_init(Paths *paths, const char *home) {
         return 0;
 }
 
-/* ---- TCP settings ------------------------------------------------------------------------------------------------- */
+/* ---- TCP settings
+ * ------------------------------------------------------------------------------------------------- */
 
 typedef struct Tcp {
         bool is_wanted;
@@ -62,18 +63,20 @@ typedef struct Tcp {
 } Tcp;
 
 static bool is_truthy(const char *s) {
-        return s && (!strcasecmp(s, "1") || !strcasecmp(s, "true") || !strcasecmp(s, "yes") || !strcasecmp(s, "y") ||
-                     !strcasecmp(s, "on"));
+        return s && (!strcasecmp(s, "1") || !strcasecmp(s, "true") || !strcasecmp(s, "yes") ||
+                     !strcasecmp(s, "y") || !strcasecmp(s, "on"));
 }
 
 /* A host that is no IPv4 literal, or not loopback without permission, becomes 127.0.0.1. */
-static void choose_host(Endpoint *endpoint, const char *wanted, bool allow_remote, char out[INET_ADDRSTRLEN]) {
+static void choose_host(Endpoint *endpoint, const char *wanted, bool allow_remote,
+                        char out[INET_ADDRSTRLEN]) {
         struct in_addr address;
 
         snprintf(out, INET_ADDRSTRLEN, "127.0.0.1");
         if (!wanted || !*wanted || !strcasecmp(wanted, "localhost"))
                 return;
-        if (inet_pton(AF_INET, wanted, &address) == 1 && (allow_remote || (ntohl(address.s_addr) >> 24) == 127))
+        if (inet_pton(AF_INET, wanted, &address) == 1 &&
+            (allow_remote || (ntohl(address.s_addr) >> 24) == 127))
                 snprintf(out, INET_ADDRSTRLEN, "%s", wanted);
         else
                 log_warning(&endpoint->daemon->log, "cccc", "host replaced by 127.0.0.1 host=%s", wanted);
@@ -101,13 +104,14 @@ static int listen_tcp(Endpoint *endpoint, Tcp *tcp) {
                 close_fd(unlucky);
         }
         if (r)
-                return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "cannot listen on %s:%u: %s", tcp->host, tcp->port,
-                                       strerror(-r));
+                return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "cannot listen on %s:%u: %s", tcp->host,
+                                       tcp->port, strerror(-r));
         endpoint_set_address(endpoint, "tcp:%s:%u", tcp->host, tcp->port);
         return error_trace(endpoint_listen(endpoint, fd));
 }
 
-/* ---- another daemon? ---------------------------------------------------------------------------------------------- */
+/* ---- another daemon?
+ * ---------------------------------------------------------------------------------------------- */
 
 static bool answers_ping(int fd) {
         static const char ping[] = "{\"v\":1,\"op\":\"ping\",\"args\":{}}\n";
@@ -130,8 +134,8 @@ static bool descriptor_is_live(const char *path) {
         Str host;
 
         if (file_read(path, 65536, &text) || json_parse(&arena, text.data, text.n, NULL, &json, NULL) ||
-            !str_is(json_str(json_get(json, "transport")), "tcp") || !json_int64(json_get(json, "port"), &port) ||
-            port < 1 || port > 65535)
+            !str_is(json_str(json_get(json, "transport")), "tcp") ||
+            !json_int64(json_get(json, "port"), &port) || port < 1 || port > 65535)
                 return false;
         host = arena_str(&arena, json_str(json_get(json, "host")));
         if (host.n && !str_is(host, "0.0.0.0"))
@@ -144,7 +148,9 @@ static bool descriptor_is_live(const char *path) {
         return !connect(fd, (struct sockaddr *)&address, sizeof(address)) && answers_ping(fd);
 }
 
-/* ---- files -------------------------------------------------------------------------------------------------------- */
+/* ---- files
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 static int write_descriptor(Endpoint *endpoint, const Paths *paths, const Tcp *tcp) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
@@ -187,7 +193,9 @@ static void open_log(Collab *collab, const char *path) {
                 close_fd(fd);
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* ---- life
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static int open_listener(Endpoint *endpoint, const Paths *paths, Tcp *tcp) {
         SocketState state;
@@ -199,7 +207,8 @@ static int open_listener(Endpoint *endpoint, const Paths *paths, Tcp *tcp) {
         if (r)
                 return error_trace(r);
         if (state == SOCKET_LIVE)
-                return endpoint_refuse(endpoint, ENDPOINT_E_SERVED, "another daemon answers at %s", paths->sock);
+                return endpoint_refuse(endpoint, ENDPOINT_E_SERVED, "another daemon answers at %s",
+                                       paths->sock);
         if (state == SOCKET_STALE)
                 (void)unlink(paths->sock);
         return listen_tcp(endpoint, tcp);
@@ -212,13 +221,14 @@ static int open_home(Endpoint *endpoint, const Paths *paths) {
 
         r = dir_make(paths->dir, 0700);
         if (r)
-                return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "cannot make %s: %s", paths->dir, strerror(-r));
+                return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "cannot make %s: %s", paths->dir,
+                                       strerror(-r));
         r = endpoint_lock(endpoint, paths->lock);
         if (r)
                 return r;
         if (descriptor_is_live(paths->addr))
-                return endpoint_refuse(endpoint, ENDPOINT_E_SERVED, "another daemon answers at the port in %s",
-                                       paths->addr);
+                return endpoint_refuse(endpoint, ENDPOINT_E_SERVED,
+                                       "another daemon answers at the port in %s", paths->addr);
         r = open_listener(endpoint, paths, &tcp);
         if (!r && !daemon->collab)
                 r = collab_new(&daemon->collab, daemon, endpoint->where);
@@ -237,7 +247,7 @@ static int cccc_open(Endpoint *endpoint) {
         r = open_home(endpoint, &paths);
         if (r && endpoint->listener) { /* it got as far as listening: nothing of that may stay */
                 endpoint->listener = listener_free(endpoint->listener);
-                (void)unlink(paths.sock);
+                endpoint_unlink(endpoint);
                 collab_close_log(endpoint->daemon->collab);
         }
         return r;
@@ -247,8 +257,8 @@ static void cccc_close(Endpoint *endpoint) {
         _cleanup_(paths_deinit) Paths paths = {0};
 
         collab_close_log(endpoint->daemon->collab);
+        endpoint_unlink(endpoint);
         if (!paths_init(&paths, endpoint->where)) {
-                (void)unlink(paths.sock);
                 (void)unlink(paths.addr);
                 (void)unlink(paths.pid);
         }
@@ -257,7 +267,10 @@ static void cccc_close(Endpoint *endpoint) {
 const EndpointType cccc_endpoint = {
         .name = "cccc",
         .dialect = &cccc_dialect,
-        .limits = {.high_water = 256 << 10, .low_water = 64 << 10, .hard_limit = 32 << 20, .handshake_ms = 60000},
+        .limits = {.high_water = 256 << 10,
+                   .low_water = 64 << 10,
+                   .hard_limit = 32 << 20,
+                   .handshake_ms = 60000},
         .same_uid_only = true,
         .served_exit = EXIT_STATUS_OK, /* the contract: a second daemon goes quietly */
         .open = cccc_open,

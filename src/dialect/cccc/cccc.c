@@ -5,7 +5,8 @@
 #include "core/daemon.h"
 #include "gen/cccc-ops.h"
 
-/* ---- requests --------------------------------------------------------------------------------------------------- */
+/* ---- requests
+ * --------------------------------------------------------------------------------------------------- */
 
 typedef struct Envelope {
         Str op;
@@ -16,10 +17,11 @@ typedef struct Envelope {
 static const char *read_envelope(const Json *json, Envelope *ret) {
         const char *wrong = NULL;
         bool has_op = false;
+        int64_t v;
 
         if (!json_is(json, JSON_OBJECT))
                 return "the request must be an object";
-        json_each(member, json) {
+        json_each (member, json) {
                 Str key = json_key(member);
                 if (str_is(key, "op")) {
                         has_op = true;
@@ -32,7 +34,7 @@ static const char *read_envelope(const Json *json, Envelope *ret) {
                                 wrong = "args must be an object";
                 } else if (!str_is(key, "v")) {
                         wrong = "unknown member in the request";
-                } else if (!json_is(member, JSON_NUMBER) || !str_is((Str){member->text, member->n}, "1")) {
+                } else if (!json_int64(member, &v) || v != 1) {
                         wrong = "v must be 1";
                 }
         }
@@ -88,7 +90,8 @@ static void on_frame(Client *client, Str line) {
         envelope.op = str_trim(envelope.op);
         op = op_find(&cccc_ops, envelope.op);
         if (!op)
-                client_refuse(client, CALL_E_UNKNOWN_OP, STR_NULL, NULL, "unknown op: " STR_FMT, STR_ARG(envelope.op));
+                client_refuse(client, CALL_E_UNKNOWN_OP, STR_NULL, NULL, "unknown op: " STR_FMT,
+                              STR_ARG(envelope.op));
         else
                 client_run(client, op, envelope.args, STR_NULL, false, NULL);
 }
@@ -104,7 +107,8 @@ static void on_oversize(Client *client) {
         refuse(client, "the line is too long");
 }
 
-/* ---- replies ---------------------------------------------------------------------------------------------------- */
+/* ---- replies
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void begin_result(_unused_ const Call *call, Buf *out) {
         (void)buf_append_str(out, STR("{\"v\":1,\"ok\":true,\"result\":"));

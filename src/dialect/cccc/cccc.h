@@ -1,8 +1,9 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * The CCCC dialect: one line {v, op, args}, one line {v, ok, result, error} back, then the connection is closed (unless the
- * operation turned it into a stream). Bytes behind the first line are ignored; the end of the stream ends a line too.
+ * The CCCC dialect: one line {v, op, args}, one line {v, ok, result, error} back, then the connection is
+ * closed (unless the operation turned it into a stream). Bytes behind the first line are ignored; the end of
+ * the stream ends a line too.
  */
 #include "core/dialect.h"
 #include "core/endpoint.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where coop clients find us: ~/.coop/sock (or --coop-socket), created as section 7.2 of the contract demands: a symbolic
- * link is refused, a stale socket is replaced only when it is ours, umask during bind, mode 0600.
+ * Where coop clients find us: ~/.coop/sock (or --coop-socket), created as section 7.2 of the contract
+ * demands: a symbolic link is refused, a stale socket is replaced only when it is ours, umask during bind,
+ * mode 0600.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -46,7 +47,8 @@ static int coop_open(Endpoint *endpoint) {
                 return error_trace(r);
         r = dir_make(paths.dir, 0700);
         if (r)
-                return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "cannot make %s: %s", paths.dir, strerror(-r));
+                return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "cannot make %s: %s", paths.dir,
+                                       strerror(-r));
         r = endpoint_lock(endpoint, paths.lock);
         if (r)
                 return r;
@@ -60,7 +62,7 @@ static int coop_open(Endpoint *endpoint) {
 static void coop_close(Endpoint *endpoint) {
         _cleanup_(paths_deinit) Paths paths = {0};
 
-        (void)unlink(endpoint->where);
+        endpoint_unlink(endpoint);
         if (!paths_init(&paths, endpoint->where))
                 (void)unlink(paths.pid);
 }
@@ -68,7 +70,10 @@ static void coop_close(Endpoint *endpoint) {
 const EndpointType coop_endpoint = {
         .name = "coop",
         .dialect = &coop_dialect,
-        .limits = {.high_water = 256 << 10, .low_water = 64 << 10, .hard_limit = 32 << 20, .handshake_ms = 10000},
+        .limits = {.high_water = 256 << 10,
+                   .low_water = 64 << 10,
+                   .hard_limit = 32 << 20,
+                   .handshake_ms = 10000},
         .same_uid_only = true,
         .served_exit = EXIT_STATUS_RUNNING,
         .open = coop_open,

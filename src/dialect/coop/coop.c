@@ -7,7 +7,8 @@
 /* client->state of a client whose handshake was good. */
 static const char greeted;
 
-/* ---- replies ---------------------------------------------------------------------------------------------------- */
+/* ---- replies
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void put_length(Buf *out, size_t mark) {
         framing_put_length(out->data + mark, out->n - mark - 4);
@@ -17,7 +18,8 @@ static void begin_result(_unused_ const Call *call, Buf *out) {
         (void)buf_append_str(out, STR("\0\0\0\0{\"ok\":true,"));
 }
 
-/* The result object's members belong into the answer itself: its opening brace is taken out, or all of it when empty. */
+/* The result object's members belong into the answer itself: its opening brace is taken out, or all of it
+ * when empty. */
 static void end_result(const Call *call, Buf *out) {
         char *result = out->data + call->result_mark;
         size_t n = out->n - call->result_mark;
@@ -52,17 +54,19 @@ static void error_word(int error, JsonWriter *w) {
         jw_cstr(w, coop_error_code(error));
 }
 
-/* ---- requests --------------------------------------------------------------------------------------------------- */
+/* ---- requests
+ * --------------------------------------------------------------------------------------------------- */
 
 static void greet(Client *client, const Json *json) {
         uint64_t version;
 
         if (!json_is(json, JSON_OBJECT) || !json_uint64(json_get(json, "version"), &version)) {
-                client_refuse(client, CALL_E_INVALID_REQUEST, STR_NULL, NULL, "expected a handshake {\"version\": 1}");
+                client_refuse(client, CALL_E_INVALID_REQUEST, STR_NULL, NULL,
+                              "expected a handshake {\"version\": 1}");
                 conn_finish(client->conn, "bad handshake");
         } else if (version != COOP_VERSION) {
-                client_refuse(client, CALL_E_VERSION_MISMATCH, STR_NULL, NULL, "Unsupported protocol version %llu",
-                              (unsigned long long)version);
+                client_refuse(client, CALL_E_VERSION_MISMATCH, STR_NULL, NULL,
+                              "Unsupported protocol version %llu", (unsigned long long)version);
                 conn_finish(client->conn, "version mismatch");
         } else {
                 static const char answer[] = "\0\0\0\x17{\"version\":1,\"ok\":true}";
@@ -96,7 +100,8 @@ static void on_frame(Client *client, Str frame) {
         if (!client->state)
                 greet(client, r ? NULL : json);
         else if (r)
-                client_refuse(client, CALL_E_PARSE, STR_NULL, NULL, "not JSON: %s", r < 0 ? "no memory" : fault.what);
+                client_refuse(client, CALL_E_PARSE, STR_NULL, NULL, "not JSON: %s",
+                              r < 0 ? "no memory" : fault.what);
         else
                 command(client, json);
 }

@@ -1,8 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * The coop dialect: every message is 4 bytes of length and one JSON object. The first one is the version handshake; then
- * come commands {cmd, …}, answered {ok, …} one by one.
+ * The coop dialect: every message is 4 bytes of length and one JSON object. The first one is the version
+ * handshake; then come commands {cmd, …}, answered {ok, …} one by one.
  */
 #include "core/dialect.h"
 #include "core/endpoint.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Batches: the elements are handled one after the other, a few per turn, and their replies leave together. While a batch is
- * under way the client is held: no further line is looked at.
+ * Batches: the elements are handled one after the other, a few per turn, and their replies leave together.
+ * While a batch is under way the client is held: no further line is looked at.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,8 @@
 
 #include "core/daemon.h"
 
-/* ---- requests --------------------------------------------------------------------------------------------------- */
+/* ---- requests
+ * --------------------------------------------------------------------------------------------------- */
 
 static void trace(const Client *client, const char *direction, Str text) {
         if (jsonrpc_of(client)->trace)
@@ -38,8 +39,8 @@ void jsonrpc_handle(Client *client, const Json *message, Buf *out) {
         if (params && !json_is(params, JSON_OBJECT) && (profile->any_params || json_is(params, JSON_NULL)))
                 params = NULL;
         if (!op && !is_silent)
-                client_refuse(client, CALL_E_UNKNOWN_OP, json_raw(id), out, "%s" STR_FMT, profile->unknown_method,
-                              STR_ARG(method));
+                client_refuse(client, CALL_E_UNKNOWN_OP, json_raw(id), out, "%s" STR_FMT,
+                              profile->unknown_method, STR_ARG(method));
         else if (op && params && !json_is(params, JSON_OBJECT) && !is_silent)
                 client_refuse(client, CALL_E_INVALID_PARAMS, json_raw(id), out, "params must be an object");
         else if (op)
@@ -77,7 +78,8 @@ void jsonrpc_oversize(Client *client) {
         conn_finish(client->conn, "line too long");
 }
 
-/* ---- replies ---------------------------------------------------------------------------------------------------- */
+/* ---- replies
+ * ---------------------------------------------------------------------------------------------------- */
 
 static bool is_in_batch(const Call *call) {
         return call->out != conn_out(call->client->conn);

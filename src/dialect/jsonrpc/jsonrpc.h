@@ -1,8 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON-RPC 2.0 over lines, for every dialect that speaks it: requests, notifications, batches, ids echoed as they came,
- * replies in the order of the requests. What the contracts do differently is in the profile.
+ * JSON-RPC 2.0 over lines, for every dialect that speaks it: requests, notifications, batches, ids echoed as
+ * they came, replies in the order of the requests. What the contracts do differently is in the profile.
  */
 #include "core/dialect.h"
 
@@ -11,15 +11,16 @@ enum { JSONRPC_LINE_MAX = 16 * 1024 * 1024 };
 typedef struct JsonRpcDialect {
         Dialect dialect; /* first: a Client's dialect points here */
         int (*error_code)(int error);
-        bool has_batches;           /* otherwise an array is an invalid request */
-        bool null_id_is_silent;     /* id: null counts as no id */
-        bool runs_notifications;    /* otherwise they are dropped */
-        bool invalid_keeps_id;      /* an invalid request is answered with its id, otherwise with null */
-        bool any_params;            /* params that are no object count as {}, otherwise they are an error */
-        bool id_before_result;      /* order of members in a reply */
+        bool has_batches;        /* otherwise an array is an invalid request */
+        bool null_id_is_silent;  /* id: null counts as no id */
+        bool runs_notifications; /* otherwise they are dropped */
+        bool invalid_keeps_id;   /* an invalid request is answered with its id, otherwise with null */
+        bool any_params;         /* params that are no object count as {}, otherwise they are an error */
+        bool id_before_result;   /* order of members in a reply */
         bool skips_bom;
         const char *unknown_method; /* text before the method's name */
-        void (*trace)(const Client *client, const char *direction, Str text); /* AIWG_IPC_DEBUG; may be NULL */
+        void (*trace)(const Client *client, const char *direction,
+                      Str text); /* AIWG_IPC_DEBUG; may be NULL */
 } JsonRpcDialect;
 
 /* The functions of a JsonRpcDialect's dialect. */
@@ -32,10 +33,10 @@ void jsonrpc_end_result(const Call *call, Buf *out);
 void jsonrpc_write_error(const Call *call, Buf *out);
 void jsonrpc_replied(Client *client);
 
-#define JSONRPC_FUNCTIONS                                                                                    \
-        .frame = jsonrpc_frame, .eof = jsonrpc_eof, .oversize = jsonrpc_oversize, .close = jsonrpc_close,    \
-        .begin_result = jsonrpc_begin_result, .end_result = jsonrpc_end_result,                              \
-        .write_error = jsonrpc_write_error, .replied = jsonrpc_replied,                                      \
+#define JSONRPC_FUNCTIONS                                                                                   \
+        .frame = jsonrpc_frame, .eof = jsonrpc_eof, .oversize = jsonrpc_oversize, .close = jsonrpc_close,   \
+        .begin_result = jsonrpc_begin_result, .end_result = jsonrpc_end_result,                             \
+        .write_error = jsonrpc_write_error, .replied = jsonrpc_replied,                                     \
         .framing = {.kind = FRAMING_LINE, .n_max = JSONRPC_LINE_MAX}
 
 /* For jsonrpc-batch.c. */
@@ -43,5 +44,5 @@ static inline const JsonRpcDialect *jsonrpc_of(const Client *client) {
         return (const JsonRpcDialect *)client->dialect;
 }
 void jsonrpc_handle(Client *client, const Json *message, Buf *out);
-void jsonrpc_batch(Client *client, Str line);       /* line: an array with at least one element */
+void jsonrpc_batch(Client *client, Str line); /* line: an array with at least one element */
 void jsonrpc_batch_replied(Client *client);

@@ -34,7 +34,8 @@ static int native_open(Endpoint *endpoint) {
                 return error_origin(-ENOMEM);
         r = dir_make(dir, 0700);
         if (r)
-                return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "cannot make %s: %s", dir, strerror(-r));
+                return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "cannot make %s: %s", dir,
+                                       strerror(-r));
         r = check_folder(endpoint, dir);
         if (!r)
                 r = endpoint_lock(endpoint, lock);
@@ -42,13 +43,16 @@ static int native_open(Endpoint *endpoint) {
 }
 
 static void native_close(Endpoint *endpoint) {
-        (void)unlink(endpoint->where);
+        endpoint_unlink(endpoint);
 }
 
 const EndpointType native_endpoint = {
         .name = "native",
         .dialect = &door_dialect,
-        .limits = {.high_water = 256 << 10, .low_water = 64 << 10, .hard_limit = 32 << 20, .handshake_ms = 60000},
+        .limits = {.high_water = 256 << 10,
+                   .low_water = 64 << 10,
+                   .hard_limit = 32 << 20,
+                   .handshake_ms = 60000},
         .same_uid_only = true,
         .served_exit = EXIT_STATUS_RUNNING,
         .open = native_open,

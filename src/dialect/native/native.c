@@ -26,10 +26,11 @@ const JsonRpcDialect native_dialect = {
         .unknown_method = "Method not found: ",
 };
 
-/* ---- which dialect, served by which endpoint ------------------------------------------------------------------------ */
+/* ---- which dialect, served by which endpoint
+ * ------------------------------------------------------------------------ */
 
-static const Dialect *const doors[] = {&native_dialect.dialect, &agentcompany_dialect.dialect, &aiwg_dialect.dialect,
-                                       &cccc_dialect, &coop_dialect};
+static const Dialect *const doors[] = {&native_dialect.dialect, &agentcompany_dialect.dialect,
+                                       &aiwg_dialect.dialect, &cccc_dialect, &coop_dialect};
 
 static const Dialect *door_named(Str name) {
         for (size_t i = 0; i < ARRAY_SIZE(doors); i++)
@@ -68,11 +69,13 @@ static void enter(Client *client, const Dialect *dialect, Str project, Str frame
         if (endpoint)
                 client_switch(client, dialect, endpoint, frame);
         else
-                refuse(client, CALL_E_UNAVAILABLE, "not served by this daemon, or not clear which (project=DIR)",
+                refuse(client, CALL_E_UNAVAILABLE,
+                       "not served by this daemon, or not clear which (project=DIR)",
                        str_from(dialect->name));
 }
 
-/* ---- @DIALECT key=value ---------------------------------------------------------------------------------------------- */
+/* ---- @DIALECT key=value
+ * ---------------------------------------------------------------------------------------------- */
 
 static Str next_word(Str *line) {
         Str word = {line->data, 0};
@@ -96,7 +99,8 @@ static void preface(Client *client, Str line) {
         enter(client, dialect, project, STR_NULL);
 }
 
-/* ---- the first line --------------------------------------------------------------------------------------------------- */
+/* ---- the first line
+ * --------------------------------------------------------------------------------------------------- */
 
 /* The dialect that has the method of a JSON-RPC message (of a batch: its first); native when none has. */
 static const Dialect *dialect_of_method(const Json *message) {
@@ -150,11 +154,13 @@ static const Dialect line_dialect = {
         .oversize = first_line_oversize,
 };
 
-/* ---- the first byte --------------------------------------------------------------------------------------------------- */
+/* ---- the first byte
+ * --------------------------------------------------------------------------------------------------- */
 
 static void first_byte(Client *client, Str bytes) {
         const Dialect *dialect = bytes.data[0] == 0 ? &coop_dialect : &line_dialect;
-        Endpoint *endpoint = dialect == &line_dialect ? client->endpoint : serving(client, dialect, STR_NULL);
+        Endpoint *endpoint =
+                dialect == &line_dialect ? client->endpoint : serving(client, dialect, STR_NULL);
 
         if (!endpoint) {
                 refuse(client, CALL_E_UNAVAILABLE, "not served by this daemon", str_from(dialect->name));

@@ -1,7 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * The native socket: muster's own JSON-RPC methods, and a door to every other dialect, recognised by its first bytes:
+ * The native socket: muster's own JSON-RPC methods, and a door to every other dialect, recognised by its
+ * first bytes:
  *
  *   00 …                    a length prefix: coop
  *   @DIALECT [project=DIR]  one line that names the dialect; it is not answered
