@@ -1,14 +1,14 @@
 # A thin front for meson: `make run` and `make test` do everything from a fresh checkout.
 #   make SAN=1 …   the same with AddressSanitizer and UndefinedBehaviorSanitizer, in build-san/
 SHELL := /bin/bash
+comma := ,
 BUILD := $(if $(SAN),build-san,build)
 MESON_ARGS := $(if $(SAN),-Db_sanitize=address$(comma)undefined -Db_lundef=false,)
-comma := ,
 SECONDS ?= 60
 PREFIX ?= /usr/local
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: all deps build run test bench fuzz lint format docs install clean soak
+.PHONY: all deps build run test bench fuzz lint format docs install clean
 all: build
 
 deps:

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs the tests: Python modules in tests/{unit,conformance,regress,fault} and compiled unit tests.
 
   tests/run.py [--build DIR] [--bin-dir DIR] [-j N] [-v] [--tier T]... [--json FILE] [WORD]...
@@ -190,11 +191,13 @@ def main():
     tiers, report = a.tier or TIERS, Report(a.v)
     jobs = [(run_module, p) for p in find_modules(tiers)]
     if a.bin_dir and "unit" in tiers:
-        jobs += [(run_binary, p) for p in sorted(glob.glob(os.path.join(a.bin_dir, "test-*"))) if os.path.isfile(p) and os.access(p, os.X_OK)]
+        jobs += [(run_binary, p) for p in sorted(glob.glob(os.path.join(os.path.abspath(a.bin_dir), "test-*"))) if os.path.isfile(p) and os.access(p, os.X_OK)]
     try:
         with concurrent.futures.ThreadPoolExecutor(max(1, a.j)) as pool:
-            for future in [pool.submit(fn, path, a.words, report) for fn, path in jobs]:
-                future.result()
+            futures = [(path, pool.submit(fn, path, a.words, report)) for fn, path in jobs]
+        for path, future in futures:
+            if future.exception():
+                report.add(os.path.basename(path), "failed", 0, "the runner failed: %r" % future.exception())
         if not a.words and not a.tier:
             check_records(records, report)
     finally:

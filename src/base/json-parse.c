@@ -203,11 +203,12 @@ static inline const char *read_value(Reader *reader, const char *p, Json *node) 
 }
 
 /* Reads the one value that the text is. Returns NULL when it is not, and reader->stop says why. */
-static const char *read_text(Reader *reader, const char *p, unsigned n_depth, Json **ret) {
+static const char *read_text(Reader *reader, const char *p, const JsonLimits *limits, Json **ret) {
         const char *const end = reader->end;
         Json *open = NULL; /* innermost open container */
         Json **link = ret; /* where the next value is entered */
         unsigned depth = 0;
+        size_t n_left = limits->n_values ? limits->n_values : SIZE_MAX;
 
         p = skip_space(p, end);
         for (;;) {
@@ -215,6 +216,8 @@ static const char *read_text(Reader *reader, const char *p, unsigned n_depth, Js
                 Json *node = arena_alloc(reader->arena, sizeof(*node));
                 if (unlikely(!node))
                         return no_memory(reader);
+                if (unlikely(n_left-- == 0))
+                        return fault(reader, JSON_E_SIZE, p, "too many values");
                 if (open && open->type == JSON_OBJECT) {
                         p = read_key(reader, p, open, node);
                         if (unlikely(!p))
@@ -233,7 +236,7 @@ static const char *read_text(Reader *reader, const char *p, unsigned n_depth, Js
                 if (open)
                         open->n++;
                 if (node->type >= JSON_ARRAY) {
-                        if (unlikely(depth++ == n_depth))
+                        if (unlikely(depth++ == limits->n_depth))
                                 return fault(reader, JSON_E_DEPTH, start, "nested too deep");
                         node->next = open;
                         open = node;
@@ -272,12 +275,14 @@ static const char *read_text(Reader *reader, const char *p, unsigned n_depth, Js
 
 int json_parse(Arena *arena, const char *data, size_t n, const JsonLimits *limits, Json **ret,
                JsonFault *reterr) {
-        size_t n_bytes = limits && limits->n_bytes ? limits->n_bytes : N_BYTES_DEFAULT;
-        unsigned n_depth = limits && limits->n_depth ? limits->n_depth : JSON_DEPTH_DEFAULT;
+        JsonLimits in_force = limits ? *limits : (JsonLimits){0};
+        size_t n_bytes = in_force.n_bytes ? in_force.n_bytes : N_BYTES_DEFAULT;
         Reader reader = {.arena = arena};
         Json *root = NULL;
         const char *p;
 
+        if (!in_force.n_depth)
+                in_force.n_depth = JSON_DEPTH_DEFAULT;
         n_bytes = MIN(n_bytes, JSON_LENGTH_MAX);
         if (n == 0)
                 data = "";
@@ -285,7 +290,7 @@ int json_parse(Arena *arena, const char *data, size_t n, const JsonLimits *limit
         if (unlikely(n > n_bytes)) {
                 fault(&reader, JSON_E_SIZE, data + n_bytes, "too long");
         } else {
-                p = read_text(&reader, data, n_depth, &root);
+                p = read_text(&reader, data, &in_force, &root);
                 if (likely(p != NULL))
                         p = skip_space(p, reader.end);
                 if (unlikely(p && p != reader.end))

@@ -32,6 +32,7 @@ enum { JSON_DEPTH_DEFAULT = 128 };
 typedef struct JsonLimits {
         size_t n_bytes;   /* 0: up to 1 GiB */
         unsigned n_depth; /* 0: JSON_DEPTH_DEFAULT */
+        size_t n_values;  /* 0: no limit; a value takes 56 bytes of the arena, however short its text */
 } JsonLimits;
 
 typedef struct JsonFault {

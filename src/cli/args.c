@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/args.h"
+
 #include <errno.h>
-#include <stdint.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
-#include "base/file.h"
-#include "cli/value-internal.h"
+#include "cli/value.h"
 #include "cli/nearest.h"
 
 int args_init(Args *args, Arena *arena, const OpDoc *doc, const Json *method) {
@@ -14,7 +16,8 @@ int args_init(Args *args, Arena *arena, const OpDoc *doc, const Json *method) {
         return args->object ? 0 : error_origin(-ENOMEM);
 }
 
-/* ---- words that do not fit -------------------------------------------------------------------------------------- */
+/* ---- words that do not fit
+ * -------------------------------------------------------------------------------------- */
 
 static int refuse_key(Args *args, const char *key) {
         _cleanup_(buf_deinit) Buf known = BUF_NULL;
@@ -25,23 +28,52 @@ static int refuse_key(Args *args, const char *key) {
                 (void)buf_printf(&known, "%s%s", i ? ", " : "", args->doc->params[i].name);
         }
         if (!known.n)
-                return args_wrong(args, "%s.%s takes no parameters, so no %s", args->doc->dialect, args->doc->name, key);
+                return args_wrong(args, "takes no parameters, so no %s", key);
         return args_wrong(args, "there is no parameter %s%s%s%s; known: " STR_FMT, key,
                           nearest.best ? " (did you mean " : "", nearest.best ? nearest.best : "",
                           nearest.best ? "?)" : "", STR_ARG(buf_str(&known)));
 }
 
-/* ---- where a value comes from ----------------------------------------------------------------------------------- */
+/* ---- where a value comes from
+ * ----------------------------------------------------------------------------------- */
+
+enum { READ_STEP = 64 * 1024 };
+
+static int read_all(int fd, Buf *out) {
+        for (;;) {
+                int r = buf_reserve(out, READ_STEP);
+                ssize_t n;
+
+                if (r)
+                        return error_trace(r);
+                n = read(fd, out->data + out->n, out->cap - out->n);
+                if (n == 0)
+                        return 0;
+                if (n < 0 && errno != EINTR)
+                        return error_origin(-errno);
+                out->n += (size_t)MAX(n, (ssize_t)0);
+        }
+}
+
+/* Blocks: the file may be a pipe, as in key=@<(command). */
+static int read_file(const char *path, Buf *out) {
+        _cleanup_(closep) int fd = -1;
+
+        if (!strcmp(path, "-"))
+                return error_trace(read_all(STDIN_FILENO, out));
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        return fd < 0 ? error_origin(-errno) : error_trace(read_all(fd, out));
+}
 
 static int read_value(Args *args, const char *path, Str *ret) {
         _cleanup_(buf_deinit) Buf content = BUF_NULL;
-        int r = file_read(!strcmp(path, "-") ? "/dev/stdin" : path, SIZE_MAX, &content);
+        int r = read_file(path, &content);
 
         if (r == -ENOMEM)
                 return error_trace(r);
         if (r)
-                return args_wrong(args, "cannot read %s: %s (a text that begins with @ is written with @@)", path,
-                                  r < 0 ? strerror(-r) : "no such file");
+                return args_wrong(args, "cannot read %s: %s (a text that begins with @ is written with @@)",
+                                  path, strerror(-r));
         *ret = arena_str(args->arena, buf_str(&content));
         return ret->data ? 0 : error_origin(-ENOMEM);
 }
@@ -55,7 +87,8 @@ static int value_text(Args *args, const char *text, Str *ret) {
         return 0;
 }
 
-/* ---- adding ----------------------------------------------------------------------------------------------------- */
+/* ---- adding
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* A list grows by one item, everything else may be given once. */
 static int add_value(Args *args, const OpDocParam *param, Json *value, bool is_item) {
@@ -113,7 +146,8 @@ int args_check(Args *args) {
                 const OpDocParam *param = &args->doc->params[i];
 
                 if (param->required && !json_get(args->object, param->name))
-                        (void)buf_printf(&missing, "%s%s (%s)", missing.n ? ", " : "", param->name, param->type);
+                        (void)buf_printf(&missing, "%s%s (%s)", missing.n ? ", " : "", param->name,
+                                         param->type);
         }
         return missing.n ? args_wrong(args, "missing: " STR_FMT, STR_ARG(buf_str(&missing))) : 0;
 }

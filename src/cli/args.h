@@ -1,8 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Arguments from the command line: `key=value` words become the members of a JSON object, typed as the operation declares
- * them.
+ * Arguments from the command line: `key=value` words become the members of a JSON object, typed as the
+ * operation declares them.
  *
  *   string                the text itself
  *   int, number           digits; bounds are checked when the schema has some
@@ -10,8 +10,8 @@
  *   strings               one item per word; the key may be repeated
  *   object, array, any    JSON text (any: or a plain text, which then is a string)
  *
- * `key=@FILE` takes the value from a file (`@-`: stdin), `key=@@text` is the text `@text`, and `key:=JSON` sends
- * any JSON as it is, without a look at the declaration's type.
+ * `key=@FILE` takes the value from a file (`@-`: stdin), `key=@@text` is the text `@text`, and `key:=JSON`
+ * sends any JSON as it is, without a look at the declaration's type.
  */
 #include "cli/opdoc.h"
 
@@ -21,8 +21,8 @@ enum { VALUE_WHY_MAX = 512 };
 typedef struct Args {
         Arena *arena;
         const OpDoc *doc;
-        const Json *method; /* its OpenRPC entry; NULL: no bounds are known */
-        Json *object;       /* the members so far */
+        const Json *method;      /* its OpenRPC entry; NULL: no bounds are known */
+        Json *object;            /* the members so far */
         char why[VALUE_WHY_MAX]; /* VALUE_E_WRONG: what is wrong, for people */
 } Args;
 

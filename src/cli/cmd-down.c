@@ -16,8 +16,8 @@
 enum { WAIT_MS = 15000, RETRY_MS = 10 };
 
 /*
- * A handle on the daemon's process, or -1. Only when the kernel and the daemon name the same one: behind a socket that was
- * passed on, or in another PID namespace, they do not.
+ * A handle on the daemon's process, or -1. Only when the kernel and the daemon name the same one: behind a
+ * socket that was passed on, or in another PID namespace, they do not.
  */
 static int process_open(const Link *link, int64_t pid) {
         return pid > 0 && pid == link_peer_pid(link) ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
@@ -50,22 +50,24 @@ static bool await_silence(Link *link, const char *path, int64_t deadline_ms) {
         }
 }
 
-/* The handle is opened while the daemon is known to live, and the same connection then carries the request to stop. */
+/* The handle is opened while the daemon is known to live, and the same connection then carries the request
+ * to stop. */
 static int stop(Link *link, const char *path, int64_t *ret_pid) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         _cleanup_(closep) int pidfd = -1;
         const Json *answer;
-        int r = native_call(link, path, "daemon.info", &arena, &answer);
         bool is_gone;
+        int r = native_call(link, path, "daemon.info", &arena, &answer);
 
+        *ret_pid = answer ? info_pid(answer) : link_peer_pid(link);
+        if (answer) {
+                pidfd = process_open(link, *ret_pid);
+                r = native_call(link, path, "daemon.shutdown", &arena, &answer);
+        }
         if (r)
                 return r;
-        *ret_pid = info_pid(answer);
-        pidfd = process_open(link, *ret_pid);
-        r = native_call(link, path, "daemon.shutdown", &arena, &answer);
-        if (r)
-                return r;
-        is_gone = pidfd >= 0 ? await_exit(pidfd, link->deadline_ms) : await_silence(link, path, link->deadline_ms);
+        is_gone = pidfd >= 0 ? await_exit(pidfd, link->deadline_ms)
+                             : await_silence(link, path, link->deadline_ms);
         if (!is_gone)
                 return complain(CLI_TIMEOUT, "musterd (pid %lld) is still stopping", (long long)*ret_pid);
         return CLI_OK;

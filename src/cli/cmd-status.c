@@ -17,12 +17,15 @@ int cmd_status(const Options *options) {
 
         if (!path)
                 return complain(CLI_FAILED, "cannot tell where the daemon's socket is: is HOME set?");
-        r = link_open(&link, path, clock_ms() + (options->timeout_ms < 0 ? TIMEOUT_MS : options->timeout_ms));
+        r = link_open(&link, path,
+                      clock_ms() + (options->timeout_ms < 0 ? TIMEOUT_MS : options->timeout_ms));
         if (r)
                 return link_complain(r, path);
         r = native_call(&link, path, "daemon.info", &arena, &info);
         if (r)
                 return r;
+        if (!info)
+                return link_complain(LINK_E_CLOSED, path);
         if (!options->json)
                 info_print(stdout, info, path);
         else if (json_print(stdout, info, false))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes between stdin/stdout and the daemon, unchanged. One thread per direction with blocking calls: a side that does
- * not take its bytes holds only its own direction, whatever kind of file it is.
+ * Bytes between stdin/stdout and the daemon, unchanged. One thread per direction with blocking calls: a side
+ * that does not take its bytes holds only its own direction, whatever kind of file it is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,8 @@
 
 enum { WAIT_MS = 10000, PIECE = 64 * 1024 };
 
-/* Whether the call that just failed is to be made again. Waits where somebody made the descriptor non-blocking. */
+/* Whether the call that just failed is to be made again. Waits where somebody made the descriptor
+ * non-blocking. */
 static bool is_worth_retry(int fd, short events) {
         struct pollfd pfd = {.fd = fd, .events = events};
         int failure = errno;
@@ -73,7 +74,8 @@ static int pump_out(int fd) {
                 if (r)
                         return complain(CLI_FAILED, "cannot write to stdout: %s", strerror(-r));
         }
-        return n < 0 ? complain(CLI_FAILED, "the connection to the daemon broke: %s", strerror(errno)) : CLI_OK;
+        return n < 0 ? complain(CLI_FAILED, "the connection to the daemon broke: %s", strerror(errno))
+                     : CLI_OK;
 }
 
 static int pump(int fd) {
@@ -93,14 +95,17 @@ static int pump(int fd) {
 int cmd_stdio(const Options *options) {
         static const char preface[] = "@agentcompany\n";
         _cleanup_(start_deinit) Start start = START_NULL;
-        int r = start_daemon(&start, NULL, 0, options->wait_ms < 0 ? WAIT_MS : options->wait_ms);
+        _cleanup_(link_deinit) Link link = LINK_NULL;
+        int64_t wait_ms = options->wait_ms < 0 ? WAIT_MS : options->wait_ms;
+        int r = start_daemon(&start, NULL, 0, wait_ms);
 
         if (r)
                 return r;
-        if (!start.has_native)
+        if (!start.info)
                 return complain(CLI_NO_DAEMON, "musterd runs, but does not listen at %s", start.socket);
-        r = link_send(&start.link, (Str){preface, sizeof(preface) - 1});
-        if (r)
-                return link_complain(r, start.socket);
-        return pump(start.link.fd);
+        link_deinit(&start.link); /* it speaks native by now */
+        r = link_open(&link, start.socket, clock_ms() + wait_ms);
+        if (!r)
+                r = link_send(&link, (Str){preface, sizeof(preface) - 1});
+        return r ? link_complain(r, start.socket) : pump(link.fd);
 }

@@ -9,7 +9,8 @@
 
 enum { WAIT_MS = 10000 };
 
-static void print_json(const Start *start, const Json *info) {
+static void print_json(const Start *start) {
+        const Json *info = start->info;
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
 
@@ -24,7 +25,9 @@ static void print_json(const Start *start, const Json *info) {
                 printf(STR_FMT "\n", STR_ARG(buf_str(&text)));
 }
 
-static void print_text(const Start *start, const Json *info) {
+static void print_text(const Start *start) {
+        const Json *info = start->info;
+
         if (start->pid)
                 printf("musterd started, pid %d, log %s\n", (int)start->pid, start->log_path);
         else
@@ -37,21 +40,17 @@ static void print_text(const Start *start, const Json *info) {
 
 int cmd_up(const Options *options) {
         _cleanup_(start_deinit) Start start = START_NULL;
-        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
-        const Json *info = NULL;
         int r;
 
         r = start_daemon(&start, options->operands, options->n_operands,
                          options->wait_ms < 0 ? WAIT_MS : options->wait_ms);
-        if (!r && start.has_native)
-                r = native_call(&start.link, start.socket, "daemon.info", &arena, &info);
         if (r)
                 return r;
         if (options->n_operands && !start.pid)
                 complain(0, "already running: the flags for musterd were not used");
         if (options->json)
-                print_json(&start, info);
+                print_json(&start);
         else
-                print_text(&start, info);
+                print_text(&start);
         return CLI_OK;
 }

@@ -9,7 +9,8 @@
 
 enum { PROTOCOL_VERSION = 1, REPLY_DEPTH = 1000000 };
 
-/* ---- requests --------------------------------------------------------------------------------------------------- */
+/* ---- requests
+ * --------------------------------------------------------------------------------------------------- */
 
 static void write_args(JsonWriter *w, const char *key, const Json *args) {
         if (args)
@@ -94,7 +95,8 @@ int request_write(const Request *request, Buf *out) {
         return error_trace(write_jsonrpc(request, out));
 }
 
-/* ---- replies ---------------------------------------------------------------------------------------------------- */
+/* ---- replies
+ * ---------------------------------------------------------------------------------------------------- */
 
 static bool is_given(const Json *json) {
         return json && !json_is(json, JSON_NULL) && !(json->type >= JSON_ARRAY && !json_count(json));
@@ -133,7 +135,8 @@ int reply_read(Arena *arena, const char *dialect, Str text, Reply *ret) {
         return ret->is_error || ret->result ? 0 : EXCHANGE_E_GARBLED;
 }
 
-/* A coop frame shorter than 16 MiB, as all are, begins with 0; anything else is a native refusal, which is a line. */
+/* A coop frame shorter than 16 MiB, as all are, begins with 0; anything else is a native refusal, which is a
+ * line. */
 static int receive(Link *link, const char *dialect, Str *ret) {
         FramingKind kind = exchange_framing(dialect);
         char first;

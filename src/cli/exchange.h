@@ -22,8 +22,8 @@ typedef struct Request {
 
 typedef struct Reply {
         bool is_error;
-        const Json *result;  /* NULL when it is an error */
-        const Json *code;    /* as the contract spells it: a string or a number; may be NULL */
+        const Json *result; /* NULL when it is an error */
+        const Json *code;   /* as the contract spells it: a string or a number; may be NULL */
         Str message;
         const Json *details; /* NULL: none */
 } Reply;

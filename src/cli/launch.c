@@ -41,7 +41,10 @@ typedef struct Plan {
         int report_fds[2]; /* read, write */
 } Plan;
 
-#define PLAN_NULL {.notify = {.fd = -1}, .log_fd = -1, .null_fd = -1, .report_fds = {-1, -1}}
+#define PLAN_NULL                                                                                           \
+        {                                                                                                   \
+                .notify = {.fd = -1}, .log_fd = -1, .null_fd = -1, .report_fds = { -1, -1 }                 \
+        }
 
 static void plan_deinit(Plan *plan) {
         free(plan->beside);
@@ -53,7 +56,8 @@ static void plan_deinit(Plan *plan) {
         close_fd(plan->report_fds[1]);
 }
 
-/* ---- before the fork -------------------------------------------------------------------------------------------- */
+/* ---- before the fork
+ * -------------------------------------------------------------------------------------------- */
 
 static char *path_beside_us(void) {
         char self[PATH_MAX], *slash, *path = NULL;
@@ -102,7 +106,8 @@ static int plan_init(Plan *plan, const Launch *from, off_t *ret_mark) {
         return 0;
 }
 
-/* ---- the child processes ---------------------------------------------------------------------------------------- */
+/* ---- the child processes
+ * ---------------------------------------------------------------------------------------- */
 
 static void report(const Plan *plan, ReportKind kind, int value) {
         const Report r = {kind, value};
@@ -158,7 +163,8 @@ _noreturn_ static void become_helper(const Plan *plan, pid_t parent) {
         _exit(0);
 }
 
-/* ---- waiting ---------------------------------------------------------------------------------------------------- */
+/* ---- waiting
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* One report. 0: nothing decided yet. */
 static int take_report(const Plan *plan, LaunchOutcome *ret) {

@@ -3,9 +3,9 @@
 /*
  * Starts musterd in the background and waits until it says that it is ready (sd_notify protocol).
  *
- * The daemon gets a session of its own, /dev/null as stdin and the log file as stdout and stderr, and keeps the working
- * directory and the environment. A helper process stands between us and it: it learns how the daemon ended if it ends
- * early, and goes away with us, so that the daemon is never our child.
+ * The daemon gets a session of its own, /dev/null as stdin and the log file as stdout and stderr, and keeps
+ * the working directory and the environment. A helper process stands between us and it: it learns how the
+ * daemon ended if it ends early, and goes away with us, so that the daemon is never our child.
  */
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,8 +18,8 @@ typedef struct Launch {
 } Launch;
 
 typedef struct LaunchOutcome {
-        pid_t pid;     /* of the daemon; 0: not known */
-        int status;    /* LAUNCH_E_ENDED: as waitpid() has it */
+        pid_t pid;      /* of the daemon; 0: not known */
+        int status;     /* LAUNCH_E_ENDED: as waitpid() has it */
         int exec_errno; /* LAUNCH_E_NO_PROGRAM */
         off_t log_mark; /* where the log file ended before */
 } LaunchOutcome;

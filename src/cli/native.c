@@ -34,8 +34,8 @@ void reply_complain(const char *what, const Reply *reply, bool json) {
                 complain_json(reply);
                 return;
         }
-        complain(CLI_FAILED, "%s: " STR_FMT "%s" STR_FMT, what, STR_ARG(code), code.n && reply->message.n ? ": " : "",
-                 STR_ARG(reply->message));
+        complain(CLI_FAILED, "%s: " STR_FMT "%s" STR_FMT, what, STR_ARG(code),
+                 code.n && reply->message.n ? ": " : "", STR_ARG(reply->message));
         if (reply->details) {
                 fputs("details: ", stderr);
                 (void)json_print(stderr, reply->details, false);
@@ -50,15 +50,14 @@ int exchange_complain(int r, const char *path) {
 
 int native_call(Link *link, const char *path, const char *method, Arena *arena, const Json **ret) {
         const Request request = {.dialect = "native", .op = method};
-        Reply reply;
+        Reply reply = {0};
         int r = exchange(link, &request, arena, &reply);
 
-        if (r)
-                return exchange_complain(r, path);
-        if (reply.is_error) {
-                reply_complain(method, &reply, false);
-                return CLI_FAILED;
-        }
         *ret = reply.result;
-        return CLI_OK;
+        if (r && r != LINK_E_CLOSED)
+                return exchange_complain(r, path);
+        if (!reply.is_error)
+                return CLI_OK;
+        reply_complain(method, &reply, false);
+        return CLI_FAILED;
 }

@@ -9,7 +9,8 @@
 
 /*
  * Calls a native method without parameters. Returns an exit status; unless it is CLI_OK, stderr says why. An
- * error answered by the daemon is CLI_FAILED.
+ * error answered by the daemon is CLI_FAILED. *ret is NULL when it closed the connection instead: it is
+ * about to end.
  */
 int native_call(Link *link, const char *path, const char *method, Arena *arena, const Json **ret);
 /* Says what an outcome of exchange() means; r is not 0. Returns the exit status. */

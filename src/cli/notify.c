@@ -81,8 +81,10 @@ bool notify_is_ready(Notify *notify) {
                 char text[4096];
                 _Alignas(struct cmsghdr) char control[256];
                 struct iovec part = {.iov_base = text, .iov_len = sizeof(text)};
-                struct msghdr message = {
-                        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+                struct msghdr message = {.msg_iov = &part,
+                                         .msg_iovlen = 1,
+                                         .msg_control = control,
+                                         .msg_controllen = sizeof(control)};
                 ssize_t n = recvmsg(notify->fd, &message, MSG_CMSG_CLOEXEC);
 
                 if (n < 0 && errno == EINTR)

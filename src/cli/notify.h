@@ -1,8 +1,9 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Notify: the receiving end of the sd_notify protocol. The address is in the abstract namespace, so that no file is left
- * behind and no path is too long; since anybody could write there, only messages of our own user count.
+ * Notify: the receiving end of the sd_notify protocol. The address is in the abstract namespace, so that no
+ * file is left behind and no path is too long; since anybody could write there, only messages of our own
+ * user count.
  */
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding things in the generated descriptions: operations by `DIALECT.OP`, parameters by name, and what only the OpenRPC
- * document has (bounds, errors).
+ * Finding things in the generated descriptions: operations by `DIALECT.OP`, parameters by name, and what
+ * only the OpenRPC document has (bounds, errors).
  */
 #include "base/json.h"
 #include "gen/op-docs.h"

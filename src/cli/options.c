@@ -53,7 +53,8 @@ static int refuse_unknown(const Command *command, const struct option *known, co
         else
                 complain(CLI_USAGE, "%s: unknown option %s", command->name, given);
         if (command->options & CLI_OPTION_REST)
-                advise("flags for musterd stand behind --, as in: muster %s -- --only cccc", command->name);
+                advise("flags for musterd stand behind --, as in: muster %s -- --log-level info",
+                       command->name);
         advise("try: muster %s --help", command->name);
         return CLI_USAGE;
 }

@@ -13,6 +13,7 @@
 #include "base/place.h"
 #include "cli/cli.h"
 #include "cli/launch.h"
+#include "cli/native.h"
 #include "cli/report.h"
 #include "core/daemon.h"
 
@@ -20,12 +21,20 @@ enum { LOG_TAIL_LINES = 20, LOG_TAIL_BYTES = 16 * 1024, RETRY_MS = 100 };
 
 void start_deinit(Start *start) {
         link_deinit(&start->link);
+        arena_deinit(&start->arena);
         free(start->home);
         free(start->socket);
         free(start->log_path);
 }
 
-/* ---- what went wrong -------------------------------------------------------------------------------------------- */
+/* The daemon went because another one has the lock. */
+static bool is_other_running(int r, const LaunchOutcome *outcome) {
+        return r == LAUNCH_E_ENDED && WIFEXITED(outcome->status) &&
+               WEXITSTATUS(outcome->status) == EXIT_STATUS_RUNNING;
+}
+
+/* ---- what went wrong
+ * -------------------------------------------------------------------------------------------- */
 
 /* Where the last lines of text begin. */
 static Str last_lines(Str text) {
@@ -61,6 +70,8 @@ static int complain_ended(const Start *start, const LaunchOutcome *outcome) {
                          strsignal(WTERMSIG(status)));
         else
                 complain(0, "musterd ended with status %d while it started", WEXITSTATUS(status));
+        if (is_other_running(LAUNCH_E_ENDED, outcome))
+                advise("another daemon uses %s, but does not answer at %s", start->home, start->socket);
         advise("its log: %s", start->log_path);
         return CLI_NO_DAEMON;
 }
@@ -81,7 +92,8 @@ static int complain_launch(const Start *start, int r, const LaunchOutcome *outco
         }
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------ */
+/* ---- steps
+ * ------------------------------------------------------------------------------------------------------ */
 
 static int find_places(Start *start) {
         start->home = place_home();
@@ -93,24 +105,45 @@ static int find_places(Start *start) {
 }
 
 /*
- * Another daemon has the lock: one that was started at the same moment and is as good once it listens, or one that is
- * just stopping and will make room. Which of the two shows by trying both again.
+ * Asks whoever listens. LINK_E_ABSENT: nobody, or one that closes the connection because it is about to end.
+ * An error answered is EXCHANGE_E_GARBLED: every muster daemon knows the question.
  */
-static bool is_other_running(int r, const LaunchOutcome *outcome) {
-        return r == LAUNCH_E_ENDED && WIFEXITED(outcome->status) &&
-               WEXITSTATUS(outcome->status) == EXIT_STATUS_RUNNING;
+static int ask(Start *start, int64_t deadline_ms) {
+        const Request request = {.dialect = "native", .op = "daemon.info"};
+        Reply reply;
+        int r;
+
+        link_deinit(&start->link);
+        r = link_open(&start->link, start->socket, deadline_ms);
+        if (!r)
+                r = exchange(&start->link, &request, &start->arena, &reply);
+        if (!r && reply.is_error)
+                r = EXCHANGE_E_GARBLED;
+        start->info = r ? NULL : reply.result;
+        return r == LINK_E_CLOSED ? LINK_E_ABSENT : r;
 }
 
+/*
+ * Another daemon may have the lock: one that was started at the same moment and is as good once it listens,
+ * or one that is just stopping and will make room. Which of the two shows by trying both again.
+ */
 static int launch_or_join(Start *start, const Launch *how, LaunchOutcome *ret) {
-        for (;;) {
-                int r = launch(how, ret), left = deadline_left_ms(how->deadline_ms);
+        int r = launch(how, ret);
 
-                if (!is_other_running(r, ret) || left == 0)
-                        return r;
-                poll(NULL, 0, MIN(left, RETRY_MS));
-                if (!link_open(&start->link, start->socket, how->deadline_ms))
+        while (is_other_running(r, ret) && deadline_left_ms(how->deadline_ms) > 0) {
+                LaunchOutcome again;
+                int r_again;
+
+                poll(NULL, 0, MIN(deadline_left_ms(how->deadline_ms), RETRY_MS));
+                if (!ask(start, how->deadline_ms))
                         return 0;
+                r_again = launch(how, &again);
+                if (r_again == LAUNCH_E_TIMEOUT)
+                        break; /* what was found out before says more */
+                r = r_again;
+                *ret = again;
         }
+        return r;
 }
 
 static int start_new(Start *start, const Launch *how, int64_t wait_ms) {
@@ -122,13 +155,11 @@ static int start_new(Start *start, const Launch *how, int64_t wait_ms) {
         r = launch_or_join(start, how, &outcome);
         if (r)
                 return complain_launch(start, r, &outcome, wait_ms);
-        start->has_native = start->link.fd >= 0;
-        if (start->has_native)
+        if (start->info)
                 return CLI_OK; /* joined */
         start->pid = outcome.pid;
-        r = link_open(&start->link, start->socket, how->deadline_ms);
-        start->has_native = r == 0;
-        return r && r != LINK_E_ABSENT ? link_complain(r, start->socket) : CLI_OK;
+        r = ask(start, how->deadline_ms);
+        return r && r != LINK_E_ABSENT ? exchange_complain(r, start->socket) : CLI_OK;
 }
 
 int start_daemon(Start *start, char **flags, int n_flags, int64_t wait_ms) {
@@ -138,9 +169,8 @@ int start_daemon(Start *start, char **flags, int n_flags, int64_t wait_ms) {
         if (r)
                 return r;
         how.log_path = start->log_path;
-        r = link_open(&start->link, start->socket, how.deadline_ms);
-        start->has_native = r == 0;
-        if (r && r != LINK_E_ABSENT)
-                return link_complain(r, start->socket);
-        return r ? start_new(start, &how, wait_ms) : CLI_OK;
+        r = ask(start, how.deadline_ms);
+        if (r == LINK_E_ABSENT)
+                return start_new(start, &how, wait_ms);
+        return r ? exchange_complain(r, start->socket) : CLI_OK;
 }

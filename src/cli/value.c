@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/args.h"
+#include "cli/value.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <strings.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/utf8.h"
-#include "cli/value-internal.h"
 #include "cli/nearest.h"
 
 int args_wrong(Args *args, const char *format, ...) {
@@ -27,15 +24,17 @@ static int keep(Json *value, Json **ret) {
         return value ? 0 : error_origin(-ENOMEM);
 }
 
-/* ---- one value per type ----------------------------------------------------------------------------------------- */
+/* ---- one value per type
+ * ----------------------------------------------------------------------------------------- */
 
-static int from_json(Args *args, Str key, Str text, Json **ret) {
+int value_from_json(Args *args, Str key, Str text, Json **ret) {
         JsonFault fault = {0};
         int r = json_parse(args->arena, text.data, text.n, NULL, ret, &fault);
 
         if (r < 0)
                 return error_trace(r);
-        return r ? args_wrong(args, STR_FMT " must be JSON: %s, at byte %zu", STR_ARG(key), fault.what, fault.offset)
+        return r ? args_wrong(args, STR_FMT " must be JSON: %s, at byte %zu", STR_ARG(key), fault.what,
+                              fault.offset)
                  : 0;
 }
 
@@ -101,11 +100,11 @@ static int from_number(Args *args, const OpDocParam *param, Str text, Json **ret
 }
 
 static int from_container(Args *args, const OpDocParam *param, JsonType type, Str text, Json **ret) {
-        int r = from_json(args, str_from(param->name), text, ret);
+        int r = value_from_json(args, str_from(param->name), text, ret);
 
         if (!r && !json_is(*ret, type))
-                return args_wrong(args, "%s must be a JSON %s, as in %s='%s'", param->name, param->type, param->name,
-                                  type == JSON_ARRAY ? "[1, 2]" : "{\"a\": 1}");
+                return args_wrong(args, "%s must be a JSON %s, as in %s='%s'", param->name, param->type,
+                                  param->name, type == JSON_ARRAY ? "[1, 2]" : "{\"a\": 1}");
         return r;
 }
 
@@ -131,8 +130,4 @@ int value_from_text(Args *args, const OpDocParam *param, Str text, Json **ret) {
         if (!strcmp(type, "array"))
                 return from_container(args, param, JSON_ARRAY, text, ret);
         return from_any(args, param, text, ret);
-}
-
-int value_from_json(Args *args, Str key, Str text, Json **ret) {
-        return from_json(args, key, text, ret);
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "collab/observability.h"
 #include "core/version.h"
 
 int collab_new(Collab **ret, Daemon *daemon, const char *home) {
@@ -44,6 +45,33 @@ Collab *collab_free(Collab *collab) {
         free(collab->groups_path);
         free(collab);
         return NULL;
+}
+
+void collab_apply_level(Collab *collab, const Json *settings) {
+        Str name = json_str(json_get(settings, "log_level"));
+        bool is_developer = false;
+        LogLevel level = LOG_INFO;
+
+        json_bool(json_get(settings, "developer_mode"), &is_developer);
+        if (str_is(name, "DEBUG") || (is_developer && str_is(name, "INFO")))
+                level = LOG_DEBUG;
+        else if (str_starts(name, STR("WARN")))
+                level = LOG_WARNING;
+        else if (str_starts(name, STR("ERR")) || str_is(name, "CRITICAL"))
+                level = LOG_ERR;
+        if (collab->log_slot >= 0)
+                log_set_level(&collab->daemon->log, collab->log_slot, level);
+}
+
+void collab_open_log(Collab *collab, int fd) {
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        Json *settings;
+
+        collab->log_slot = log_add(&collab->daemon->log, fd, LOG_INFO);
+        if (collab->log_slot < 0)
+                close_fd(fd);
+        else if (!observability_load(&arena, collab->settings_path, NULL, &settings))
+                collab_apply_level(collab, settings);
 }
 
 const char *collab_version(const Collab *collab) {

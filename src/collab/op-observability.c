@@ -27,23 +27,6 @@ static void run(void *user) {
         pthread_mutex_unlock(&job->collab->settings_lock);
 }
 
-/* log_level and developer_mode steer ccccd.log. */
-static void apply_level(const Collab *collab, const Json *settings) {
-        Str name = json_str(json_get(settings, "log_level"));
-        bool is_developer = false;
-        LogLevel level = LOG_INFO;
-
-        json_bool(json_get(settings, "developer_mode"), &is_developer);
-        if (str_is(name, "DEBUG") || (is_developer && str_is(name, "INFO")))
-                level = LOG_DEBUG;
-        else if (str_starts(name, STR("WARN")))
-                level = LOG_WARNING;
-        else if (str_starts(name, STR("ERR")) || str_is(name, "CRITICAL"))
-                level = LOG_ERR;
-        if (collab->log_slot >= 0)
-                log_set_level(&collab->daemon->log, collab->log_slot, level);
-}
-
 static int answer(Job *job) {
         JsonWriter *w;
 
@@ -52,7 +35,7 @@ static int answer(Job *job) {
                                  "cannot store the settings: %s", strerror(-job->r));
         if (job->r)
                 return job->r;
-        apply_level(job->collab, job->settings);
+        collab_apply_level(job->collab, job->settings);
         w = call_result(job->call);
         jw_begin_object(w);
         jw_field_value(w, "observability", job->settings);

@@ -150,7 +150,7 @@ static void call_done(Call *call, int r) {
                 fail_internally(call, -ENOMEM);
         if (client && !call->is_quiet)
                 write_reply(call);
-        if (after && !call->error)
+        if (after && client && !call->error)
                 after(call);
         if (client) {
                 client->call = NULL;
@@ -160,6 +160,8 @@ static void call_done(Call *call, int r) {
                 }
                 if (client->dialect->replied)
                         client->dialect->replied(client);
+                if (client->is_leaving)
+                        client_leave(client, "leaving");
         }
         call_put(call);
 }

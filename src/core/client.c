@@ -95,7 +95,7 @@ void client_start(Endpoint *endpoint, Conn *conn) {
         conn_start(conn, &type->dialect->framing, &limits, &client_handler, client);
 }
 
-static Call *begin_call(Client *client, Str id, bool is_quiet, Buf *out) {
+Call *client_call(Client *client, Str id, bool is_quiet, Buf *out) {
         Call *call = call_get(client->daemon);
 
         if (!call) {
@@ -113,7 +113,7 @@ static Call *begin_call(Client *client, Str id, bool is_quiet, Buf *out) {
 }
 
 void client_run(Client *client, const Op *op, const Json *args, Str id, bool is_quiet, Buf *out) {
-        Call *call = begin_call(client, id, is_quiet, out);
+        Call *call = client_call(client, id, is_quiet, out);
 
         if (!call)
                 return;
@@ -122,7 +122,7 @@ void client_run(Client *client, const Op *op, const Json *args, Str id, bool is_
 }
 
 void client_refuse(Client *client, int error, Str id, Buf *out, const char *format, ...) {
-        Call *call = begin_call(client, id, false, out);
+        Call *call = client_call(client, id, false, out);
         char text[512];
         va_list ap;
 
@@ -140,8 +140,17 @@ void client_hold(Client *client) {
 }
 
 void client_release(Client *client) {
-        if (--client->n_holds == 0)
-                conn_resume(client->conn);
+        if (--client->n_holds)
+                return;
+        if (client->is_leaving)
+                conn_finish(client->conn, "leaving");
+        conn_resume(client->conn);
+}
+
+void client_leave(Client *client, const char *reason) {
+        client->is_leaving = true;
+        if (!client->call && !client->n_holds)
+                conn_finish(client->conn, reason);
 }
 
 void client_stream(Client *client, void *stream, void (*closed)(Client *client)) {

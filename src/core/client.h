@@ -23,6 +23,7 @@ struct Client {
         Str frame;            /* being handled right now */
         Call *call;           /* in flight, or NULL */
         unsigned n_holds;     /* > 0: no frame is handed out */
+        bool is_leaving;      /* the connection ends once the call under way is answered */
         void *state;          /* the dialect's */
         void *stream;         /* of an operation that turned the connection into a stream */
         void (*stream_closed)(Client *client);
@@ -32,6 +33,9 @@ struct Client {
  */
 void client_start(Endpoint *endpoint, Conn *conn);
 
+/* A call of this client, in flight from now on; NULL without memory (the connection is closed then). out: NULL is the
+ * connection. */
+Call *client_call(Client *client, Str id, bool is_quiet, Buf *out);
 /* Runs an operation: decodes args, calls the handler, replies into out (NULL: the connection). id: raw JSON
  * or empty. */
 void client_run(Client *client, const Op *op, const Json *args, Str id, bool is_quiet, Buf *out);
@@ -41,6 +45,8 @@ void client_refuse(Client *client, int error, Str id, Buf *out, const char *form
 /* No frame is handed out between hold and release. */
 void client_hold(Client *client);
 void client_release(Client *client);
+/* Ends the connection, after the answer to the call under way if there is one. */
+void client_leave(Client *client, const char *reason);
 /* The connection is a stream from now on: what the peer sends is dropped, closed() is told when it ends. */
 void client_stream(Client *client, void *stream, void (*closed)(Client *client));
 /* Changes the dialect (native socket: recognised by the first bytes); frame is handled by the new one. */

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "core/record.h"
@@ -20,6 +22,11 @@ static void wake_listeners(void *user) {
 static void on_stop_limit(Timer *timer) {
         Daemon *daemon = container_of(timer, Daemon, stop_limit);
 
+        if (daemon->n_stop_limits++) { /* a worker hangs (a dead disk): nothing on the loop can wait for it */
+                log_err(&daemon->log, "-", "a worker did not come back: leaving without it");
+                _exit(EXIT_STATUS_INTERNAL);
+        }
+        (void)timer_set(timer, DAEMON_ABORT_MS);
         for (Endpoint *e = daemon->endpoints; e; e = e->next)
                 for (Client *client = e->clients; client; client = client->next)
                         conn_abort(client->conn, "did not take its last bytes");
@@ -36,10 +43,16 @@ static bool has_clients(const Daemon *daemon) {
 static void on_stop_check(Deferred *deferred) {
         Daemon *daemon = container_of(deferred, Daemon, stop_check);
 
-        if (daemon->is_stopping && !has_clients(daemon) && !loop_n_work(daemon->loop))
+        if (!daemon->is_stopping || has_clients(daemon))
+                return;
+        if (!loop_n_work(daemon->loop))
                 loop_stop(daemon->loop);
-        else if (daemon->is_stopping && !has_clients(daemon))
-                (void)timer_set(&daemon->stop_limit, 5); /* only workers are left: look again soon */
+        else
+                (void)timer_set(&daemon->stop_again, 5); /* only workers are left: look again soon */
+}
+
+static void on_stop_again(Timer *timer) {
+        daemon_check_stopped(container_of(timer, Daemon, stop_again));
 }
 
 int daemon_init(Daemon *daemon) {
@@ -55,6 +68,7 @@ int daemon_init(Daemon *daemon) {
         daemon->accounts.max_conns = (size_t)daemon->config.max_connections;
         daemon->accounts.max_bytes = (size_t)daemon->config.max_queued_mb << 20;
         timer_init(&daemon->stop_limit, daemon->loop, on_stop_limit);
+        timer_init(&daemon->stop_again, daemon->loop, on_stop_again);
         deferred_init(&daemon->stop_check, daemon->loop, on_stop_check);
         if (!daemon->shared.read_buffer)
                 return error_origin(-ENOMEM);
@@ -65,6 +79,7 @@ int daemon_init(Daemon *daemon) {
 
 void daemon_deinit(Daemon *daemon) {
         timer_clear(&daemon->stop_limit);
+        timer_clear(&daemon->stop_again);
         deferred_cancel(&daemon->stop_check);
         while (daemon->endpoints) {
                 Endpoint *e = daemon->endpoints;
@@ -99,6 +114,8 @@ void daemon_stop(Daemon *daemon, const char *why) {
                 return;
         log_notice(&daemon->log, "-", "stopping why=%s", why);
         daemon->is_stopping = true;
+        if (daemon->stopping)
+                daemon->stopping(daemon);
         for (Endpoint *e = daemon->endpoints; e; e = e->next)
                 endpoint_close(e);
         if (timer_set(&daemon->stop_limit, DAEMON_STOP_MS))

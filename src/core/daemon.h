@@ -30,12 +30,17 @@ enum {
         EXIT_STATUS_BIND = 4,    /* no endpoint could be opened */
 };
 
-enum { DAEMON_STOP_MS = 3000 }; /* connections that have not taken their last bytes by then are cut */
+enum {
+        DAEMON_STOP_MS = 3000,  /* connections that have not taken their last bytes by then are cut */
+        DAEMON_ABORT_MS = 5000, /* workers that have not come back so much later are left behind */
+};
 
 struct Daemon {
         Log log;
         Loop *loop;
         Config config;
+        int argc; /* what it was started with: a reload reads the same flags again */
+        char **argv;
         char *home; /* state folder of this instance */
         int lock_fd;
         int64_t started_us, started_ms;
@@ -49,11 +54,16 @@ struct Daemon {
         uint64_t n_clients;
 
         bool is_stopping;
-        Timer stop_limit;
+        void (*stopping)(Daemon *daemon); /* told once, when a stop begins; may be NULL */
+        int n_stop_limits;                /* how often the limit was reached */
+        Timer stop_limit, stop_again;
         Deferred stop_check;
 
         ActivatedFd *activated; /* sockets from the service manager that no endpoint took yet */
         size_t n_activated;
+
+        char *shim_path;   /* the program muster-shim */
+        struct Host *host; /* hosted processes of all domains; NULL before setup */
 
         Collab *collab; /* domain roots */
 };

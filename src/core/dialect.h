@@ -7,6 +7,9 @@
 #include "core/client.h"
 #include "wire/framing.h"
 
+/* For every message from outside: a long line of tiny values must not become a mountain of memory. */
+static const JsonLimits message_limits = {.n_values = 1 << 20};
+
 struct Dialect {
         const char *name;
         const OpTable *ops;

@@ -94,7 +94,7 @@ void endpoint_close(Endpoint *endpoint) {
         set_state(endpoint, ENDPOINT_CLOSED);
         endpoint->listener = listener_free(endpoint->listener);
         for (Client *client = endpoint->clients; client; client = client->next)
-                conn_finish(client->conn, "the daemon stops");
+                client_leave(client, "the daemon stops");
         endpoint->type->close(endpoint);
         endpoint->lock_fd = close_fd(endpoint->lock_fd);
 }

@@ -5,6 +5,7 @@
  */
 #define LOG_MODULE "daemon/main"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,20 @@ static void greet(const Daemon *daemon) {
         fflush(stdout);
 }
 
+static void on_stopping(_unused_ Daemon *daemon) {
+        service_notify("STOPPING=1");
+}
+
+/* Whoever started us with a standard stream closed must not find a socket of ours in its place. */
+static void open_standard_streams(void) {
+        int fd;
+
+        do
+                fd = open("/dev/null", O_RDWR);
+        while (fd >= 0 && fd <= STDERR_FILENO);
+        close_fd(fd);
+}
+
 static int run(Daemon *daemon) {
         Signals signals = {0};
         int status = signals_open(&signals, daemon) ? EXIT_STATUS_INTERNAL : 0;
@@ -91,7 +106,6 @@ static int run(Daemon *daemon) {
                 greet(daemon);
                 service_notify("READY=1");
                 loop_run(daemon->loop);
-                service_notify("STOPPING=1");
                 log_notice(&daemon->log, "-", "stopped");
         }
         signals_close(&signals);
@@ -99,12 +113,11 @@ static int run(Daemon *daemon) {
 }
 
 static int start(Daemon *daemon) {
-        const char *level = daemon->config.log_level;
         int status = EXIT_STATUS_INTERNAL;
 
+        daemon->stopping = on_stopping;
         log_init(&daemon->log);
-        (void)log_add(&daemon->log, dup(STDERR_FILENO),
-                      level ? (LogLevel)log_level_from_name(level) : LOG_NOTICE);
+        (void)log_add(&daemon->log, dup(STDERR_FILENO), setup_log_level(&daemon->config));
         raise_descriptor_limit();
         if (daemon_init(daemon))
                 fprintf(stderr, "musterd: cannot start (is the file for --record writable?)\n");
@@ -118,9 +131,11 @@ static int start(Daemon *daemon) {
 
 int main(int argc, char **argv) {
         char wrong[OPTIONS_FAULT_MAX] = "out of memory";
-        Daemon daemon = {.lock_fd = -1};
-        int r = options_load(&daemon.config, argc, argv, wrong), status;
+        Daemon daemon = {.lock_fd = -1, .argc = argc, .argv = argv};
+        int r, status;
 
+        open_standard_streams();
+        r = options_load(&daemon.config, argc, argv, wrong);
         if (r == OPTIONS_E_DONE)
                 status = EXIT_STATUS_OK;
         else if (r) {

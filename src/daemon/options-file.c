@@ -33,23 +33,33 @@ static const Option *find_key(Str table, Str name) {
         return NULL;
 }
 
-/* The line that a key stands on, from 1: the first that begins with it. The tree does not keep it. */
-static size_t line_of(Str text, Str key) {
+/* Whether a line begins with word, behind brackets and quotes. */
+static bool line_names(Str line, Str word) {
+        line = str_trim(line);
+        while (line.n && strchr("[\"'", line.data[0]))
+                line.data++, line.n--;
+        return word.n && str_starts(line, word);
+}
+
+/* The line that a key of a table stands on, from 1: the first that begins with it behind the table's own line. The tree does
+ * not keep lines. */
+static size_t line_of(Str text, Str table, Str key) {
+        bool in_table = !table.n;
         size_t line = 1;
 
-        while (text.n) {
+        for (; text.n; line++) {
                 const char *end = memchr(text.data, '\n', text.n);
                 size_t n = end ? (size_t)(end - text.data) : text.n;
-                Str start = str_trim((Str){text.data, n});
+                Str here = {text.data, n};
 
-                while (start.n && strchr("[\"'", start.data[0]))
-                        start.data++, start.n--;
-                if (str_starts(start, key))
+                if (in_table && line_names(here, key))
                         return line;
-                if (!end)
-                        break;
-                text = (Str){end + 1, text.n - n - 1};
-                line++;
+                if (table.n && line_names(here, table)) {
+                        in_table = true;
+                        if (memmem(here.data, here.n, key.data, key.n) && memchr(here.data, '=', here.n))
+                                return line; /* table.key = … or table = {key = …} */
+                }
+                text = end ? (Str){end + 1, text.n - n - 1} : STR_NULL;
         }
         return line;
 }
@@ -94,7 +104,7 @@ static int apply_key(Config *config, File *file, Str table, const Json *value,
         int r = 0;
 
         snprintf(source, sizeof(source), "%s:%zu: " STR_FMT "%s" STR_FMT, file->path,
-                 line_of(file->text, json_key(value)), STR_ARG(table), table.n ? "." : "",
+                 line_of(file->text, table, json_key(value)), STR_ARG(table), table.n ? "." : "",
                  STR_ARG(json_key(value)));
         if (!option) {
                 snprintf(reterr, OPTIONS_FAULT_MAX, "%s: no such setting", source);

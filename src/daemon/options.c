@@ -21,7 +21,7 @@ static const char *const level_words[] = {"err", "error", "warning", "notice", "
 const Option option_table[] = {
         {"only", "MUSTER_ONLY", "daemon.only", OPTION_LIST, ',', AT(only), "NAMES",
          "serve only these of cccc,coop,aiwg,native", endpoint_words},
-        {"muster-home", "MUSTER_HOME", NULL, OPTION_STRING, 0, AT(muster_home), "DIR",
+        {"muster-home", "MUSTER_HOME", "daemon.muster_home", OPTION_STRING, 0, AT(muster_home), "DIR",
          "state folder (default $XDG_STATE_HOME/muster)", NULL},
         {"config", "MUSTER_CONFIG", NULL, OPTION_STRING, 0, AT(config_file), "FILE",
          "configuration (default $XDG_CONFIG_HOME/muster/muster.toml)", NULL},
@@ -87,7 +87,7 @@ static bool parse_int(const char *text, int64_t *ret) {
 static bool is_allowed(const Option *option, const char *text) {
         const char *const *word = option->words;
 
-        while (word && *word && strcasecmp(*word, text) != 0)
+        while (word && *word && strcmp(*word, text) != 0)
                 word++;
         return !word || *word;
 }

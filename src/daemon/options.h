@@ -16,5 +16,5 @@ enum {
 enum { OPTIONS_FAULT_MAX = 512 };
 
 int options_load(Config *config, int argc, char **argv, char reterr[OPTIONS_FAULT_MAX]);
-/* The file alone, for a reload. */
+/* The file's layer alone. */
 int options_load_file(Config *config, char reterr[OPTIONS_FAULT_MAX]);

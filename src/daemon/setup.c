@@ -186,16 +186,14 @@ static void report(const Endpoint *endpoint) {
 }
 
 int setup_open(Daemon *daemon) {
-        int status = EXIT_STATUS_BIND;
-        bool has_listener = false, is_first = true;
+        int status = daemon->endpoints ? 0 : EXIT_STATUS_BIND;
+        bool has_listener = false;
 
         for (Endpoint *e = daemon->endpoints; e; e = e->next) {
                 int r = endpoint_open(e);
                 report(e);
                 has_listener |= e->state == ENDPOINT_LISTENING;
-                if (is_first || r == EXIT_STATUS_RUNNING)
-                        status = r;
-                is_first = false;
+                status = r > status ? r : status;
         }
         if (has_listener)
                 return 0;
@@ -204,16 +202,23 @@ int setup_open(Daemon *daemon) {
         return status ? status : -1;
 }
 
-void setup_reload(Daemon *daemon) {
-        Config fresh = {.config_file =
-                                daemon->config.config_file ? strdup(daemon->config.config_file) : NULL};
-        char wrong[OPTIONS_FAULT_MAX] = "";
+LogLevel setup_log_level(const Config *config) {
+        int level = config->log_level ? log_level_from_name(config->log_level) : LOG_NOTICE;
 
+        return level < 0 ? LOG_NOTICE : (LogLevel)level;
+}
+
+void setup_reload(Daemon *daemon) {
+        char wrong[OPTIONS_FAULT_MAX] = "";
+        Config fresh;
+
+        if (daemon->is_stopping)
+                return;
         log_notice(&daemon->log, "-", "reloading");
-        if (options_load_file(&fresh, wrong))
+        if (options_load(&fresh, daemon->argc, daemon->argv, wrong))
                 log_warning(&daemon->log, "-", "configuration kept as it was: %s", wrong);
-        else if (fresh.log_level && log_level_from_name(fresh.log_level) >= 0)
-                log_set_level(&daemon->log, 0, (LogLevel)log_level_from_name(fresh.log_level));
+        else
+                log_set_level(&daemon->log, 0, setup_log_level(&fresh));
         config_deinit(&fresh);
         for (Endpoint *e = daemon->endpoints; e; e = e->next) {
                 if (e->state != ENDPOINT_LISTENING)

@@ -17,5 +17,6 @@ int setup_endpoints(Daemon *daemon);
 int setup_home(Daemon *daemon);
 /* Opens the endpoints. Returns an exit status; 0: at least one listens and the daemon should run. */
 int setup_open(Daemon *daemon);
+LogLevel setup_log_level(const Config *config);
 /* SIGHUP: configuration file, endpoints' own files, and another try for endpoints that do not listen. */
 void setup_reload(Daemon *daemon);

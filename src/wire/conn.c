@@ -130,6 +130,8 @@ static void flush(Conn *conn) {
                 conn_abort(conn, "peer is gone");
                 return;
         }
+        if (conn->limits.idle_ms)
+                conn->active_ms = loop_now_ms(conn->shared->loop);
         size_t pending = outq_pending(&conn->out);
         if (conn->limits.hard_limit && pending > conn->limits.hard_limit)
                 conn_abort(conn, "slow reader");

@@ -9,6 +9,8 @@
  *
  *   input    one frame of at most framing.n_max bytes      over it: handler->oversize
  *   output   high water                                    input is not read until it is below low water
+ *   both     quota of the peer's account                   closed, reason "quota of the peer used up"
+ *   linger   CONN_LINGER_MS, CONN_LINGER_BYTES             closed, what the peer still sends is lost
  *   output   hard limit                                    the connection is closed, reason "slow reader"
  *   time     handshake_ms until the first whole frame      closed, reason "handshake timeout"
  *   time     CONN_DRAIN_MS to take the last bytes          closed, the rest is lost

@@ -22,6 +22,7 @@ enum {
 struct Listener {
         int fd;
         bool is_tcp;
+        bool is_closed; /* freed from inside its own callback: gone after this turn */
         LoopFd *watch;
         ListenerOptions options;
         ListenerFn fn;
@@ -100,7 +101,7 @@ static bool is_exhaustion(int error) {
 static void on_readable(void *user, _unused_ unsigned events) {
         Listener *listener = user;
 
-        for (int i = 0; i < LISTENER_TURN; i++) {
+        for (int i = 0; i < LISTENER_TURN && !listener->is_closed; i++) {
                 int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
                 if (fd >= 0)
                         take_connection(listener, fd);
@@ -144,8 +145,9 @@ Listener *listener_free(Listener *listener) {
                 return NULL;
         timer_clear(&listener->retry);
         loop_fd_close(listener->watch);
-        close_fd(listener->fd);
-        free(listener);
+        listener->fd = close_fd(listener->fd);
+        listener->is_closed = true;
+        loop_defer_free(listener->options.shared->loop, listener);
         return NULL;
 }
 

@@ -156,6 +156,10 @@ static void open_conn(Conn *conn) {
         uint64_t since_ns = now_ns();
         struct epoll_event event = {.data.ptr = conn, .events = EPOLLIN};
 
+        if (!conn->sent)
+                conn->sent = calloc(options.depth, sizeof(*conn->sent));
+        if (!conn->sent)
+                die("calloc");
         conn->fd = dial(options.address, &n_retries);
         if (conn->fd < 0)
                 die("connect");
@@ -322,7 +326,6 @@ static bool read_options(int argc, char **argv) {
 
 int main(int argc, char **argv) {
         Conn *conns;
-        uint64_t *rings;
 
         if (!read_options(argc, argv)) {
                 fprintf(stderr,
@@ -335,13 +338,10 @@ int main(int argc, char **argv) {
         signal(SIGPIPE, SIG_IGN);
         latencies = malloc(sizeof(*latencies) * (size_t)options.n_total);
         conns = calloc(options.n_conns, sizeof(*conns));
-        rings = calloc((size_t)options.n_conns * options.depth, sizeof(*rings));
-        if (!latencies || !conns || !rings)
+        if (!latencies || !conns)
                 die("malloc");
         memset(latencies, 0,
                sizeof(*latencies) * (size_t)options.n_total); /* no page faults while measuring */
-        for (unsigned i = 0; i < options.n_conns; i++)
-                conns[i].sent = rings + (size_t)i * options.depth;
         epoll_fd = epoll_create1(EPOLL_CLOEXEC);
         report(run(conns));
         return n_done == options.n_total ? 0 : 1;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """AgentCompany's wire, as the original server answers it: through `muster stdio`, through `ac server:start` and through the
 native socket. Steps that need a method which is not there yet are judged by their id and a plain -32601."""
 import json

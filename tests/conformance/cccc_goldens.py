@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Every golden scenario of the CCCC contract, one test each, with a daemon of its own."""
 import glob
 import os

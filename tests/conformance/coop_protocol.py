@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The coop contract, section 7: handshake, framing, errors, socket creation. One daemon for the harmless cases."""
 import os
 import socket

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """kill -9 and failing writes: what was acknowledged is there, files are whole, the next start is not blocked."""
 import os
 import resource

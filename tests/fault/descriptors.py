@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Out of descriptors: accepting pauses without burning the processor, open connections go on, and it recovers."""
 import resource
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Random bytes and mangled requests in random pieces, with a fixed seed: every endpoint survives and still serves."""
 import random
 

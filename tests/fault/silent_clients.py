@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Clients that connect and say nothing, or stop in the middle: everybody else is served, nothing is burnt, time limits hold."""
 import json
 import time
@@ -60,11 +61,13 @@ def test_announced_megabytes_are_not_reserved():
             c.close()
 
 
-def test_handshake_limit_of_coop_only():
-    """Silent coop clients are let go; silent AIWG clients are legal and stay."""
+def test_first_message_limit():
+    """Silent coop, CCCC and native clients are let go; silent AIWG clients are legal and stay."""
     with Daemon(env={"MUSTER_HANDSHAKE_MS": "200"}) as d, d.aiwg() as legal:
-        with d.coop(hello=False) as silent:
-            equal(silent.next(), None, "the silent coop client")
+        silent = [Conn(p) for p in (d.home.coop_sock, d.home.cccc_sock, d.home.native_sock)]
+        for c in silent:
+            c.expect_eof()
+            c.close()
         legal.result("ping")
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Clients that send and never read: they are pushed back or dropped, memory stays bounded, others are served."""
 import struct
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Clients of the wires: CCCC (one request per connection), JSON-RPC lines, coop (length before each message).
 
 Every wait has a deadline; a wait that runs out raises TimeoutError, a connection that ends too early raises Closed.

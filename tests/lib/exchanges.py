@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Tables of "these bytes in, these answers out" for JSON-RPC dialects; each row becomes a test of its own.
 
 A row is (name, bytes sent, answers). An answer is err(code, id), good(id), or a list of those for a batch. Ids are raw JSON

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Plays a golden scenario of the AIWG contract; each one gets a daemon of its own. Format: tests/conformance/goldens/README.md."""
 import json
 import os

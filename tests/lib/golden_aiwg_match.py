@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Compares a live JSON-RPC answer with a golden one: subset of members, <tokens>, {$any_of}, {$contains}, {$absent_in}.
 
 See tests/conformance/goldens/README.md.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Plays a golden scenario of the CCCC contract against a running daemon. Format: tests/conformance/goldens/README.md."""
 import glob
 import hashlib
@@ -119,9 +120,6 @@ class Player:
             text = expand(subst(step["send"], env))
             data = text.encode("utf-8") if isinstance(text, str) else text
             return self._finish(step, call_bytes(self.ep, data, shut=bool(step.get("shutdown"))))
-        if do == "sleep":
-            time.sleep(float(step["seconds"]))
-            return
         if do == "mkdir":
             os.makedirs(subst(step["path"], env), exist_ok=True)
             return

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Compares a live CCCC document with a golden one.
 
 Every field of the golden must be there with an equal value; more fields are fine. Placeholders such as <ts> stand for any

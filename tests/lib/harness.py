@@ -1,226 +1,26 @@
+# SPDX-License-Identifier: MIT
 """The fixture of every black-box test: a private home, a daemon in it, and ways to wait without sleeping.
 
     with Daemon() as d:                     # all endpoints, ready when the block begins
         reply = d.cccc("ping")
 
-A Home is a set of folders with a short path (socket paths are limited to 107 bytes) and the environment that points a
-program at them. A Daemon is one run of musterd in a Home; several Daemons may use one Home after another. Leaving the
+A Home (home.py) is a set of folders with a short path (socket paths are limited to 107 bytes) and the environment that points
+a program at them. A Daemon is one run of musterd in a Home; several Daemons may use one Home after another. Leaving the
 block stops the daemon and fails the test when it did not end cleanly or a sanitizer complained.
 """
-import ctypes
-import functools
-import itertools
 import os
-import shutil
+import resource
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from signal import SIGTERM
 
+from checks import (DEADLINE, MUSTER, MUSTERD, ROOT, SANITIZER_WORDS, SCALE, STOP_LIMIT, Failed, Skip, check, equal, eventually,  # noqa: F401
+                    is_sanitized, memory_bound, mode_of, read_text, stale_socket, write_text)
 from clients import Closed, Conn, Coop, Rpc, cccc_exchange, cccc_request, parse_cccc_reply, ready  # noqa: F401
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MUSTERD = os.path.abspath(os.environ.get("MUSTERD", os.path.join(ROOT, "build", "musterd")))
-MUSTER = os.path.abspath(os.environ.get("MUSTER", os.path.join(ROOT, "build", "muster")))
-SCALE = float(os.environ.get("MUSTER_TEST_SCALE", "1"))  # > 1 on slow machines and under valgrind
-DEADLINE = 15 * SCALE
-STOP_LIMIT = 10 * SCALE  # what the contracts allow a stop to take
-SANITIZER_WORDS = ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "MemorySanitizer", "runtime error:")
-
-_numbers = itertools.count(1)
-_homes = []
-
-
-class Skip(Exception):
-    """Raised by a test that cannot run here."""
-
-
-class Failed(AssertionError):
-    pass
-
-
-def check(condition, message):
-    if not condition:
-        raise Failed(message() if callable(message) else message)
-
-
-def equal(got, want, what="value"):
-    if got != want or isinstance(got, bool) != isinstance(want, bool):
-        raise Failed("%s: got %r, want %r" % (what, got, want))
-
-
-def eventually(condition, deadline=DEADLINE, what="condition"):
-    """Looks again and again until the condition is true; its value is returned."""
-    end, pause = time.monotonic() + deadline, 0.002
-    while True:
-        value = condition()
-        if value:
-            return value
-        check(time.monotonic() < end, lambda: "%s did not come true within %g s" % (what, deadline))
-        time.sleep(pause)
-        pause = min(pause * 1.5, 0.05)
-
-
-def read_text(path):
-    with open(path, encoding="utf-8") as f:
-        return f.read()
-
-
-def write_text(path, text):
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(text)
-
-
-def mode_of(path):
-    return os.lstat(path).st_mode & 0o7777
-
-
-@functools.cache
-def is_sanitized():
-    with open(MUSTERD, "rb") as f:
-        return b"__asan_init" in f.read()
-
-
-def memory_bound(n):
-    """A bound of n bytes, with room for the red zones and the quarantine of a sanitizer."""
-    return n * 6 if is_sanitized() else n
-
-
-def stale_socket(path):
-    """Leaves a socket file behind that nobody listens on."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with socket.socket(socket.AF_UNIX) as s:
-        s.bind(path)
-
-
-# ---------------------------------------------------------------------------------------------------- processes
-def _prctl(option, value):
-    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
-
-
-def _die_with_parent():
-    _prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-
-
-def adopt_orphans():
-    """Daemons that the command line puts into the background become children of this process."""
-    _prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
-
-
-def children():
-    pids = []
-    for task in os.listdir("/proc/self/task"):
-        try:
-            pids += read_text("/proc/self/task/%s/children" % task).split()
-        except OSError:
-            pass
-    return [int(p) for p in pids]
-
-
-def wait_pid(pid, deadline=DEADLINE):
-    """Waits until a process has ended, by its pidfd; True when it did."""
-    try:
-        fd = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(ready([fd], deadline=deadline)[0])
-    finally:
-        os.close(fd)
-
-
-def run(argv, home, deadline=DEADLINE, env=None, cwd=None, stdin=b""):
-    """Runs a program to its end in the environment of home: (status, stdout, stderr)."""
-    # The background daemon may keep inherited pipes open, so the outputs are files.
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        p = subprocess.Popen(argv, env=home.env(env), cwd=cwd or home.cwd, stdin=subprocess.PIPE, stdout=out, stderr=err)
-        try:
-            p.communicate(stdin, timeout=deadline)
-        except subprocess.TimeoutExpired:
-            p.kill()
-            p.wait()
-            err.seek(0)
-            raise Failed("%s still ran after %g s; stderr: %s" % (argv, deadline, err.read()[-2000:])) from None
-        out.seek(0)
-        err.seek(0)
-        return p.returncode, out.read().decode("utf-8", "replace"), err.read().decode("utf-8", "replace")
-
-
-# ---------------------------------------------------------------------------------------------------- Home
-class Home:
-    """Private folders of one test and the environment that leads there."""
-
-    def __init__(self):
-        self.base = tempfile.mkdtemp(prefix="m", dir="/tmp")
-        self.user = os.path.join(self.base, "h")
-        self.runtime = os.path.join(self.base, "run")
-        self.state = os.path.join(self.base, "state")
-        self.config = os.path.join(self.base, "config")
-        self.muster_home = os.path.join(self.state, "muster")
-        self.cccc_home = os.path.join(self.base, "cccc")
-        self.project = os.path.join(self.base, "p")
-        self.cwd = os.path.join(self.base, "cwd")
-        self.extra_env = {}
-        for folder in (self.user, self.runtime, self.state, self.config, self.project, self.cwd):
-            os.mkdir(folder, 0o700)
-        _homes.append(self)
-
-    # where the endpoints are
-    @property
-    def cccc_sock(self):
-        return os.path.join(self.cccc_home, "daemon", "ccccd.sock")
-
-    @property
-    def coop_sock(self):
-        return os.path.join(self.user, ".coop", "sock")
-
-    @property
-    def aiwg_sock(self):
-        return os.path.join(self.project, ".aiwg", "daemon", "daemon.sock")
-
-    @property
-    def native_sock(self):
-        return os.path.join(self.runtime, "muster", "muster.sock")
-
-    def cccc_file(self, name):
-        return os.path.join(self.cccc_home, "daemon", name)
-
-    def aiwg_file(self, name):
-        return os.path.join(self.project, ".aiwg", name)
-
-    def env(self, extra=None):
-        env = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "TERM", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")}
-        env.setdefault("ASAN_OPTIONS", "quarantine_size_mb=4")  # memory is measured
-        env.update(HOME=self.user, XDG_RUNTIME_DIR=self.runtime, XDG_STATE_HOME=self.state, XDG_CONFIG_HOME=self.config,
-                   CCCC_HOME=self.cccc_home, TMPDIR=self.base, TZ="UTC")
-        records = os.environ.get("MUSTER_RECORD_DIR")
-        if records:
-            env["MUSTER_RECORD"] = os.path.join(records, "%d-%d.jsonl" % (os.getpid(), next(_numbers)))
-        env.update(self.extra_env)
-        env.update(extra or {})
-        return {k: v for k, v in env.items() if v is not None}
-
-    def muster(self, *args, **kw):
-        return run([MUSTER, *args], self, **kw)
-
-    def musterd(self, *args, **kw):
-        """A run of the daemon that is expected to end by itself."""
-        return run([MUSTERD, *args], self, **kw)
-
-    def remove(self):
-        if self in _homes:
-            _homes.remove(self)
-        shutil.rmtree(self.base, ignore_errors=True)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        self.remove()
+from home import Home, adopt_orphans, children, die_with_parent, homes, numbers, run, wait_pid  # noqa: F401
 
 
 # ---------------------------------------------------------------------------------------------------- Daemon
@@ -239,7 +39,7 @@ class Daemon:
         if project and (only is None or "aiwg" in only):
             argv += ["--aiwg-project", self.home.project]
         argv += args
-        self.notify_path = os.path.join(self.home.base, "n%d" % next(_numbers))
+        self.notify_path = os.path.join(self.home.base, "n%d" % next(numbers))
         self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notify.bind(self.notify_path)
         self.notices = []
@@ -247,8 +47,7 @@ class Daemon:
         environment = {"NOTIFY_SOCKET": self.notify_path, **({} if record else {"MUSTER_RECORD": None}), **(env or {})}
 
         def prepare():
-            _die_with_parent()
-            import resource
+            die_with_parent()
             for what, value in limits:
                 resource.setrlimit(what, value)
 
@@ -408,6 +207,6 @@ def finish_module():
             problems.append("process left behind: %d %s" % (pid, what))
             os.kill(pid, signal.SIGKILL)
             wait_pid(pid)
-    for home in list(_homes):
+    for home in list(homes):
         home.remove()
     return problems

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs the tests of one module; started by tests/run.py, which reads one JSON line per event from a pipe."""
 import importlib.util
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """AIWG: batches. Answers stand in the order of the requests; a batch of notifications has no answer at all."""
 import json
 

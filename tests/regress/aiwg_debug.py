@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """AIWG_IPC_DEBUG=1: every message in both directions on stderr, one line each: time, direction, connection, text."""
 import re
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """AIWG: what is not a request, ids of every kind, notifications that stay silent (aiwg.md 6.3). The daemon is shared: it has to
 survive all of it."""
 from exchanges import err, good, install

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """AIWG: files below .aiwg/, lock, stale sockets, stop (aiwg.md 1, 2, 9, 10)."""
 import json
 import os

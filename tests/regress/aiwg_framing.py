@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """AIWG: how lines arrive: in pieces, many at once, too long, half-closed."""
 import json
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """CCCC: what the envelope check accepts and refuses (contract 5, cccc.md 2). Each row is a test; the daemon is shared."""
 import json
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """CCCC: events_stream: its refusals in their order, the handshake, the end of a stream (cccc.md 18)."""
 import json
 import os

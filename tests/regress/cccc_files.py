@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """CCCC: the files below daemon/, and what a start does with those of another run (cccc.md 1)."""
 import json
 import os
@@ -6,6 +7,7 @@ import socket
 import stat
 import threading
 
+from clients import Conn
 from harness import Daemon, Home, check, equal, mode_of, read_text, stale_socket, write_text
 
 TS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
@@ -100,36 +102,32 @@ def test_second_daemon_leaves_quietly():
         equal(d.cccc("ping")["result"]["pid"], d.pid)
 
 
+def _answer_pings(listener):
+    """A stand-in for the original daemon; ends with a connection that sends "quit"."""
+    while True:
+        c, _ = listener.accept()
+        with c:
+            data = c.recv(65536)
+            if data == b"quit":
+                return
+            if data:
+                c.sendall(b'{"v":1,"ok":true,"result":{"version":"0.4.0","pid":1,"ts":"2026-01-01T00:00:00Z"},"error":null}\n')
+
+
 def test_second_daemon_leaves_quietly_before_an_original():
     """Any live daemon at the recorded endpoint counts, not only ours."""
-    with Home() as home:
+    with Home() as home, socket.socket(socket.AF_UNIX) as listener:
         os.makedirs(os.path.dirname(home.cccc_sock))
-        with socket.socket(socket.AF_UNIX) as s:
-            s.bind(home.cccc_sock)
-            s.listen(16)
-            s.settimeout(15)
-            seen = []
-
-            def serve():
-                try:
-                    while True:
-                        c, _ = s.accept()
-                        with c:
-                            c.settimeout(5)
-                            try:
-                                seen.append(c.recv(65536))
-                                c.sendall(b'{"v":1,"ok":true,"result":{"version":"0.4.0","pid":1,"ts":"2026-01-01T00:00:00Z"},"error":null}\n')
-                            except OSError:
-                                pass
-                except OSError:
-                    pass
-            thread = threading.Thread(target=serve, daemon=True)
-            thread.start()
-            status, _, err = home.musterd("--only", "cccc")
-            equal(status, 0, "exit status; " + err)
-            check(os.path.exists(home.cccc_sock), "the other daemon's socket was removed")
-            s.shutdown(socket.SHUT_RDWR)
-            thread.join(5)
+        listener.bind(home.cccc_sock)
+        listener.listen(16)
+        thread = threading.Thread(target=_answer_pings, args=[listener], daemon=True)
+        thread.start()
+        status, out, err = home.musterd("--only", "cccc")
+        equal((status, out), (0, ""), "exit status and output; " + err)
+        check(os.path.exists(home.cccc_sock), "the other daemon's socket was removed")
+        with Conn(home.cccc_sock) as c:
+            c.send(b"quit")
+        thread.join(15)
 
 
 def test_not_a_socket_in_the_way():

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """CCCC: one line in, one line out, then the end (contract 4.2, 4.3; cccc.md 2)."""
 from clients import Conn, cccc_exchange, parse_cccc_reply
 from harness import check, equal, shared

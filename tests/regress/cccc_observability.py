@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """CCCC: observability_get and observability_update: every rule of cccc.md section 17. Each test begins with fresh settings."""
 import os
 

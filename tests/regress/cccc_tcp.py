@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """CCCC over TCP: every environment variable of the contract, 3.3 (details: cccc.md 1)."""
 import json
 import socket

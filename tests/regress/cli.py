@@ -1,7 +1,9 @@
+# SPDX-License-Identifier: MIT
 """The command line: up, down, status, call, schema; --json; exit statuses 0 fine, 1 refused by the daemon, 2 usage, 3 no daemon."""
 import json
 import os
 import signal
+import socket
 import subprocess
 
 from harness import MUSTER, Daemon, Home, check, equal, eventually
@@ -43,10 +45,16 @@ def test_down_waits_for_the_end():
 
 def test_no_daemon():
     with Home() as home:
-        for args in (["status"], ["down"], ["call", "native.daemon.info"], ["call", "cccc.ping"]):
+        for args in (["status"], ["call", "native.daemon.info"], ["call", "cccc.ping"], ["status", "--json"], ["call", "cccc.ping", "--json"]):
             status, out, err = home.muster(*args)
             equal(status, 3, "muster %s; %s%s" % (" ".join(args), out, err))
             check(err.strip(), "no message for %r" % args)
+        check(not os.path.lexists(home.native_sock), "a daemon was started")
+
+
+def test_down_without_a_daemon_is_done_already():
+    with Home() as home:
+        _ok(home, "down")
         check(not os.path.lexists(home.native_sock), "a daemon was started")
 
 
@@ -81,9 +89,72 @@ def test_call_refused_by_the_daemon():
         status, out, err = d.home.muster("call", "cccc.observability_update", "by=agent", 'patch={"log_level":"x"}')
         equal(status, 1, out + err)
         check("permission_denied" in err, "code is not shown: " + err)
-        status, out, err = d.home.muster("--json", "call", "cccc.observability_update", "by=agent", 'patch={}')
-        equal(status, 1, out + err)
-        check("permission_denied" in json.dumps(json.loads(out or err)), "no JSON error: %r %r" % (out, err))
+        status, out, err = d.home.muster("call", "cccc.observability_update", "by=agent", "patch={}", "--json")
+        equal((status, out), (1, ""), err)
+        check("permission_denied" in json.dumps(json.loads(err)), "no JSON error: %r" % err)
+
+
+def test_call_with_values_from_files_and_raw_json():
+    with Daemon() as d:
+        path = os.path.join(d.home.base, "patch.json")
+        with open(path, "w") as f:
+            f.write('{"log_level":"error"}')
+        _ok(d.home, "call", "cccc.observability_update", "patch=@" + path)
+        level = lambda: json.loads(_ok(d.home, "call", "cccc.observability_get"))["observability"]["log_level"]  # noqa: E731
+        equal(level(), "ERROR")
+        _ok(d.home, "call", "cccc.observability_update", "patch=@-", stdin=b'{"log_level":"debug"}')
+        equal(level(), "DEBUG")
+        _ok(d.home, "call", "cccc.observability_update", 'patch:={"log_level":"info"}', "by:=null")
+        equal(level(), "INFO")
+        status, _, err = d.home.muster("call", "aiwg.daemon.stop", 'force:="perhaps"')
+        equal(status, 1, "sent as it is and refused by the daemon; " + err)
+        check("-32602" in err, "code is not shown: " + err)
+
+
+def test_call_of_a_chosen_project():
+    with Home() as home:
+        other = os.path.join(home.base, "p2")
+        os.mkdir(other)
+        with Daemon(home=home, args=["--aiwg-project", other]) as d:
+            for project in (home.project, other):
+                equal(json.loads(_ok(home, "call", "aiwg.ping", "--project", project))["pong"], True)
+            status, _, err = home.muster("call", "aiwg.ping", "--project", home.cwd)
+            check(status in (1, 3), "a project that is not served: status %s; %s" % (status, err))
+            check(d.is_running(), "gone")
+
+
+def test_call_takes_too_long():
+    """Somebody listens and never answers."""
+    with Home() as home:
+        os.mkdir(os.path.dirname(home.native_sock), 0o700)
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind(home.native_sock)
+            s.listen(8)
+            status, _, err = home.muster("call", "native.daemon.info", "--timeout", "0.2")
+            equal(status, 4, err)
+
+
+def test_socket_by_environment():
+    with Daemon() as d, Home() as other:
+        status, out, err = other.muster("status", "--json", env={"MUSTER_SOCKET": d.home.native_sock})
+        equal(status, 0, err)
+        equal(json.loads(out)["pid"], d.pid)
+
+
+def test_stream_ends_with_the_daemon():
+    with Daemon() as d:
+        group = os.path.join(d.home.cccc_home, "groups", "g_0123456789ab")
+        os.makedirs(group)
+        with open(os.path.join(group, "group.yaml"), "w") as f:
+            f.write("v: 1\ngroup_id: g_0123456789ab\n")
+        p = subprocess.Popen([MUSTER, "call", "cccc.events_stream", "group_id=g_0123456789ab"], env=d.home.env(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        try:
+            equal(json.loads(p.stdout.readline())["group_id"], "g_0123456789ab")
+            d.stop()
+            check(p.wait(15) in (0, 1, 3), "status %s" % p.returncode)
+        finally:
+            p.kill()
+            p.communicate()
 
 
 def test_usage_errors():
@@ -126,16 +197,16 @@ def test_help():
                 continue
             equal(status, 0, "muster " + " ".join(args))
             check("muster" in out, "no usage in %r" % out)
-        for word in ("up", "down", "status", "call", "schema", "stdio", "--json"):
+        for word in ("up", "down", "status", "call", "schema", "stdio"):
             check(word in _ok(home, "--help"), word + " is not in the help")
         check(_ok(home, "--version").strip(), "no version")
 
 
-def test_output_to_a_closed_pipe_is_harmless():
-    with Daemon() as d:
-        p = subprocess.Popen(["/bin/sh", "-c", '"$0" schema --json | head -c 1 >/dev/null', MUSTER], env=d.home.env())
-        equal(p.wait(15), 0)
-        check(d.cccc("ping")["ok"], "not served")
+def test_output_to_a_closed_pipe_ends_the_program():
+    with Home() as home:
+        script = '"$0" schema --json | head -c 1 >/dev/null; exit ${PIPESTATUS[0]}'
+        p = subprocess.Popen(["/bin/bash", "-c", script, MUSTER], env=home.env())
+        check(p.wait(15) in (0, 1, 128 + signal.SIGPIPE), "status %d" % p.returncode)
 
 
 def test_stdio_passes_lines_and_ends_with_its_input():

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Configuration: each setting by file, environment and flag, in this order; bad ones end with status 2 and a place to look at."""
 import json
 import os
@@ -19,7 +20,7 @@ def _dialects(d):
 
 def test_only_by_file():
     with Home() as home:
-        for text in ('only = ["cccc", "native"]\n', 'only = "cccc,native"\n'):
+        for text in ('[daemon]\nonly = ["cccc", "native"]\n', '[daemon]\nonly = "cccc,native"\n'):
             _file(home, text)
             with Daemon(home=home, project=False) as d:
                 equal(_dialects(d), {"cccc", "native"}, "endpoints by " + text)
@@ -32,7 +33,7 @@ def test_only_by_environment():
 
 def test_environment_wins_over_the_file_and_flags_over_both():
     with Home() as home:
-        _file(home, 'only = ["cccc", "native"]\n')
+        _file(home, '[daemon]\nonly = ["cccc", "native"]\n')
         with Daemon(home=home, project=False, env={"MUSTER_ONLY": "coop,native"}) as d:
             equal(_dialects(d), {"coop", "native"})
         with Daemon(home=home, project=False, only="native", env={"MUSTER_ONLY": "coop,native"}) as d:
@@ -42,7 +43,7 @@ def test_environment_wins_over_the_file_and_flags_over_both():
 def test_coop_socket_by_file():
     with Home() as home:
         path = os.path.join(home.base, "by-file")
-        _file(home, 'coop_socket = "%s"\n' % path)
+        _file(home, '[coop]\nsocket = "%s"\n' % path)
         with Daemon(home=home, only="coop"), Coop(path) as c:
             c.good({"cmd": "ls"})
 
@@ -58,7 +59,7 @@ def test_aiwg_project_by_file():
     with Home() as home:
         other = os.path.join(home.base, "p2")
         os.mkdir(other)
-        _file(home, 'aiwg_project = ["%s", "%s"]\n' % (home.project, other))
+        _file(home, '[aiwg]\nprojects = ["%s", "%s"]\n' % (home.project, other))
         with Daemon(home=home, only="aiwg", project=False) as d:
             with d.aiwg() as a, Rpc(os.path.join(other, ".aiwg/daemon/daemon.sock")) as b:
                 a.result("ping")
@@ -73,14 +74,6 @@ def test_aiwg_project_by_environment():
             a.result("ping")
             with Rpc(os.path.join(other, ".aiwg/daemon/daemon.sock")) as b:
                 b.result("ping")
-
-
-def test_muster_home_by_file():
-    with Home() as home:
-        path = os.path.join(home.base, "by-file")
-        _file(home, 'muster_home = "%s"\n' % path)
-        with Daemon(home=home) as d:
-            equal(d.info()["home"], path)
 
 
 def test_muster_home_by_environment():
@@ -98,7 +91,7 @@ def test_state_home_by_xdg_and_its_default():
 
 def test_config_file_by_flag_and_environment():
     with Home() as home:
-        path = _file(home, 'only = ["native"]\n', os.path.join(home.base, "my.toml"))
+        path = _file(home, '[daemon]\nonly = ["native"]\n', os.path.join(home.base, "my.toml"))
         with Daemon(home=home, project=False, args=["--config", path]) as d:
             equal(_dialects(d), {"native"})
         with Daemon(home=home, project=False, env={"MUSTER_CONFIG": path}) as d:
@@ -107,7 +100,7 @@ def test_config_file_by_flag_and_environment():
 
 def test_config_file_in_the_default_folder():
     with Home() as home:
-        _file(home, 'only = ["native"]\n', os.path.join(home.user, ".config", "muster", "muster.toml"))
+        _file(home, '[daemon]\nonly = ["native"]\n', os.path.join(home.user, ".config", "muster", "muster.toml"))
         with Daemon(home=home, project=False, env={"XDG_CONFIG_HOME": None}) as d:
             equal(_dialects(d), {"native"})
 
@@ -122,7 +115,7 @@ def test_log_level_by_flag_file_and_environment():
         quiet, loud = size(args=["--log-level", "err"]), size(args=["--log-level", "debug"])
         check(quiet < loud, "err says as much as debug: %d, %d" % (quiet, loud))
         equal(size(env={"MUSTER_LOG_LEVEL": "err"}), quiet, "bytes logged, by environment")
-        _file(home, 'log_level = "err"\n')
+        _file(home, '[daemon]\nlog_level = "err"\n')
         equal(size(), quiet, "bytes logged, by file")
 
 
@@ -170,27 +163,27 @@ def _bad(text, line, key):
     return test
 
 
-test_bad_syntax = _bad('only = "cccc"\nlog_level = \n', 2, "")
+test_bad_syntax = _bad('[daemon]\nonly = "cccc"\nlog_level = \n', 3, "")
 test_bad_syntax_in_the_first_line = _bad("= 5\n", 1, "")
-test_unknown_key = _bad("# a comment\n\nnonsense = 5\n", 3, "nonsense")
-test_unknown_table = _bad("\n[nonsense]\nx = 5\n", 2, "nonsense")
-test_unknown_key_that_begins_like_a_known_one = _bad('only_x = "a"\nonly = "native"\n', 1, "only_x")
-test_known_key_behind_one_that_begins_like_it = _bad('cccc_home = "/x"\n# only this\nonly = 5\n', 3, "only")
-test_unknown_endpoint = _bad('log_level = "info"\nonly = ["cccc", "nonsense"]\n', 2, "only")
-test_wrong_type = _bad("\n\nonly = {a = 1}\n", 3, "only")
-test_number_for_a_list = _bad("\n\nonly = 5\n", 3, "only")
-test_wrong_type_of_a_list = _bad("aiwg_project = [[1]]\n", 1, "aiwg_project")
-test_wrong_type_of_a_number = _bad('handshake_ms = "soon"\n', 1, "handshake_ms")
-test_negative_number = _bad("handshake_ms = -5\n", 1, "handshake_ms")
-test_unknown_log_level = _bad('\nlog_level = "loud"\n', 2, "log_level")
-test_duplicate_key = _bad('only = "cccc"\nonly = "coop"\n', 2, "")
-test_nul_byte = _bad('only = "\x00"\n', 1, "")
-test_config_cannot_name_another_file = _bad('config = "/etc/x.toml"\n', 1, "config")
+test_unknown_key = _bad("# a comment\n\n[daemon]\nnonsense = 5\n", 4, "daemon.nonsense")
+test_unknown_table = _bad("\n[nonsense]\nx = 5\n", 3, "nonsense")
+test_key_without_a_table = _bad("\nonly = 5\n", 2, "only")
+test_key_of_another_table = _bad('[daemon]\nonly = "cccc"\n[coop]\nonly = "cccc"\n', 4, "coop.only")
+test_unknown_key_that_begins_like_a_known_one = _bad('[daemon]\nonly = "native"\nonly_x = "a"\n', 3, "daemon.only_x")
+test_known_key_behind_one_that_begins_like_it = _bad('[cccc]\nhome = "/x"\n# only this\n[daemon]\nonly = 5\n', 5, "daemon.only")
+test_unknown_endpoint = _bad('[daemon]\nlog_level = "info"\nonly = ["cccc", "nonsense"]\n', 3, "daemon.only")
+test_wrong_type = _bad("[daemon]\n\nonly = {a = 1}\n", 3, "daemon.only")
+test_wrong_type_of_a_list = _bad("[aiwg]\nprojects = [[1]]\n", 2, "aiwg.projects")
+test_wrong_type_of_a_number = _bad('[limits]\nhandshake_ms = "soon"\n', 2, "limits.handshake_ms")
+test_negative_number = _bad("[limits]\nhandshake_ms = -5\n", 2, "limits.handshake_ms")
+test_unknown_log_level = _bad('[daemon]\n\nlog_level = "loud"\n', 3, "daemon.log_level")
+test_duplicate_key = _bad('[daemon]\nonly = "cccc"\nonly = "coop"\n', 3, "")
+test_nul_byte = _bad('[daemon]\nonly = "\x00"\n', 2, "")
 
 
 def test_handshake_limit_by_file():
     with Home() as home:
-        _file(home, "handshake_ms = 200\n")
+        _file(home, "[limits]\nhandshake_ms = 200\n")
         with Daemon(home=home, only="coop") as d, d.coop(hello=False) as silent:
             equal(silent.next(), None, "the silent client")
 
@@ -198,7 +191,7 @@ def test_handshake_limit_by_file():
 def test_cccc_settings_by_file():
     with Home() as home:
         path = os.path.join(home.base, "ch")
-        _file(home, 'cccc_home = "%s"\ncccc_version = "7.7"\ncccc_transport = "tcp"\n' % path)
+        _file(home, '[cccc]\nhome = "%s"\nversion = "7.7"\ntransport = "tcp"\n' % path)
         with Daemon(home=home, only="cccc", env={"CCCC_HOME": None}):
             addr = json.loads(read_text(os.path.join(path, "daemon", "ccccd.addr.json")))
             equal((addr["transport"], addr["version"]), ("tcp", "7.7"))
@@ -228,7 +221,7 @@ def test_empty_file_is_fine():
 
 def test_bad_configuration_at_reload_keeps_the_old_one():
     with Home() as home:
-        path = _file(home, 'log_level = "info"\n')
+        path = _file(home, '[daemon]\nlog_level = "info"\n')
         with Daemon(home=home) as d, d.aiwg() as a:
             write_text(path, "nonsense = = 5\n")
             d.signal(signal.SIGHUP)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """coop: the socket, its pid file and what a start does with what is already there (coop.md 1, 2.2, 6)."""
 import os
 import socket

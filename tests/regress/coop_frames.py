@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """coop: bad messages, sizes, pieces, garbage instead of a handshake (coop.md 2, 2.1, 4). The daemon is shared."""
 import json
 import random

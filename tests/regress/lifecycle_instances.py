@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """One daemon per home; exit statuses; what a crash leaves does not block the next start."""
 import os
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Signals: a stop is graceful and quick whatever clients do; a reload keeps connections; SIGPIPE is harmless."""
 import os
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The native dialect: daemon.info, rpc.discover, daemon.shutdown and its JSON-RPC corner cases."""
 import os
 
@@ -109,3 +110,4 @@ def test_a_contracts_own_stop_ends_that_contract_only():
             a.expect_eof()
             c.good({"cmd": "ls"})
             check(not os.path.lexists(d.home.aiwg_file("daemon.pid")), "the pid file was left behind")
+        equal({e["dialect"] for e in d.info()["endpoints"] if e["state"] == "listening"}, {"coop", "native"})

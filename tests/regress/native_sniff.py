@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The native socket tells the dialects apart by their first bytes."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The service manager's protocols: notification and socket activation."""
 import os
 import signal

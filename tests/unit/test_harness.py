@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The harness and the runner themselves, against a small stand-in for the daemon."""
 import os
 import subprocess

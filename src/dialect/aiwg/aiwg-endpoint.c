@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -42,8 +43,11 @@ static int open_project(Endpoint *endpoint, Project *project) {
 
 static int aiwg_open(Endpoint *endpoint) {
         Project *project = endpoint->context;
+        struct stat st;
         int r = 0;
 
+        if (stat(endpoint->where, &st) || !S_ISDIR(st.st_mode))
+                return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "%s is no folder", endpoint->where);
         if (!project) {
                 r = project_new(&project, endpoint, endpoint->where);
                 if (r)

@@ -186,11 +186,8 @@ static int write_files(Endpoint *endpoint, const Paths *paths, const Tcp *tcp) {
 static void open_log(Collab *collab, const char *path) {
         int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-        if (fd < 0)
-                return;
-        collab->log_slot = log_add(&collab->daemon->log, fd, LOG_INFO);
-        if (collab->log_slot < 0)
-                close_fd(fd);
+        if (fd >= 0)
+                collab_open_log(collab, fd);
 }
 
 /* ---- life

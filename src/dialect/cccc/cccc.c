@@ -49,20 +49,15 @@ static int parse_replaced(Arena *arena, Str line, Json **ret, JsonFault *fault) 
         if (!utf8_append_replaced(&clean, line.data, line.n))
                 kept = arena_str(arena, buf_str(&clean));
         buf_deinit(&clean);
-        return kept.data ? json_parse(arena, kept.data, kept.n, NULL, ret, fault) : JSON_E_UTF8;
+        return kept.data ? json_parse(arena, kept.data, kept.n, &message_limits, ret, fault) : JSON_E_UTF8;
 }
 
 static void refuse(Client *client, const char *why) {
-        Call *call = call_get(client->daemon);
+        Call *call = client_call(client, STR_NULL, false, NULL);
         JsonWriter *w;
 
-        if (!call) {
-                conn_abort(client->conn, "out of memory");
+        if (!call)
                 return;
-        }
-        call->client = client;
-        call->out = conn_out(client->conn);
-        client->call = call;
         w = call_details(call);
         jw_begin_object(w);
         jw_field_cstr(w, "error", why);
@@ -79,7 +74,7 @@ static void on_frame(Client *client, Str line) {
         Json *json;
         int r;
 
-        r = json_parse(arena, line.data, line.n, NULL, &json, &fault);
+        r = json_parse(arena, line.data, line.n, &message_limits, &json, &fault);
         if (r == JSON_E_UTF8)
                 r = parse_replaced(arena, line, &json, &fault);
         if (r)

@@ -95,7 +95,7 @@ static void command(Client *client, const Json *json) {
 static void on_frame(Client *client, Str frame) {
         Json *json = NULL;
         JsonFault fault = {0};
-        int r = json_parse(&client->daemon->envelope, frame.data, frame.n, NULL, &json, &fault);
+        int r = json_parse(&client->daemon->envelope, frame.data, frame.n, &message_limits, &json, &fault);
 
         if (!client->state)
                 greet(client, r ? NULL : json);

@@ -86,7 +86,7 @@ void jsonrpc_batch(Client *client, Str line) {
         batch->client = client;
         deferred_init(&batch->more, client->daemon->loop, on_more);
         text = arena_str(&batch->arena, line); /* the line goes away with this turn, the batch may not */
-        if (!text.data || json_parse(&batch->arena, text.data, text.n, NULL, &json, NULL) ||
+        if (!text.data || json_parse(&batch->arena, text.data, text.n, &message_limits, &json, NULL) ||
             buf_append_str(&batch->out, STR("["))) {
                 batch_free(batch);
                 conn_abort(client->conn, "out of memory");

@@ -59,10 +59,13 @@ void jsonrpc_frame(Client *client, Str line) {
         trace(client, "<-", line);
         if (profile->skips_bom && str_starts(line, STR("\xef\xbb\xbf")))
                 line = (Str){line.data + 3, line.n - 3};
-        r = json_parse(&client->daemon->envelope, line.data, line.n, NULL, &json, &fault);
+        r = json_parse(&client->daemon->envelope, line.data, line.n, &message_limits, &json, &fault);
         if (r)
                 client_refuse(client, CALL_E_PARSE, STR("null"), NULL, "Parse error: %s",
                               r < 0 ? "no memory" : fault.what);
+        else if (json_is(json, JSON_ARRAY) && json_count(json) > JSONRPC_BATCH_MAX)
+                client_refuse(client, CALL_E_INVALID_REQUEST, STR("null"), NULL, "a batch has at most %d requests",
+                              JSONRPC_BATCH_MAX);
         else if (json_is(json, JSON_ARRAY) && json_count(json) && profile->has_batches)
                 jsonrpc_batch(client, line);
         else

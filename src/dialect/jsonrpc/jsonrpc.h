@@ -6,7 +6,10 @@
  */
 #include "core/dialect.h"
 
-enum { JSONRPC_LINE_MAX = 16 * 1024 * 1024 };
+enum {
+        JSONRPC_LINE_MAX = 16 * 1024 * 1024,
+        JSONRPC_BATCH_MAX = 10000, /* elements; more is an invalid request */
+};
 
 typedef struct JsonRpcDialect {
         Dialect dialect; /* first: a Client's dialect points here */

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "core/daemon.h"
+#include "core/dialect.h"
 #include "dialect/agentcompany/agentcompany.h"
 #include "dialect/aiwg/aiwg.h"
 #include "dialect/cccc/cccc.h"
@@ -116,7 +117,7 @@ static const Dialect *dialect_of_method(const Json *message) {
 static const Dialect *recognise(Client *client, Str line) {
         Json *json = NULL;
 
-        if (json_parse(&client->daemon->envelope, line.data, line.n, NULL, &json, NULL))
+        if (json_parse(&client->daemon->envelope, line.data, line.n, &message_limits, &json, NULL))
                 return &native_dialect.dialect;
         if (json_get(json, "op") && !json_get(json, "jsonrpc"))
                 return &cccc_dialect;
@@ -135,9 +136,10 @@ static void first_line(Client *client, Str line) {
 }
 
 static void first_line_eof(Client *client, Str rest) {
-        if (str_trim(rest).n)
-                first_line(client, rest);
-        conn_finish(client->conn, "end of stream");
+        if (str_trim(rest).n && recognise(client, rest) == &cccc_dialect)
+                enter(client, &cccc_dialect, STR_NULL, rest); /* only there the end of the stream ends a line */
+        else
+                conn_finish(client->conn, "end of stream");
 }
 
 static void first_line_oversize(Client *client) {

@@ -1,7 +1,7 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * What args.c and value.c share; nobody else includes this.
+ * One value from its text, by its declared type. For args.c.
  */
 #include "cli/args.h"
 

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finding the processes of earlier daemons again. The folder says what was there; whether it still is, is decided by identity:
+ * boot, pid and start time of the shim, never by a pid alone. What cannot be adopted is reported lost, not guessed at.
+ */
+#define LOG_MODULE "core/host"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "core/host/host-internal.h"
+
+enum { META_MAX = 1 << 20, ID_DIGITS = 16 };
+
+static char *copy_member(const Json *json, const char *key) {
+        Str s = json_str(json_get(json, key));
+
+        return strndup(s.data ? s.data : "", s.n);
+}
+
+static int read_meta(Hosted *hosted) {
+        _cleanup_(freep) char *path = path_join(hosted->dir, SHIM_META);
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        Json *json = NULL;
+        Str meta;
+
+        if (!path || file_read(path, META_MAX, &text) || json_parse(&arena, text.data, text.n, NULL, &json, NULL))
+                return RING_E_DAMAGED;
+        hosted->owner = copy_member(json, "owner");
+        hosted->object = copy_member(json, "object");
+        hosted->workspace = copy_member(json, "workspace");
+        hosted->command = copy_member(json, "command");
+        hosted->sandbox = copy_member(json, "sandbox");
+        meta = json_raw(json_get(json, "meta"));
+        hosted->meta = meta.n ? strndup(meta.data, meta.n) : strdup("{}");
+        if (!hosted->owner || !hosted->object || !hosted->workspace || !hosted->command || !hosted->sandbox ||
+            !hosted->meta)
+                return error_origin(-ENOMEM);
+        return 0;
+}
+
+static int connect_shim(Hosted *hosted) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        _cleanup_(closep) int dir = open(hosted->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        int fd;
+
+        if (dir < 0)
+                return error_origin(-errno);
+        snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/" SHIM_SOCKET, dir);
+        fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        if (fd < 0)
+                return error_origin(-errno);
+        if (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
+                int r = -errno;
+                close_fd(fd);
+                return error_origin(r);
+        }
+        return error_trace(hosted_open_control(hosted, fd));
+}
+
+static bool shim_is_alive(const ShimRecord *record) {
+        return record->boot == shim_boot_hash() && record->shim_pid > 0 &&
+               shim_start_time(record->shim_pid) == record->shim_start;
+}
+
+static void settle_dead(Hosted *hosted) {
+        ShimRecord *record = hosted->record;
+        bool has_exited = atomic_load(&record->state) == SHIM_STATE_EXITED;
+
+        ring_recover(&hosted->out);
+        if (hosted->err.header)
+                ring_recover(&hosted->err);
+        hosted->wait_status = record->wait_status;
+        hosted->ended_us = record->ended_us;
+        hosted_set_state(hosted, has_exited ? HOSTED_EVENT_ENDED : HOSTED_EVENT_LOST);
+}
+
+static int adopt(Hosted *hosted) {
+        ShimRecord *record;
+        uint32_t state;
+        int r = hosted_open_files(hosted);
+
+        if (!r)
+                r = read_meta(hosted);
+        if (r)
+                return r;
+        record = hosted->record;
+        state = atomic_load(&record->state);
+        if (state == SHIM_STATE_NEW || state == SHIM_STATE_FAILED)
+                return RING_E_DAMAGED; /* it never ran: nobody was told it did */
+        hosted->is_adopted = true;
+        hosted->pid = record->child_pid;
+        hosted->started_us = record->started_us;
+        if (!shim_is_alive(record) || connect_shim(hosted))
+                settle_dead(hosted);
+        else
+                hosted_set_state(hosted, HOSTED_EVENT_STARTED); /* its descriptors arrive with the shim's first word */
+        hosted->shown_out = ring_end(&hosted->out);
+        hosted->shown_err = hosted->err.header ? ring_end(&hosted->err) : 0;
+        return 0;
+}
+
+static bool is_id(const char *name) {
+        return strlen(name) == ID_DIGITS && strspn(name, "0123456789abcdef") == ID_DIGITS;
+}
+
+int host_adopt(Host *host, void (*found)(Hosted *hosted, void *user), void *user) {
+        DIR *dir = opendir(host->dir);
+        struct dirent *entry;
+
+        if (!dir)
+                return error_origin(-errno);
+        while ((entry = readdir(dir))) {
+                Hosted *hosted;
+                int r;
+
+                if (!is_id(entry->d_name))
+                        continue;
+                r = hosted_new(&hosted, host, entry->d_name);
+                if (!r)
+                        r = adopt(hosted);
+                if (r < 0) {
+                        closedir(dir);
+                        return error_trace(r);
+                }
+                if (r) {
+                        log_warning(host_log(host), hosted->id, "folder cannot be used and is removed");
+                        hosted->state = HOSTED_FAILED;
+                        host_forget(hosted);
+                } else
+                        found(hosted, user);
+        }
+        closedir(dir);
+        return 0;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bytes of hosted processes. Out: one read into the ring, then one shared chunk for all viewers; a viewer's slowness is its own
+ * affair. In: one queue per process, in order of arrival, never cut.
+ */
+#define LOG_MODULE "core/host"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "core/host/host-internal.h"
+#include "wire/framing.h"
+
+/* ---- output ------------------------------------------------------------------------------------------------------------------ */
+
+Chunk *output_raw(HostOutput *output) {
+        if (!output->raw)
+                output->raw = chunk_new(output->bytes);
+        return output->raw;
+}
+
+Chunk *output_tagged(HostOutput *output) {
+        Chunk *chunk = output->tagged;
+
+        if (chunk)
+                return chunk;
+        chunk = malloc(sizeof(*chunk) + 5 + output->bytes.n);
+        if (!chunk)
+                return NULL;
+        chunk->n_refs = 1;
+        chunk->n = 5 + output->bytes.n;
+        framing_put_length(chunk->data, output->bytes.n + 1);
+        chunk->data[4] = 0;
+        memcpy(chunk->data + 5, output->bytes.data, output->bytes.n);
+        return output->tagged = chunk;
+}
+
+static void show(Hosted *hosted, bool is_stderr) {
+        Ring *ring = is_stderr ? &hosted->err : &hosted->out;
+        uint64_t *shown = is_stderr ? &hosted->shown_err : &hosted->shown_out;
+        HostOutput output = {.bytes = ring_span(ring, *shown), .is_stderr = is_stderr};
+
+        *shown = ring_end(ring);
+        if (!output.bytes.n)
+                return;
+        for (Viewer *viewer = hosted->viewers, *next; viewer; viewer = next) {
+                next = viewer->next;
+                viewer->output(viewer, &output);
+        }
+        chunk_unref(output.raw);
+        chunk_unref(output.tagged);
+}
+
+/* Returns false when the stream has ended. */
+static bool read_some(Hosted *hosted, bool is_stderr) {
+        Ring *ring = is_stderr ? &hosted->err : &hosted->out;
+        int fd = is_stderr ? hosted->fd_err : hosted->fd_out;
+        size_t n_all = 0, n = 0;
+        int r = 0;
+
+        while (n_all < HOST_TURN_BYTES && !(r = ring_read(ring, fd, &n)) && n)
+                n_all += n;
+        show(hosted, is_stderr);
+        return r == -EAGAIN || r == -EINTR || (r == 0 && n > 0);
+}
+
+static void end_stream(Hosted *hosted, bool is_stderr) {
+        if (is_stderr) {
+                hosted->watch_err = loop_fd_close(hosted->watch_err);
+                hosted->fd_err = close_fd(hosted->fd_err);
+        } else {
+                hosted->watch_out = loop_fd_close(hosted->watch_out);
+                if (hosted->fd_in == hosted->fd_out)
+                        hosted->fd_in = -1;
+                hosted->fd_out = close_fd(hosted->fd_out);
+        }
+        deferred_schedule(&hosted->settle);
+}
+
+bool hosted_output_is_over(const Hosted *hosted) {
+        return hosted->fd_out < 0 && hosted->fd_err < 0;
+}
+
+void hosted_read_rest(Hosted *hosted) {
+        for (int stream = 0; stream < 2; stream++) {
+                Ring *ring = stream ? &hosted->err : &hosted->out;
+                while ((stream ? hosted->fd_err : hosted->fd_out) >= 0) {
+                        uint64_t before = ring_end(ring);
+                        if (!read_some(hosted, stream))
+                                end_stream(hosted, stream);
+                        else if (ring_end(ring) == before)
+                                break;
+                }
+        }
+}
+
+/* ---- input ------------------------------------------------------------------------------------------------------------------- */
+
+static void watch_out(Hosted *hosted) {
+        bool is_one = hosted->fd_in == hosted->fd_out;
+
+        if (hosted->watch_out)
+                loop_fd_watch(hosted->watch_out, LOOP_READ | (is_one && hosted->input.n ? LOOP_WRITE : 0));
+        if (!is_one && hosted->watch_in)
+                loop_fd_watch(hosted->watch_in, hosted->input.n ? LOOP_WRITE : 0);
+}
+
+static void flush_input(Hosted *hosted) {
+        bool was_full = hosted->input.n > HOST_INPUT_MAX;
+        size_t at = 0;
+
+        while (hosted->fd_in >= 0 && at < hosted->input.n) {
+                ssize_t n = write(hosted->fd_in, hosted->input.data + at, hosted->input.n - at);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0 && errno != EAGAIN)
+                        at = hosted->input.n; /* nobody will ever read it */
+                if (n <= 0)
+                        break;
+                at += (size_t)n;
+        }
+        buf_consume(&hosted->input, at);
+        if (!hosted->input.n)
+                buf_deinit(&hosted->input);
+        watch_out(hosted);
+        if (was_full && hosted->input.n <= HOST_INPUT_MAX)
+                for (Viewer *viewer = hosted->viewers, *next; viewer; viewer = next) {
+                        next = viewer->next;
+                        if (viewer->room)
+                                viewer->room(viewer);
+                }
+}
+
+int host_write(Hosted *hosted, Str bytes) {
+        int r;
+
+        if (hosted->state != HOSTED_RUNNING || hosted->fd_in < 0)
+                return HOST_E_ENDED;
+        r = buf_append(&hosted->input, bytes.data, bytes.n);
+        if (r)
+                return error_trace(r);
+        flush_input(hosted);
+        return hosted->input.n > HOST_INPUT_MAX ? HOST_E_FULL : 0;
+}
+
+void host_close_input(Hosted *hosted) {
+        if (hosted->kind != SHIM_PIPES)
+                return;
+        hosted->watch_in = loop_fd_close(hosted->watch_in);
+        hosted->fd_in = close_fd(hosted->fd_in);
+}
+
+void host_resize(Hosted *hosted, unsigned cols, unsigned rows) {
+        struct winsize size = {0};
+
+        if (hosted->kind != SHIM_PTY || hosted->fd_out < 0 || ioctl(hosted->fd_out, TIOCGWINSZ, &size))
+                return;
+        if (cols)
+                size.ws_col = (unsigned short)cols;
+        if (rows)
+                size.ws_row = (unsigned short)rows;
+        if (!ioctl(hosted->fd_out, TIOCSWINSZ, &size)) {
+                hosted->cols = size.ws_col;
+                hosted->rows = size.ws_row;
+        }
+}
+
+/* ---- descriptors ------------------------------------------------------------------------------------------------------------- */
+
+static void on_out(void *user, unsigned events) {
+        Hosted *hosted = user;
+
+        if (events & LOOP_WRITE && hosted->fd_in == hosted->fd_out)
+                flush_input(hosted);
+        if (events & LOOP_READ && hosted->fd_out >= 0 && !read_some(hosted, false))
+                end_stream(hosted, false);
+}
+
+static void on_err(void *user, _unused_ unsigned events) {
+        Hosted *hosted = user;
+
+        if (!read_some(hosted, true))
+                end_stream(hosted, true);
+}
+
+static void on_in(void *user, _unused_ unsigned events) {
+        flush_input(user);
+}
+
+static int open_watch(Hosted *hosted, int fd, LoopFdFn fn, LoopFd **ret, unsigned events) {
+        int r = loop_fd_open(hosted->host->daemon->loop, fd, fn, hosted, ret);
+
+        if (!r)
+                loop_fd_watch(*ret, events);
+        return error_trace(r);
+}
+
+int hosted_open_io(Hosted *hosted, const int *fds, int n_fds) {
+        bool is_pty = n_fds == 1;
+        int r;
+
+        hosted->fd_in = fds[0];
+        hosted->fd_out = fds[is_pty ? 0 : 1];
+        hosted->fd_err = is_pty ? -1 : fds[2];
+        ring_recover(&hosted->out);
+        if (hosted->err.header)
+                ring_recover(&hosted->err);
+        r = open_watch(hosted, hosted->fd_out, on_out, &hosted->watch_out, LOOP_READ);
+        if (!r && !is_pty)
+                r = open_watch(hosted, hosted->fd_err, on_err, &hosted->watch_err, LOOP_READ);
+        if (!r && !is_pty)
+                r = open_watch(hosted, hosted->fd_in, on_in, &hosted->watch_in, 0);
+        if (r)
+                hosted_close_io(hosted);
+        return error_trace(r);
+}
+
+void hosted_close_io(Hosted *hosted) {
+        hosted->watch_out = loop_fd_close(hosted->watch_out);
+        hosted->watch_err = loop_fd_close(hosted->watch_err);
+        hosted->watch_in = loop_fd_close(hosted->watch_in);
+        if (hosted->fd_in != hosted->fd_out)
+                close_fd(hosted->fd_in);
+        hosted->fd_in = -1;
+        hosted->fd_out = close_fd(hosted->fd_out);
+        hosted->fd_err = close_fd(hosted->fd_err);
+}
+
+/* ---- viewers ----------------------------------------------------------------------------------------------------------------- */
+
+void viewer_attach(Viewer *viewer, Hosted *hosted) {
+        viewer->hosted = hosted;
+        viewer->next = hosted->viewers;
+        viewer->link = &hosted->viewers;
+        if (viewer->next)
+                viewer->next->link = &viewer->next;
+        hosted->viewers = viewer;
+        hosted->n_viewers++;
+}
+
+void viewer_detach(Viewer *viewer) {
+        if (!viewer->hosted)
+                return;
+        *viewer->link = viewer->next;
+        if (viewer->next)
+                viewer->next->link = viewer->link;
+        viewer->hosted->n_viewers--;
+        viewer->hosted = NULL;
+}
+
+Str hosted_scrollback(const Hosted *hosted, size_t n_max) {
+        uint64_t end = hosted->shown_out, from = end > n_max ? end - n_max : 0;
+        Str all = ring_span(&hosted->out, from);
+        uint64_t begin = ring_end(&hosted->out) - all.n;
+
+        return (Str){all.data, end > begin ? (size_t)(end - begin) : 0};
+}

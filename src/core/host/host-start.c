@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starting a hosted process: its folder is made on a worker (disks may be slow or full), then the shim is started with the control
+ * socket as descriptor 3; the shim's first word says how it went.
+ */
+#define LOG_MODULE "core/host"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/id.h"
+#include "core/host/host-internal.h"
+
+/* Everything that has to survive until the shim runs; a copy, because the spec is the caller's. */
+typedef struct Start {
+        Hosted *hosted;
+        char **argv; /* of the shim, command included */
+        char **env;
+        size_t n_ring;
+        Buf meta;
+        int r;
+} Start;
+
+static void free_list(char **list) {
+        for (char **p = list; p && *p; p++)
+                free(*p);
+        free(list);
+}
+
+static void start_free(Start *start) {
+        free_list(start->argv);
+        free_list(start->env);
+        buf_deinit(&start->meta);
+        free(start);
+}
+
+static char **copy_list(char *const *list, size_t n_before) {
+        size_t n = 0;
+        char **copy;
+
+        while (list[n])
+                n++;
+        copy = calloc(n_before + n + 1, sizeof(*copy));
+        for (size_t i = 0; copy && i < n; i++) {
+                copy[n_before + i] = strdup(list[i]);
+                if (!copy[n_before + i])
+                        return NULL; /* the few bytes before it are lost; so is the request */
+        }
+        return copy;
+}
+
+static int shim_argv(Start *start, const Hosted *hosted, const HostedSpec *spec) {
+        enum { N_FIXED = 8 };
+        char cols[16], rows[16], files[24];
+        const char *fixed[N_FIXED] = {"muster-shim", hosted->dir, spec->kind == SHIM_PIPES ? "pipes" : "pty",
+                                      cols,          rows,        files,
+                                      "",            spec->workspace};
+
+        snprintf(cols, sizeof(cols), "%u", spec->cols);
+        snprintf(rows, sizeof(rows), "%u", spec->rows);
+        snprintf(files, sizeof(files), "%lu", spec->n_files);
+        start->argv = copy_list(spec->argv, N_FIXED);
+        for (size_t i = 0; start->argv && i < N_FIXED; i++) {
+                start->argv[i] = strdup(fixed[i]);
+                if (!start->argv[i])
+                        return error_origin(-ENOMEM);
+        }
+        return start->argv ? 0 : error_origin(-ENOMEM);
+}
+
+/* What a later daemon must know; the environment is not written anywhere, it may hold secrets. */
+static int write_meta(Start *start, const HostedSpec *spec) {
+        JsonWriter w = JSON_WRITER(&start->meta);
+
+        jw_begin_object(&w);
+        jw_field_int(&w, "version", 1);
+        jw_field_cstr(&w, "owner", spec->owner);
+        jw_field_cstr(&w, "object", spec->object);
+        jw_field_cstr(&w, "workspace", spec->workspace);
+        jw_field_cstr(&w, "command", spec->argv[0]);
+        jw_field_cstr(&w, "sandbox", spec->sandbox);
+        jw_key(&w, "meta");
+        jw_raw(&w, spec->meta.n ? spec->meta : STR("{}"));
+        jw_end_object(&w);
+        return w.failed ? error_origin(-ENOMEM) : 0;
+}
+
+/* ---- on a worker --------------------------------------------------------------------------------------------------------------- */
+
+static int make_record(const char *path, ShimKind kind) {
+        ShimRecord record = {.magic = "musshim", .version = SHIM_VERSION, .kind = kind};
+        _cleanup_(closep) int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        int r;
+
+        record.magic[7] = '1';
+        if (fd < 0)
+                return error_origin(-errno);
+        r = posix_fallocate(fd, 0, SHIM_RECORD_BYTES);
+        if (!r && pwrite(fd, &record, sizeof(record), 0) != (ssize_t)sizeof(record))
+                r = EIO;
+        return error_origin(-r);
+}
+
+static int make_folder(const Start *start) {
+        const Hosted *hosted = start->hosted;
+        _cleanup_(freep) char *record = path_join(hosted->dir, SHIM_RECORD), *meta = path_join(hosted->dir, SHIM_META);
+        _cleanup_(freep) char *out = path_join(hosted->dir, SHIM_OUT), *err = path_join(hosted->dir, SHIM_ERR);
+        int r = record && meta && out && err ? 0 : -ENOMEM;
+
+        if (!r && mkdir(hosted->dir, 0700))
+                r = -errno;
+        if (!r)
+                r = make_record(record, hosted->kind);
+        if (!r)
+                r = ring_create(out, start->n_ring);
+        if (!r && hosted->kind == SHIM_PIPES)
+                r = ring_create(err, start->n_ring);
+        if (!r)
+                r = file_replace(meta, buf_str(&start->meta), 0600, FILE_RUNTIME);
+        return error_trace(r);
+}
+
+static void prepare(void *user) {
+        Start *start = user;
+
+        start->r = make_folder(start);
+}
+
+/* ---- on the loop --------------------------------------------------------------------------------------------------------------- */
+
+static void on_shim_reaped(void *user, _unused_ int status) {
+        Hosted *hosted = user;
+
+        hosted->shim = NULL; /* what its end means is said by the control socket and the record */
+}
+
+static int spawn_shim(Start *start, int control) {
+        Hosted *hosted = start->hosted;
+        posix_spawn_file_actions_t actions;
+        pid_t pid;
+        int r;
+
+        r = posix_spawn_file_actions_init(&actions);
+        if (r)
+                return error_origin(-r);
+        for (int fd = 0; !r && fd < 3; fd++)
+                r = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+        if (!r)
+                r = posix_spawn_file_actions_adddup2(&actions, control, SHIM_CONTROL_FD);
+        if (!r)
+                r = posix_spawn(&pid, hosted->host->daemon->shim_path, &actions, NULL, start->argv, start->env);
+        posix_spawn_file_actions_destroy(&actions);
+        if (r)
+                return error_origin(-r);
+        (void)loop_child_open(hosted->host->daemon->loop, pid, on_shim_reaped, hosted, &hosted->shim);
+        return 0;
+}
+
+static int launch(Start *start) {
+        Hosted *hosted = start->hosted;
+        int pair[2], r;
+
+        r = hosted_open_files(hosted);
+        if (r)
+                return error_fold(r);
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+                return error_origin(-errno);
+        r = spawn_shim(start, pair[1]);
+        close_fd(pair[1]);
+        if (r) {
+                close_fd(pair[0]);
+                return error_trace(r);
+        }
+        return error_trace(hosted_open_control(hosted, pair[0]));
+}
+
+static void prepared(void *user) {
+        Start *start = user;
+        Hosted *hosted = start->hosted;
+        int r = start->r ? start->r : launch(start);
+
+        if (r) {
+                hosted_set_state(hosted, HOSTED_EVENT_FAILED);
+                if (hosted->handler)
+                        hosted->handler->started(hosted, -r);
+                host_forget(hosted);
+        } else if (hosted->is_killed)
+                hosted_tell(hosted, SHIM_KILL, 0); /* somebody changed their mind meanwhile */
+        start_free(start);
+}
+
+static int fill(Hosted *hosted, const HostedSpec *spec) {
+        hosted->owner = strdup(spec->owner);
+        hosted->object = strdup(spec->object);
+        hosted->workspace = strdup(spec->workspace);
+        hosted->command = strdup(spec->argv[0]);
+        hosted->sandbox = strdup(spec->sandbox);
+        hosted->meta = spec->meta.n ? strndup(spec->meta.data, spec->meta.n) : strdup("{}");
+        hosted->kind = spec->kind;
+        hosted->cols = spec->cols;
+        hosted->rows = spec->rows;
+        hosted->state_since_us = loop_wall_us(hosted->host->daemon->loop);
+        if (!hosted->owner || !hosted->object || !hosted->workspace || !hosted->command || !hosted->sandbox ||
+            !hosted->meta)
+                return error_origin(-ENOMEM);
+        return 0;
+}
+
+static int begin(Hosted *hosted, const HostedSpec *spec) {
+        Start *start = calloc(1, sizeof(*start));
+        int r = start ? fill(hosted, spec) : -ENOMEM;
+
+        if (!start)
+                return error_origin(r);
+        start->hosted = hosted;
+        start->n_ring = spec->n_ring ? spec->n_ring : RING_BYTES_DEFAULT;
+        start->env = copy_list(spec->env, 0);
+        if (!r)
+                r = start->env ? shim_argv(start, hosted, spec) : -ENOMEM;
+        if (!r)
+                r = write_meta(start, spec);
+        if (!r)
+                r = loop_work(hosted->host->daemon->loop, prepare, prepared, start);
+        if (r)
+                start_free(start);
+        return error_trace(r);
+}
+
+int host_start(Host *host, const HostedSpec *spec, const HostedHandler *handler, void *user, Hosted **ret) {
+        struct stat st;
+        Hosted *hosted;
+        char id[17];
+        int r;
+
+        if (stat(spec->workspace, &st) || !S_ISDIR(st.st_mode))
+                return HOST_E_WORKSPACE;
+        r = id_hex(id, sizeof(id) - 1);
+        if (!r)
+                r = hosted_new(&hosted, host, id);
+        if (r)
+                return error_trace(r);
+        hosted->handler = handler;
+        hosted->user = user;
+        r = begin(hosted, spec);
+        if (r) {
+                hosted_unlink_and_free(hosted);
+                return error_trace(r);
+        }
+        *ret = hosted;
+        return 0;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "core/host"
+
+#include "core/host/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "core/host/host-internal.h"
+
+static const char *const state_names[] = {
+        [HOSTED_STARTING] = "starting", [HOSTED_RUNNING] = "running", [HOSTED_ENDED] = "ended",
+        [HOSTED_FAILED] = "failed",     [HOSTED_LOST] = "lost",
+};
+
+const char *hosted_state_name(HostedState state) {
+        return state_names[state];
+}
+
+Log *host_log(const Host *host) {
+        return &host->daemon->log;
+}
+
+/* Where each event leads; a cell that says the same state again means "cannot happen, stays". */
+static const HostedState transitions[][4] = {
+        [HOSTED_STARTING] = {[HOSTED_EVENT_STARTED] = HOSTED_RUNNING,
+                             [HOSTED_EVENT_ENDED] = HOSTED_ENDED,
+                             [HOSTED_EVENT_FAILED] = HOSTED_FAILED,
+                             [HOSTED_EVENT_LOST] = HOSTED_LOST},
+        [HOSTED_RUNNING] = {[HOSTED_EVENT_STARTED] = HOSTED_RUNNING,
+                            [HOSTED_EVENT_ENDED] = HOSTED_ENDED,
+                            [HOSTED_EVENT_FAILED] = HOSTED_RUNNING,
+                            [HOSTED_EVENT_LOST] = HOSTED_LOST},
+        [HOSTED_ENDED] = {HOSTED_ENDED, HOSTED_ENDED, HOSTED_ENDED, HOSTED_ENDED},
+        [HOSTED_FAILED] = {HOSTED_FAILED, HOSTED_FAILED, HOSTED_FAILED, HOSTED_FAILED},
+        [HOSTED_LOST] = {HOSTED_LOST, HOSTED_LOST, HOSTED_LOST, HOSTED_LOST},
+};
+
+void hosted_set_state(Hosted *hosted, HostedEvent event) {
+        HostedState next = transitions[hosted->state][event];
+
+        if (next == hosted->state)
+                return;
+        log_notice(host_log(hosted->host), hosted->id, "%s → %s owner=%s object=%s pid=%d", state_names[hosted->state],
+                   state_names[next], hosted->owner, hosted->object, (int)hosted->pid);
+        hosted->state = next;
+        hosted->state_since_us = loop_wall_us(hosted->host->daemon->loop);
+}
+
+int host_new(Host **ret, Daemon *daemon) {
+        Host *host = calloc(1, sizeof(*host));
+        int r;
+
+        if (!host)
+                return error_origin(-ENOMEM);
+        host->daemon = daemon;
+        host->dir = path_join(daemon->home, "host");
+        r = host->dir ? dir_make(host->dir, 0700) : -ENOMEM;
+        if (r) {
+                host_free(host);
+                return error_trace(r);
+        }
+        *ret = host;
+        return 0;
+}
+
+Host *host_free(Host *host) {
+        if (!host)
+                return NULL;
+        while (host->first)
+                hosted_unlink_and_free(host->first);
+        free(host->dir);
+        free(host);
+        return NULL;
+}
+
+Hosted *host_first(Host *host) {
+        return host->first;
+}
+
+Hosted *host_find(Host *host, Str id) {
+        for (Hosted *h = host->first; h; h = h->next)
+                if (str_is(id, h->id))
+                        return h;
+        return NULL;
+}
+
+/* ---- one of them ---------------------------------------------------------------------------------------------------------- */
+
+static void on_settle(Deferred *deferred) {
+        Hosted *hosted = container_of(deferred, Hosted, settle);
+
+        hosted_check_end(hosted);
+}
+
+int hosted_new(Hosted **ret, Host *host, const char *id) {
+        Hosted *hosted = calloc(1, sizeof(*hosted)), **end = &host->first;
+
+        if (!hosted)
+                return error_origin(-ENOMEM);
+        hosted->host = host;
+        hosted->fd_in = hosted->fd_out = hosted->fd_err = hosted->control = -1;
+        memcpy(hosted->id, id, strnlen(id, sizeof(hosted->id) - 1));
+        deferred_init(&hosted->settle, host->daemon->loop, on_settle);
+        hosted->dir = path_join(host->dir, hosted->id);
+        if (!hosted->dir) {
+                free(hosted);
+                return error_origin(-ENOMEM);
+        }
+        while (*end)
+                end = &(*end)->next;
+        *end = hosted;
+        *ret = hosted;
+        return 0;
+}
+
+static void free_texts(Hosted *hosted) {
+        char *texts[] = {hosted->dir,     hosted->owner,   hosted->object, hosted->workspace,
+                         hosted->command, hosted->sandbox, hosted->meta};
+
+        for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+                free(texts[i]);
+}
+
+void hosted_unlink_and_free(Hosted *hosted) {
+        Hosted **at = &hosted->host->first;
+
+        while (*at != hosted)
+                at = &(*at)->next;
+        *at = hosted->next;
+        while (hosted->viewers)
+                viewer_detach(hosted->viewers);
+        deferred_cancel(&hosted->settle);
+        hosted_close_io(hosted);
+        hosted->watch_control = loop_fd_close(hosted->watch_control);
+        hosted->control = close_fd(hosted->control);
+        hosted->shim = loop_child_close(hosted->shim);
+        if (hosted->record)
+                (void)munmap(hosted->record, SHIM_RECORD_BYTES);
+        ring_close(&hosted->out);
+        ring_close(&hosted->err);
+        buf_deinit(&hosted->input);
+        free_texts(hosted);
+        loop_defer_free(hosted->host->daemon->loop, hosted);
+}
+
+static int open_record(Hosted *hosted) {
+        _cleanup_(freep) char *path = path_join(hosted->dir, SHIM_RECORD);
+        _cleanup_(closep) int fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW) : -1;
+        void *map;
+
+        if (fd < 0)
+                return error_origin(-errno);
+        if (lseek(fd, 0, SEEK_END) < SHIM_RECORD_BYTES)
+                return RING_E_DAMAGED;
+        map = mmap(NULL, SHIM_RECORD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (map == MAP_FAILED)
+                return error_origin(-errno);
+        hosted->record = map;
+        if (memcmp(hosted->record->magic, "musshim1", 8) != 0 || hosted->record->version != SHIM_VERSION)
+                return RING_E_DAMAGED;
+        hosted->kind = hosted->record->kind == SHIM_PIPES ? SHIM_PIPES : SHIM_PTY;
+        return 0;
+}
+
+int hosted_open_files(Hosted *hosted) {
+        _cleanup_(freep) char *out = path_join(hosted->dir, SHIM_OUT), *err = path_join(hosted->dir, SHIM_ERR);
+        int r = out && err ? open_record(hosted) : -ENOMEM;
+
+        if (!r)
+                r = ring_open(&hosted->out, out);
+        if (!r && hosted->kind == SHIM_PIPES)
+                r = ring_open(&hosted->err, err);
+        return r;
+}
+
+int hosted_exit_code(const Hosted *hosted) {
+        if (hosted->state != HOSTED_ENDED)
+                return -1;
+        return WIFSIGNALED(hosted->wait_status) ? 128 + WTERMSIG(hosted->wait_status)
+                                                : WEXITSTATUS(hosted->wait_status);
+}
+
+/* ---- ending -------------------------------------------------------------------------------------------------------------------- */
+
+void host_kill(Hosted *hosted, int grace_ms) {
+        if (hosted->state != HOSTED_STARTING && hosted->state != HOSTED_RUNNING)
+                return;
+        hosted->is_killed = true;
+        hosted_tell(hosted, SHIM_KILL, grace_ms);
+}
+
+static void remove_folder(const char *dir) {
+        static const char *const names[] = {SHIM_RECORD, SHIM_OUT, SHIM_ERR, SHIM_SOCKET, SHIM_META};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                _cleanup_(freep) char *path = path_join(dir, names[i]);
+                if (path)
+                        (void)unlink(path);
+        }
+        (void)rmdir(dir);
+}
+
+void host_forget(Hosted *hosted) {
+        hosted->handler = NULL;
+        if (hosted->state == HOSTED_STARTING || hosted->state == HOSTED_RUNNING) {
+                hosted->is_forgotten = true; /* hosted_check_end() comes back here */
+                if (!hosted->is_killed)
+                        host_kill(hosted, 0);
+                return;
+        }
+        remove_folder(hosted->dir);
+        hosted_unlink_and_free(hosted);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/host/ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+static const char ring_magic[8] = "musring1";
+
+static size_t round_up(size_t n) {
+        size_t size = RING_BYTES_MIN;
+
+        while (size < n && size < (size_t)1 << 40)
+                size *= 2;
+        return size;
+}
+
+int ring_create(const char *path, size_t n_bytes) {
+        RingHeader header = {.version = RING_VERSION, .n_header = RING_HEADER, .n_bytes = round_up(n_bytes)};
+        _cleanup_(closep) int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        int r;
+
+        if (fd < 0)
+                return error_origin(-errno);
+        memcpy(header.magic, ring_magic, sizeof(header.magic));
+        r = posix_fallocate(fd, 0, (off_t)(RING_HEADER + header.n_bytes));
+        if (!r && pwrite(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
+                r = errno ? errno : EIO;
+        if (r) {
+                (void)unlink(path);
+                return error_origin(-r);
+        }
+        return 0;
+}
+
+/* The data area twice in a row behind the header. */
+static int map(Ring *ring, int fd, size_t n_bytes) {
+        size_t n_all = RING_HEADER + 2 * n_bytes;
+        char *base = mmap(NULL, n_all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        const int prot = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED;
+
+        if (base == MAP_FAILED)
+                return error_origin(-errno);
+        if (mmap(base, RING_HEADER + n_bytes, prot, flags, fd, 0) == MAP_FAILED ||
+            mmap(base + RING_HEADER + n_bytes, n_bytes, prot, flags, fd, RING_HEADER) == MAP_FAILED) {
+                int r = -errno;
+                (void)munmap(base, n_all);
+                return error_origin(r);
+        }
+        *ring = (Ring){.header = (RingHeader *)base, .data = base + RING_HEADER, .n_bytes = n_bytes};
+        return 0;
+}
+
+static bool is_sound(const RingHeader *header, off_t size) {
+        uint64_t n = header->n_bytes;
+
+        return !memcmp(header->magic, ring_magic, sizeof(ring_magic)) && header->version == RING_VERSION &&
+               header->n_header == RING_HEADER && n >= RING_BYTES_MIN && (n & (n - 1)) == 0 &&
+               (uint64_t)size >= RING_HEADER + n;
+}
+
+int ring_open(Ring *ring, const char *path) {
+        _cleanup_(closep) int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        RingHeader header;
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st))
+                return error_origin(-errno);
+        if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) || !is_sound(&header, st.st_size))
+                return RING_E_DAMAGED;
+        return error_trace(map(ring, fd, (size_t)header.n_bytes));
+}
+
+void ring_close(Ring *ring) {
+        if (ring->header)
+                (void)munmap(ring->header, RING_HEADER + 2 * ring->n_bytes);
+        *ring = (Ring){0};
+}
+
+Str ring_span(const Ring *ring, uint64_t from) {
+        uint64_t begin = ring_begin(ring), end = ring_end(ring);
+
+        if (from < begin)
+                from = begin;
+        if (from > end)
+                from = end;
+        return (Str){ring->data + (from & (ring->n_bytes - 1)), (size_t)(end - from)};
+}
+
+static char *write_place(Ring *ring) {
+        return ring->data + (ring_end(ring) & (ring->n_bytes - 1));
+}
+
+static void commit(Ring *ring, size_t n) {
+        atomic_store_explicit(&ring->header->n_written, ring_end(ring) + n, memory_order_release);
+        atomic_store_explicit(&ring->header->n_intent, 0, memory_order_release);
+}
+
+/* ---- the declared read -------------------------------------------------------------------------------------------------- */
+
+static void lay_pattern(char *place, size_t n, uint64_t pattern) {
+        size_t i = 0;
+
+        for (; i + 8 <= n; i += 8)
+                memcpy(place + i, &pattern, 8);
+        memcpy(place + i, &pattern, n - i);
+}
+
+static bool has_pattern(const char *place, size_t n, uint64_t pattern) {
+        size_t i = 0;
+
+        for (; i + 8 <= n; i += 8)
+                if (memcmp(place + i, &pattern, 8) != 0)
+                        return false;
+        return memcmp(place + i, &pattern, n - i) == 0;
+}
+
+/* A new pattern for each read: a counter through a mixer, seeded once by the kernel. Nobody needs to be unable to guess it. */
+static uint64_t next_pattern(RingHeader *header) {
+        uint64_t z = header->pattern;
+
+        if (!z && getrandom(&z, sizeof(z), GRND_NONBLOCK) != (ssize_t)sizeof(z))
+                z = (uint64_t)(uintptr_t)&z;
+        z += 0x9e3779b97f4a7c15u;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        return z ^ (z >> 31);
+}
+
+static void declare(Ring *ring, char *place, size_t n) {
+        RingHeader *header = ring->header;
+
+        header->pattern = next_pattern(header);
+        lay_pattern(place, n, header->pattern);
+        atomic_store_explicit(&header->n_intent, (uint32_t)n, memory_order_release);
+}
+
+int ring_read(Ring *ring, int fd, size_t *ret_n) {
+        size_t limit = ring->n_bytes / 4 < RING_READ_MAX ? ring->n_bytes / 4 : RING_READ_MAX;
+        char *place = write_place(ring);
+        int n = 0;
+        ssize_t k;
+
+        *ret_n = 0;
+        if (ioctl(fd, FIONREAD, &n))
+                return error_origin(-errno);
+        if (n <= 0)
+                n = 1; /* nothing there, or the end: the read itself says which */
+        n = (size_t)n > limit ? (int)limit : n;
+        declare(ring, place, (size_t)n);
+        k = read(fd, place, (size_t)n);
+        if (k < 0) {
+                int r = -errno;
+                atomic_store_explicit(&ring->header->n_intent, 0, memory_order_release);
+                return r;
+        }
+        commit(ring, (size_t)k);
+        *ret_n = (size_t)k;
+        return 0;
+}
+
+void ring_recover(Ring *ring) {
+        size_t n = atomic_load_explicit(&ring->header->n_intent, memory_order_acquire);
+
+        if (!n || n > ring->n_bytes / 4)
+                return;
+        commit(ring, has_pattern(write_place(ring), n, ring->header->pattern) ? 0 : n);
+}
+
+void ring_append(Ring *ring, Str bytes) {
+        while (bytes.n) {
+                size_t n = bytes.n < ring->n_bytes / 4 ? bytes.n : ring->n_bytes / 4;
+                memcpy(write_place(ring), bytes.data, n);
+                commit(ring, n);
+                bytes = (Str){bytes.data + n, bytes.n - n};
+        }
+}

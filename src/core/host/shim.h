@@ -1,0 +1,73 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the daemon and muster-shim say to each other: the life record of one hosted process (a mapped file) and the messages on the
+ * control socket. Both sides are always of the same machine; a record of another version is refused, never guessed at.
+ *
+ *   daemon                                shim
+ *   makes folder, rings, record
+ *   starts it, control socket as fd 3 ──► opens terminal or pipes, forks, execs
+ *          ◄── SHIM_STARTED (+ descriptors), or with an errno: it did not start
+ *   reads the terminal                    waits for: the child's end, the daemon's words, the daemon's end
+ *          ◄── SHIM_EXITED                reaped the child; the status is in the record
+ *   SHIM_KILL ──►                         ends the whole tree
+ *   SHIM_RELEASE ──►                      the daemon has seen the end: the shim goes
+ *   (gone)                                settles the ring, drains the terminal into it
+ *   connects to sock ──►                  stops draining
+ *          ◄── SHIM_STARTED (+ descriptors) once more; from here on as above
+ */
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { SHIM_VERSION = 1, SHIM_CONTROL_FD = 3, SHIM_RECORD_BYTES = 4096 };
+
+typedef enum ShimKind { SHIM_PTY, SHIM_PIPES } ShimKind;
+
+typedef enum ShimState {
+        SHIM_STATE_NEW,     /* the record is made, nothing runs */
+        SHIM_STATE_RUNNING,
+        SHIM_STATE_EXITED,  /* wait_status holds */
+        SHIM_STATE_FAILED,  /* never ran; exec_errno holds */
+} ShimState;
+
+/* Names in the folder of a hosted process. */
+#define SHIM_RECORD "record"
+#define SHIM_OUT    "out"  /* ring of the terminal, or of stdout */
+#define SHIM_ERR    "err"  /* ring of stderr, pipes only */
+#define SHIM_SOCKET "sock"
+#define SHIM_META   "meta.json"
+
+typedef struct ShimRecord {
+        char magic[8]; /* "musshim1" */
+        uint32_t version;
+        uint32_t kind;
+        _Atomic uint32_t state;
+        int32_t wait_status;
+        int32_t exec_errno;
+        int32_t shim_pid, child_pid;
+        uint32_t unused;
+        uint64_t shim_start, child_start; /* from /proc/PID/stat: with the pid an identity, never without */
+        int64_t started_us, ended_us;
+        uint64_t boot;                    /* a hash of the boot id: pids of another boot mean nothing */
+} ShimRecord;
+
+enum {
+        SHIM_STARTED = 1, /* to daemon: a = errno (0: runs), b = child's pid; descriptors: master, or stdin stdout stderr */
+        SHIM_EXITED,      /* to daemon: a = wait status */
+        SHIM_GONE,        /* to daemon: nothing of the tree is left */
+        SHIM_KILL,        /* to shim: a = grace in ms between TERM and KILL, 0: KILL at once */
+        SHIM_SIGNAL,      /* to shim: a = signal for the child's process group */
+        SHIM_RELEASE,     /* to shim: end */
+};
+
+typedef struct ShimMessage {
+        uint32_t type;
+        int32_t a, b;
+        uint32_t unused;
+} ShimMessage;
+_Static_assert(sizeof(ShimMessage) == 16, "the wire form");
+
+/* Start time of a process in clock ticks since boot; 0 when there is no such process. No allocation. */
+uint64_t shim_start_time(pid_t pid);
+uint64_t shim_boot_hash(void);

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The shim's words with a daemon: the one that started it, or any later one that connects to its socket.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "shim/shim-internal.h"
+
+/* Bound through the folder's descriptor: the path of a state folder may be longer than a socket's name can be. */
+int shim_listen(Shim *shim) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+        snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/" SHIM_SOCKET, shim->dir_fd);
+        shim->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (shim->listener < 0 || bind(shim->listener, (struct sockaddr *)&address, sizeof(address)) ||
+            fchmodat(shim->dir_fd, SHIM_SOCKET, 0600, 0) || listen(shim->listener, 4))
+                return errno;
+        return 0;
+}
+
+static bool is_ours(int fd) {
+        struct ucred cred;
+        socklen_t n = sizeof(cred);
+
+        return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) && cred.uid == geteuid();
+}
+
+void shim_accept(Shim *shim) {
+        int fd = accept4(shim->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+        if (fd < 0)
+                return;
+        if (shim->control >= 0 || !is_ours(fd)) { /* one daemon at a time: the first one that is alive */
+                (void)close(fd);
+                return;
+        }
+        shim->control = fd;
+        shim_tell_started(shim, 0);
+        if (shim->child_ended)
+                shim_tell(shim, SHIM_EXITED, shim->record->wait_status, 0);
+        if (shim->tree_is_gone)
+                shim_tell(shim, SHIM_GONE, 0, 0);
+}
+
+static void send_message(Shim *shim, const ShimMessage *message, const int *fds, int n_fds) {
+        union {
+                struct cmsghdr header;
+                char space[CMSG_SPACE(3 * sizeof(int))];
+        } control = {0};
+        struct iovec vector = {(void *)message, sizeof(*message)};
+        struct msghdr header = {.msg_iov = &vector, .msg_iovlen = 1};
+
+        if (shim->control < 0)
+                return;
+        if (n_fds) {
+                header.msg_control = &control;
+                header.msg_controllen = CMSG_SPACE((size_t)n_fds * sizeof(int));
+                control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+                control.header.cmsg_len = CMSG_LEN((size_t)n_fds * sizeof(int));
+                memcpy(CMSG_DATA(&control.header), fds, (size_t)n_fds * sizeof(int));
+        }
+        /* A daemon that does not take a few small messages is as good as gone: poll() will say so. */
+        (void)sendmsg(shim->control, &header, MSG_NOSIGNAL);
+}
+
+void shim_tell(Shim *shim, uint32_t type, int a, int b) {
+        send_message(shim, &(ShimMessage){.type = type, .a = a, .b = b}, NULL, 0);
+}
+
+void shim_tell_started(Shim *shim, int error) {
+        ShimMessage message = {.type = SHIM_STARTED, .a = error, .b = shim->child};
+        int fds[3], n = 0;
+
+        for (int i = 0; i < shim->n_fds && !error; i++)
+                if (shim->fds[i] >= 0)
+                        fds[n++] = shim->fds[i];
+        send_message(shim, &message, fds, n == shim->n_fds ? n : 0);
+}
+
+static void obey(Shim *shim, const ShimMessage *message) {
+        switch (message->type) {
+        case SHIM_KILL: shim_kill(shim, message->a); break;
+        case SHIM_SIGNAL:
+                if (!shim->child_ended)
+                        (void)kill(-shim->child, message->a);
+                break;
+        case SHIM_RELEASE: shim->is_released = true; break;
+        default: break; /* of a newer daemon: not for us */
+        }
+}
+
+void shim_hear(Shim *shim) {
+        ShimMessage message;
+        ssize_t n = recv(shim->control, &message, sizeof(message), 0);
+
+        if (n == (ssize_t)sizeof(message))
+                obey(shim, &message);
+        else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+                shim->control = close_fd(shim->control); /* the daemon is gone: from now on the output is ours to read */
+                ring_recover(&shim->out);
+                if (shim->err.header)
+                        ring_recover(&shim->err);
+        }
+}

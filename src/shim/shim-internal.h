@@ -1,0 +1,53 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * muster-shim: one tiny process per hosted process. It opens the terminal or the pipes, starts the command, keeps duplicates of
+ * the descriptors, reaps, and reads the output into the ring while no daemon does. It allocates nothing after its start and
+ * wakes only when something happened.
+ */
+#include <stdbool.h>
+
+#include "core/host/ring.h"
+#include "core/host/shim.h"
+
+typedef struct ShimArgs {
+        const char *dir;
+        ShimKind kind;
+        unsigned cols, rows;
+        const char *cwd;
+        const char *cgroup; /* folder of a cgroup for the child; "": none */
+        unsigned long n_files; /* RLIMIT_NOFILE of the child; 0: as it is */
+        char **argv;
+} ShimArgs;
+
+typedef struct Shim {
+        ShimRecord *record;
+        Ring out, err;
+        int dir_fd;
+        int signals;  /* signalfd: SIGCHLD */
+        int listener; /* where a later daemon connects */
+        int control;  /* the daemon; -1: none, and we drain */
+        int fds[3];   /* PTY: master; pipes: our ends of stdin, stdout, stderr. -1: ended */
+        int n_fds;
+        pid_t child;
+        bool child_ended, tree_is_gone, is_released;
+        bool is_killing;
+        int64_t kill_at_ms; /* is_killing: when TERM turns into KILL */
+} Shim;
+
+/* shim-start.c: everything up to the running child. Returns 0 or a positive errno. */
+int shim_start(Shim *shim, const ShimArgs *args);
+/* shim-tree.c */
+void shim_tree_signal(Shim *shim, int signum); /* the child's group and every orphan that came to us */
+void shim_kill(Shim *shim, int grace_ms);
+void shim_reap(Shim *shim);
+int shim_kill_wait_ms(const Shim *shim); /* until the next step of a kill under way; -1: none */
+void shim_kill_step(Shim *shim);
+int64_t shim_now_ms(void);
+int64_t shim_wall_us(void);
+/* shim-control.c */
+int shim_listen(Shim *shim);
+void shim_accept(Shim *shim);
+void shim_tell(Shim *shim, uint32_t type, int a, int b);
+void shim_tell_started(Shim *shim, int error);
+void shim_hear(Shim *shim);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of the child and of everything it started. The shim is a child subreaper: whatever forks away, daemonises or outlives
+ * its parent becomes our own child, so "no child is left" (ECHILD) is proof that nothing of the tree is left.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "shim/shim-internal.h"
+
+enum {
+        LEFTOVER_GRACE_MS = 1000, /* for what the child leaves behind when it ends by itself */
+        KILL_AGAIN_MS = 20,       /* orphans of killed ones arrive one generation at a time */
+};
+
+static int64_t clock_us(clockid_t id) {
+        struct timespec ts;
+
+        clock_gettime(id, &ts);
+        return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+int64_t shim_now_ms(void) {
+        return clock_us(CLOCK_MONOTONIC) / 1000;
+}
+
+int64_t shim_wall_us(void) {
+        return clock_us(CLOCK_REALTIME);
+}
+
+/* Our direct children, from the kernel's own list, in pieces of a fixed buffer. */
+static void signal_children(int signum) {
+        char path[64], text[4096];
+        size_t kept = 0;
+        ssize_t n;
+        int fd;
+
+        snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        while (fd >= 0 && (n = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
+                char *at = text, *end;
+                text[kept + (size_t)n] = 0;
+                for (; (end = strchr(at, ' ')); at = end + 1)
+                        if (atoi(at) > 1)
+                                (void)kill(atoi(at), signum);
+                kept = strlen(at); /* a number cut by the buffer's end */
+                memmove(text, at, kept);
+        }
+        close_fd(fd);
+}
+
+void shim_tree_signal(Shim *shim, int signum) {
+        if (!shim->child_ended)
+                (void)kill(-shim->child, signum);
+        signal_children(signum);
+        if (signum == SIGTERM) { /* one that is stopped would never see it */
+                (void)(shim->child_ended ? 0 : kill(-shim->child, SIGCONT));
+                signal_children(SIGCONT);
+        }
+}
+
+void shim_kill(Shim *shim, int grace_ms) {
+        if (shim->tree_is_gone)
+                return;
+        if (grace_ms > 0 && !shim->is_killing)
+                shim_tree_signal(shim, SIGTERM);
+        shim->is_killing = true;
+        shim->kill_at_ms = shim_now_ms() + (grace_ms > 0 ? grace_ms : 0);
+        if (grace_ms <= 0)
+                shim_kill_step(shim);
+}
+
+int shim_kill_wait_ms(const Shim *shim) {
+        int64_t left = shim->kill_at_ms - shim_now_ms();
+
+        if (!shim->is_killing || shim->tree_is_gone)
+                return -1;
+        return left > 0 ? (int)left : 0;
+}
+
+void shim_kill_step(Shim *shim) {
+        if (!shim->is_killing || shim->tree_is_gone || shim_now_ms() < shim->kill_at_ms)
+                return;
+        shim_tree_signal(shim, SIGKILL);
+        shim->kill_at_ms = shim_now_ms() + KILL_AGAIN_MS;
+}
+
+static void note_exit(Shim *shim, int status) {
+        ShimRecord *record = shim->record;
+
+        shim->child_ended = true;
+        record->wait_status = status;
+        record->ended_us = shim_wall_us();
+        atomic_store(&record->state, SHIM_STATE_EXITED);
+        shim_tell(shim, SHIM_EXITED, status, 0);
+}
+
+void shim_reap(Shim *shim) {
+        int status;
+        pid_t pid;
+
+        while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+                if (pid == shim->child)
+                        note_exit(shim, status);
+        if (pid < 0 && errno == ECHILD && !shim->tree_is_gone) {
+                shim->tree_is_gone = true;
+                shim_tell(shim, SHIM_GONE, 0, 0);
+        } else if (shim->child_ended && !shim->tree_is_gone && !shim->is_killing)
+                shim_kill(shim, LEFTOVER_GRACE_MS);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Framings: however the stream is split, the frames are those of the whole stream.
+ *
+ *   byte 0     kind
+ *   bytes 1-2  limit, little endian
+ *   byte 3     seed of the sizes of the pieces
+ *   then       the stream
+ *
+ * The reference cuts the whole stream by the words of framing.h and shares no code with framing_next().
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/macro.h"
+#include "wire/framing.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+#define CHECK(x)                                                                                            \
+        do {                                                                                                \
+                if (!(x)) {                                                                                 \
+                        fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #x);                   \
+                        abort();                                                                            \
+                }                                                                                           \
+        } while (0)
+
+/* What a stream was cut into: the frames one after the other, each behind its length, and how it ended. */
+typedef struct Cut {
+        Buf frames;
+        size_t n_rest; /* bytes of an unfinished frame */
+        bool is_too_large;
+} Cut;
+
+static void push_frame(Cut *cut, Str frame) {
+        CHECK(!buf_append(&cut->frames, &frame.n, sizeof(frame.n)) && !buf_append_str(&cut->frames, frame));
+}
+
+/* ---- the reference
+ * ---------------------------------------------------------------------------------------------- */
+
+static void cut_lines(Cut *cut, size_t n_max, Str stream) {
+        size_t start = 0;
+
+        for (size_t i = 0; i < stream.n; i++) {
+                if (stream.data[i] != '\n')
+                        continue;
+                if (i - start > n_max) {
+                        cut->is_too_large = true;
+                        return;
+                }
+                push_frame(cut, (Str){stream.data + start, i - start});
+                start = i + 1;
+        }
+        cut->n_rest = stream.n - start;
+        cut->is_too_large = cut->n_rest > n_max;
+}
+
+static void cut_lengths(Cut *cut, size_t n_max, Str stream) {
+        size_t at = 0;
+
+        while (stream.n - at >= 4) {
+                size_t n = 0;
+                for (int i = 0; i < 4; i++)
+                        n = n * 256 + (unsigned char)stream.data[at + (size_t)i];
+                if (n > n_max) {
+                        cut->is_too_large = true;
+                        return;
+                }
+                if (stream.n - at - 4 < n)
+                        break;
+                push_frame(cut, (Str){stream.data + at + 4, n});
+                at += 4 + n;
+        }
+        cut->n_rest = stream.n - at;
+}
+
+/* ---- as a connection does it
+ * ------------------------------------------------------------------------------------ */
+
+typedef struct Feed {
+        Framing framing;
+        char *kept; /* in a block of its own size, so that a read behind it is seen */
+        size_t n_kept, n_scanned;
+        Cut cut;
+} Feed;
+
+static void feed_piece(Feed *feed, Str piece) {
+        size_t n = feed->n_kept + piece.n, at = 0;
+        char *input = malloc(n ? n : 1);
+
+        CHECK(input);
+        if (feed->n_kept)
+                memcpy(input, feed->kept, feed->n_kept);
+        memcpy(input + feed->n_kept, piece.data, piece.n);
+        while (!feed->cut.is_too_large) {
+                Str frame = STR_NULL;
+                size_t n_used = 0;
+                int r = framing_next(&feed->framing, (Str){input + at, n - at}, &feed->n_scanned, &frame,
+                                     &n_used);
+
+                if (r == FRAMING_E_PARTIAL)
+                        break;
+                if (r == FRAMING_E_TOO_LARGE) {
+                        feed->cut.is_too_large = true;
+                        break;
+                }
+                CHECK(r == 0 && n_used && n_used <= n - at && feed->n_scanned == 0);
+                CHECK(frame.n <= feed->framing.n_max || feed->framing.kind == FRAMING_RAW);
+                push_frame(&feed->cut, frame);
+                at += n_used;
+        }
+        free(feed->kept);
+        feed->n_kept = n - at;
+        feed->kept = malloc(feed->n_kept ? feed->n_kept : 1);
+        CHECK(feed->kept);
+        if (feed->n_kept)
+                memcpy(feed->kept, input + at, feed->n_kept);
+        free(input);
+}
+
+static Cut feed_all(const Framing *framing, Str stream, unsigned seed, size_t piece_max) {
+        Feed feed = {.framing = *framing};
+
+        while (stream.n && !feed.cut.is_too_large) {
+                size_t n;
+                seed = seed * 1103515245u + 12345u;
+                n = MIN(stream.n, 1 + (seed >> 16) % piece_max);
+                feed_piece(&feed, (Str){stream.data, n});
+                stream = (Str){stream.data + n, stream.n - n};
+        }
+        feed.cut.n_rest = feed.n_kept;
+        free(feed.kept);
+        return feed.cut;
+}
+
+/* ---- comparing
+ * -------------------------------------------------------------------------------------------------- */
+
+static void check_same(const Framing *framing, Str stream, const Cut *reference, unsigned seed,
+                       size_t piece_max) {
+        Cut cut = feed_all(framing, stream, seed, piece_max);
+
+        CHECK(cut.is_too_large == reference->is_too_large);
+        CHECK(str_eq(buf_str(&cut.frames), buf_str(&reference->frames)));
+        CHECK(cut.is_too_large || cut.n_rest == reference->n_rest);
+        buf_deinit(&cut.frames);
+}
+
+/* Raw: the frames put together are the stream, whatever the pieces. */
+static void check_raw(const Framing *framing, Str stream, unsigned seed) {
+        Cut cut = feed_all(framing, stream, seed, 143);
+        Str rest = stream;
+
+        for (size_t at = 0, n; at < cut.frames.n; at += sizeof(n) + n) {
+                memcpy(&n, cut.frames.data + at, sizeof(n));
+                CHECK(n && n <= rest.n && !memcmp(rest.data, cut.frames.data + at + sizeof(n), n));
+                rest = (Str){rest.data + n, rest.n - n};
+        }
+        CHECK(!rest.n && !cut.n_rest && !cut.is_too_large);
+        buf_deinit(&cut.frames);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+        Framing framing;
+        Cut reference = {0};
+        Str stream;
+
+        if (n < 4)
+                return 0;
+        framing = (Framing){.kind = (FramingKind)(data[0] % 3),
+                            .n_max = (size_t)data[1] | (size_t)data[2] << 8};
+        stream = (Str){(const char *)data + 4, n - 4};
+        if (framing.kind == FRAMING_RAW) {
+                check_raw(&framing, stream, data[3]);
+                return 0;
+        }
+        if (framing.kind == FRAMING_LINE)
+                cut_lines(&reference, framing.n_max, stream);
+        else
+                cut_lengths(&reference, framing.n_max, stream);
+        check_same(&framing, stream, &reference, data[3], 143);
+        check_same(&framing, stream, &reference, data[3], 5);
+        check_same(&framing, stream, &reference, data[3], 1);
+        if (stream.n)
+                check_same(&framing, stream, &reference, 0, stream.n);
+        buf_deinit(&reference.frames);
+        return 0;
+}
