@@ -39,8 +39,7 @@ void loop_clock_advance(Loop *loop, int64_t ms) {
         loop_timers_arm(loop);
 }
 
-/* ---- heap
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- heap ------------------------------------------------------------------------------------ */
 
 static void put(Loop *loop, size_t at, Timer *timer) {
         loop->heap[at] = timer;
@@ -125,8 +124,7 @@ void loop_timers_deinit(Loop *loop) {
         free(loop->heap);
 }
 
-/* ---- timers
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- timers ---------------------------------------------------------------------------------- */
 
 void timer_init(Timer *timer, Loop *loop, TimerFn fn) {
         *timer = (Timer){.loop = loop, .fn = fn};

@@ -122,8 +122,7 @@ Log *loop_log(Loop *loop) {
         return loop->log;
 }
 
-/* ---- descriptors
- * ------------------------------------------------------------------------------------------------ */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 static void on_poll(uv_poll_t *handle, int status, int events) {
         LoopFd *watch = container_of(handle, LoopFd, poll);
@@ -182,8 +181,7 @@ LoopFd *loop_fd_close(LoopFd *watch) {
         return NULL;
 }
 
-/* ---- deferred calls and memory
- * ---------------------------------------------------------------------------------- */
+/* ---- deferred calls and memory --------------------------------------------------------------- */
 
 void deferred_init(Deferred *deferred, Loop *loop, DeferredFn fn) {
         *deferred = (Deferred){.loop = loop, .fn = fn};

@@ -18,8 +18,7 @@ const char *__asan_default_options(void) {
         return "allocator_may_return_null=1";
 }
 
-/* ---- arena
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- arena ----------------------------------------------------------------------------------- */
 
 static void test_arena_alignment(void **state) {
         Arena arena = ARENA_NULL;
@@ -106,7 +105,8 @@ static void test_arena_huge_piece(void **state) {
         arena_deinit(&arena);
 }
 
-/* Not in the list: NULL means "no memory", but an arena without a chunk gives it for a piece of 0 bytes, too. */
+/* Not in the list: NULL means "no memory", but an arena without a chunk gives it for a piece of 0 bytes,
+ * too. */
 _unused_ static void test_arena_empty_piece(void **state) {
         Arena arena = ARENA_NULL;
 
@@ -146,6 +146,9 @@ static void test_arena_str(void **state) {
         s = arena_str(&arena, (Str){"a\0b", 3});
         assert_int_equal(s.n, 3);
         assert_memory_equal(s.data, "a\0b", 4); /* with the NUL behind it */
+        s = arena_str(&arena, STR("12345678"));
+        memset(arena_alloc(&arena, 8), 'x', 8); /* has room of its own */
+        assert_string_equal(s.data, "12345678");
         s = arena_str(&arena, STR_NULL);
         assert_int_equal(s.n, 0);
         assert_non_null(s.data);
@@ -171,8 +174,7 @@ static void test_arena_printf(void **state) {
         arena_deinit(&arena);
 }
 
-/* ---- buf
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- buf ------------------------------------------------------------------------------------- */
 
 static void test_buf_append(void **state) {
         _cleanup_(buf_deinit) Buf buf = BUF_NULL;
@@ -221,7 +223,7 @@ static void test_buf_printf(void **state) {
         assert_int_equal(buf_printf(&buf, "a%db", 12), 0);
         assert_int_equal(buf_printf(&buf, "%s", "c"), 0);
         assert_true(str_is(buf_str(&buf), "a12bc")); /* the NULs of printf are not counted */
-        for (int n = 0; n < 600; n++) { /* across every size of the room that is left */
+        for (int n = 0; n < 600; n++) {              /* across every size of the room that is left */
                 size_t before = buf.n;
                 assert_int_equal(buf_printf(&buf, "%*s", n, ""), 0);
                 assert_int_equal(buf.n, before + (size_t)n);

@@ -16,8 +16,7 @@ int args_init(Args *args, Arena *arena, const OpDoc *doc, const Json *method) {
         return args->object ? 0 : error_origin(-ENOMEM);
 }
 
-/* ---- words that do not fit
- * -------------------------------------------------------------------------------------- */
+/* ---- words that do not fit ------------------------------------------------------------------- */
 
 static int refuse_key(Args *args, const char *key) {
         _cleanup_(buf_deinit) Buf known = BUF_NULL;
@@ -34,8 +33,7 @@ static int refuse_key(Args *args, const char *key) {
                           nearest.best ? "?)" : "", STR_ARG(buf_str(&known)));
 }
 
-/* ---- where a value comes from
- * ----------------------------------------------------------------------------------- */
+/* ---- where a value comes from ---------------------------------------------------------------- */
 
 enum { READ_STEP = 64 * 1024 };
 
@@ -87,8 +85,7 @@ static int value_text(Args *args, const char *text, Str *ret) {
         return 0;
 }
 
-/* ---- adding
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- adding ---------------------------------------------------------------------------------- */
 
 /* A list grows by one item, everything else may be given once. */
 static int add_value(Args *args, const OpDocParam *param, Json *value, bool is_item) {
@@ -114,7 +111,7 @@ static int add_value(Args *args, const OpDocParam *param, Json *value, bool is_i
 static int add(Args *args, const OpDocParam *param, const char *text, bool is_json) {
         bool is_item = !is_json && !strcmp(param->type, "strings");
         Json *value = NULL;
-        Str content;
+        Str content = STR_NULL;
         int r = value_text(args, text, &content);
 
         if (r)

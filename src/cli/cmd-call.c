@@ -30,8 +30,7 @@ static void call_job_deinit(CallJob *job) {
         arena_deinit(&job->arena);
 }
 
-/* ---- before the call
- * -------------------------------------------------------------------------------------------- */
+/* ---- before the call ------------------------------------------------------------------------- */
 
 /* As the daemon names it: absolute and without symbolic links. */
 static int resolve_project(CallJob *job, const char *project) {
@@ -70,8 +69,7 @@ static int make_args(CallJob *job, const Options *options, const Json **ret) {
         return CLI_OK;
 }
 
-/* ---- the call
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 /* What follows the reply of a streaming operation, frame by frame, until the daemon ends it. */
 static int follow(CallJob *job) {

@@ -10,8 +10,7 @@
 #include "core/op.h"
 #include "gen/openrpc.h"
 
-/* ---- lists
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static bool is_listed(const OpDoc *doc, const char *dialect) {
         return !dialect || !strcmp(doc->dialect, dialect);
@@ -43,8 +42,7 @@ static int print_dialect_json(const Json *document, const char *dialect, Arena *
         return entries ? json_print(stdout, entries, is_pretty) : -1;
 }
 
-/* ---- one operation
- * ---------------------------------------------------------------------------------------------- */
+/* ---- one operation --------------------------------------------------------------------------- */
 
 static void print_words(const OpDocParam *param) {
         printf("%24sone of:", "");
@@ -115,8 +113,7 @@ static int print_op(const OpDoc *doc, const Json *method) {
         return json_print(stdout, json_get(json_get(method, "result"), "schema"), true);
 }
 
-/* ---- which of them
- * ---------------------------------------------------------------------------------------------- */
+/* ---- which of them --------------------------------------------------------------------------- */
 
 static int refuse(const char *name) {
         Nearest nearest = NEAREST(name);

@@ -87,6 +87,7 @@ static int pump(int fd) {
         r = pthread_create(&thread, NULL, pump_in, &fd);
         if (r)
                 return complain(CLI_FAILED, "cannot start a thread: %s", strerror(r));
+        (void)pthread_detach(thread);
         r = pump_out(fd);
         /* The other thread may sit in a read of stdin that nothing ends. It has nothing left to do. */
         _exit(r);

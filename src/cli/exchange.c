@@ -9,8 +9,7 @@
 
 enum { PROTOCOL_VERSION = 1, REPLY_DEPTH = 1000000 };
 
-/* ---- requests
- * --------------------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void write_args(JsonWriter *w, const char *key, const Json *args) {
         if (args)
@@ -95,8 +94,7 @@ int request_write(const Request *request, Buf *out) {
         return error_trace(write_jsonrpc(request, out));
 }
 
-/* ---- replies
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 static bool is_given(const Json *json) {
         return json && !json_is(json, JSON_NULL) && !(json->type >= JSON_ARRAY && !json_count(json));

@@ -56,8 +56,7 @@ static void plan_deinit(Plan *plan) {
         close_fd(plan->report_fds[1]);
 }
 
-/* ---- before the fork
- * -------------------------------------------------------------------------------------------- */
+/* ---- before the fork ------------------------------------------------------------------------- */
 
 static char *path_beside_us(void) {
         char self[PATH_MAX], *slash, *path = NULL;
@@ -106,8 +105,7 @@ static int plan_init(Plan *plan, const Launch *from, off_t *ret_mark) {
         return 0;
 }
 
-/* ---- the child processes
- * ---------------------------------------------------------------------------------------- */
+/* ---- the child processes --------------------------------------------------------------------- */
 
 static void report(const Plan *plan, ReportKind kind, int value) {
         const Report r = {kind, value};
@@ -163,8 +161,7 @@ _noreturn_ static void become_helper(const Plan *plan, pid_t parent) {
         _exit(0);
 }
 
-/* ---- waiting
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 /* One report. 0: nothing decided yet. */
 static int take_report(const Plan *plan, LaunchOutcome *ret) {

@@ -127,8 +127,7 @@ static const Command commands[] = {
         },
 };
 
-/* ---- help
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- help ------------------------------------------------------------------------------------ */
 
 static void print_help(void) {
         printf("muster %s: talks to musterd, the daemon behind CCCC, coop, AIWG and AgentCompany "
@@ -160,8 +159,7 @@ static void print_command_help(const Command *command) {
                command->name, command->usage, command->details, command->examples);
 }
 
-/* ---- dispatch
- * --------------------------------------------------------------------------------------------------- */
+/* ---- dispatch -------------------------------------------------------------------------------- */
 
 static const Command *find_command(const char *name) {
         for (size_t i = 0; i < ARRAY_SIZE(commands); i++)

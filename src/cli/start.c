@@ -33,8 +33,7 @@ static bool is_other_running(int r, const LaunchOutcome *outcome) {
                WEXITSTATUS(outcome->status) == EXIT_STATUS_RUNNING;
 }
 
-/* ---- what went wrong
- * -------------------------------------------------------------------------------------------- */
+/* ---- what went wrong ------------------------------------------------------------------------- */
 
 /* Where the last lines of text begin. */
 static Str last_lines(Str text) {
@@ -92,8 +91,7 @@ static int complain_launch(const Start *start, int r, const LaunchOutcome *outco
         }
 }
 
-/* ---- steps
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static int find_places(Start *start) {
         start->home = place_home();

@@ -24,8 +24,7 @@ static int keep(Json *value, Json **ret) {
         return value ? 0 : error_origin(-ENOMEM);
 }
 
-/* ---- one value per type
- * ----------------------------------------------------------------------------------------- */
+/* ---- one value per type ---------------------------------------------------------------------- */
 
 int value_from_json(Args *args, Str key, Str text, Json **ret) {
         JsonFault fault = {0};

@@ -11,8 +11,7 @@
 
 enum { SETTINGS_MAX = 1 << 20, SCROLLBACK_MIN = 1000, SCROLLBACK_MAX = 200000 };
 
-/* ---- rules: each gives the value to take, or NULL to leave the old one
- * ---------------------------------------------- */
+/* ---- rules: each gives the value to take, or NULL to leave the old one ----------------------- */
 
 static bool is_word(Str s, const char *const words[]) {
         for (; *words; words++)
@@ -72,8 +71,7 @@ static Json *rule_lines(Arena *arena, const Json *value) {
                                                         : n);
 }
 
-/* ---- the table: where each setting stands, its default (JSON text) and its rule
- * -------------------------------------- */
+/* ---- the table: where each setting stands, its default (JSON text) and its rule -------------- */
 
 static const struct {
         const char *section; /* NULL: top level */
@@ -124,8 +122,7 @@ Json *observability_read(Arena *arena, const Json *section) {
         return settings && !observability_patch(arena, settings, section) ? settings : NULL;
 }
 
-/* ---- the file
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 /* A file that is missing, broken or no mapping reads as an empty one. */
 static int read_document(Arena *arena, const char *path, Json **ret) {

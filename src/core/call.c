@@ -62,8 +62,7 @@ void call_orphan(Call *call) {
         call->is_quiet = true;
 }
 
-/* ---- for handlers
- * ----------------------------------------------------------------------------------------------- */
+/* ---- for handlers ---------------------------------------------------------------------------- */
 
 JsonWriter *call_result(Call *call) {
         bool has_room = !buf_reserve(call->out, CALL_ENVELOPE_MAX + call->id.n);
@@ -100,8 +99,7 @@ void call_after(Call *call, void (*after)(Call *call)) {
         call->after = after;
 }
 
-/* ---- the reply
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the reply ------------------------------------------------------------------------------- */
 
 static void fail_internally(Call *call, int r) {
         log_err(&call->daemon->log, call->op ? call->op->name : "-", "operation failed error=%d", -r);

@@ -40,6 +40,7 @@ struct Call {
         Str message;
         Buf details; /* raw JSON of the error's details; empty: none */
         JsonWriter details_writer;
+        void *target;              /* for after(): what the connection becomes a stream of */
         void (*after)(Call *call); /* runs when the reply is in the output queue; set by call_after() */
         Call *next_free;
 };

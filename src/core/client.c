@@ -42,6 +42,13 @@ static void on_oversize(void *user) {
         client->dialect->oversize(client);
 }
 
+static void on_drained(void *user) {
+        Client *client = user;
+
+        if (client->dialect->drained)
+                client->dialect->drained(client);
+}
+
 static void on_closed(void *user, const char *reason) {
         Client *client = user;
         Daemon *daemon = client->daemon;
@@ -63,8 +70,11 @@ static void on_closed(void *user, const char *reason) {
                 daemon_check_stopped(daemon);
 }
 
-static const ConnHandler client_handler = {
-        .frame = on_frame, .eof = on_eof, .oversize = on_oversize, .closed = on_closed};
+static const ConnHandler client_handler = {.frame = on_frame,
+                                           .eof = on_eof,
+                                           .oversize = on_oversize,
+                                           .drained = on_drained,
+                                           .closed = on_closed};
 
 static void enlist(Client *client, Endpoint *endpoint) {
         client->endpoint = endpoint;

@@ -33,8 +33,8 @@ struct Client {
  */
 void client_start(Endpoint *endpoint, Conn *conn);
 
-/* A call of this client, in flight from now on; NULL without memory (the connection is closed then). out: NULL is the
- * connection. */
+/* A call of this client, in flight from now on; NULL without memory (the connection is closed then). out:
+ * NULL is the connection. */
 Call *client_call(Client *client, Str id, bool is_quiet, Buf *out);
 /* Runs an operation: decodes args, calls the handler, replies into out (NULL: the connection). id: raw JSON
  * or empty. */

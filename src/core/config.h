@@ -22,6 +22,7 @@ typedef struct Config {
 
         char *cccc_home, *cccc_version;
         char *cccc_transport, *cccc_host, *cccc_port, *cccc_allow_remote;
+        char *sandbox; /* mode for what does not say its own */
         char *coop_socket;
         StrVec aiwg_projects;
         bool aiwg_debug;

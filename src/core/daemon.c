@@ -22,7 +22,8 @@ static void wake_listeners(void *user) {
 static void on_stop_limit(Timer *timer) {
         Daemon *daemon = container_of(timer, Daemon, stop_limit);
 
-        if (daemon->n_stop_limits++) { /* a worker hangs (a dead disk): nothing on the loop can wait for it */
+        if (daemon->n_stop_limits++) { /* a worker hangs (a dead disk): nothing on the loop can wait for it
+                                        */
                 log_err(&daemon->log, "-", "a worker did not come back: leaving without it");
                 _exit(EXIT_STATUS_INTERNAL);
         }

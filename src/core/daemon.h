@@ -66,6 +66,7 @@ struct Daemon {
         struct Host *host; /* hosted processes of all domains; NULL before setup */
 
         Collab *collab; /* domain roots */
+        struct Sessions *sessions;
 };
 
 int daemon_init(Daemon *daemon); /* loop, pools, accounts; the log and configuration are set before */

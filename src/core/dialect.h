@@ -28,6 +28,13 @@ struct Dialect {
         void (*write_error)(const Call *call, Buf *out);
         /* The contract's own word for an error, as JSON text, for the record. */
         void (*error_word)(int error, JsonWriter *w);
+        /* An operation turned the connection into a stream of its target (a terminal, …). NULL: there are
+         * none. */
+        void (*stream)(Client *client, void *target, bool is_read_only);
+        /* The output queue is nearly empty again (conn_want_drained()); the daemon is about to close the
+         * connection. */
+        void (*drained)(Client *client);
+        void (*leaving)(Client *client);
         /* The reply is written (close after it, go on with a batch, …); may be NULL. */
         void (*replied)(Client *client);
 };

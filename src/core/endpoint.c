@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "core/daemon.h"
+#include "core/dialect.h"
 #include "wire/socket.h"
 
 int endpoint_new(Endpoint **ret, Daemon *daemon, const EndpointType *type, const char *where) {
@@ -88,19 +89,24 @@ int endpoint_open(Endpoint *endpoint) {
         return r == ENDPOINT_E_SERVED ? endpoint->type->served_exit : EXIT_STATUS_BIND;
 }
 
+static void leave(Client *client) {
+        if (client->dialect->leaving)
+                client->dialect->leaving(client);
+        client_leave(client, "the daemon stops");
+}
+
 void endpoint_close(Endpoint *endpoint) {
         if (endpoint->state != ENDPOINT_LISTENING)
                 return;
         set_state(endpoint, ENDPOINT_CLOSED);
         endpoint->listener = listener_free(endpoint->listener);
         for (Client *client = endpoint->clients; client; client = client->next)
-                client_leave(client, "the daemon stops");
+                leave(client);
         endpoint->type->close(endpoint);
         endpoint->lock_fd = close_fd(endpoint->lock_fd);
 }
 
-/* ---- for the types
- * ---------------------------------------------------------------------------------------------- */
+/* ---- for the types --------------------------------------------------------------------------- */
 
 static void on_connection(void *user, Conn *conn) {
         client_start(user, conn);

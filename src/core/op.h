@@ -50,6 +50,7 @@ enum {
         OP_WRITES = 1 << 0,  /* changes kept state: its reply follows its commit */
         OP_STREAMS = 1 << 1, /* a good reply turns the connection into a stream */
         OP_SLOW = 1 << 2,    /* may answer in a later turn */
+        OP_PLANNED = 1 << 3, /* of the contract, but answers that it is not built yet */
 };
 
 typedef struct Op {

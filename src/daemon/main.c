@@ -22,9 +22,7 @@
 
 enum { DESCRIPTORS_WANTED = 65536 };
 
-/* ---- signals
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 typedef struct Signals {
         LoopSignal *term, *interrupt, *hangup;
@@ -57,9 +55,7 @@ static void signals_close(Signals *signals) {
         loop_signal_close(signals->hangup);
 }
 
-/* ---- start
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static void raise_descriptor_limit(void) {
         struct rlimit limit;
@@ -101,6 +97,8 @@ static int run(Daemon *daemon) {
         if (!status)
                 status = setup_home(daemon);
         if (!status)
+                status = setup_host(daemon);
+        if (!status)
                 status = setup_open(daemon);
         if (!status) {
                 greet(daemon);
@@ -108,6 +106,7 @@ static int run(Daemon *daemon) {
                 loop_run(daemon->loop);
                 log_notice(&daemon->log, "-", "stopped");
         }
+        setup_unhost(daemon);
         signals_close(&signals);
         return status < 0 ? 0 : status; /* negative: nothing to do, and that is fine */
 }

@@ -41,8 +41,8 @@ static bool line_names(Str line, Str word) {
         return word.n && str_starts(line, word);
 }
 
-/* The line that a key of a table stands on, from 1: the first that begins with it behind the table's own line. The tree does
- * not keep lines. */
+/* The line that a key of a table stands on, from 1: the first that begins with it behind the table's own
+ * line. The tree does not keep lines. */
 static size_t line_of(Str text, Str table, Str key) {
         bool in_table = !table.n;
         size_t line = 1;

@@ -16,6 +16,7 @@
 #define AT(member) offsetof(Config, member)
 
 static const char *const endpoint_words[] = {"cccc", "coop", "aiwg", "native", NULL};
+static const char *const sandbox_words[] = {"none", "bwrap", NULL};
 static const char *const level_words[] = {"err", "error", "warning", "notice", "info", "debug", NULL};
 
 const Option option_table[] = {
@@ -40,6 +41,8 @@ const Option option_table[] = {
         {"cccc-allow-remote", "CCCC_DAEMON_ALLOW_REMOTE", "cccc.allow_remote", OPTION_STRING, 0,
          AT(cccc_allow_remote), "YES", "TCP: bind a host that is not loopback; there is no authentication",
          NULL},
+        {"sandbox", "MUSTER_SANDBOX", "sandbox.mode", OPTION_STRING, 0, AT(sandbox), "MODE",
+         "none or bwrap, for coop sessions that do not say their own (default bwrap)", sandbox_words},
         {"coop-socket", "MUSTER_COOP_SOCKET", "coop.socket", OPTION_STRING, 0, AT(coop_socket), "PATH",
          "coop socket (default ~/.coop/sock)", NULL},
         {"aiwg-project", "MUSTER_AIWG_PROJECT", "aiwg.projects", OPTION_LIST, ':', AT(aiwg_projects), "DIR",
@@ -57,9 +60,7 @@ const Option option_table[] = {
 };
 const size_t n_option_table = ARRAY_SIZE(option_table);
 
-/* ---- values
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool parse_bool(const char *text, bool *ret) {
         static const char *const words[] = {"0", "1", "false", "true", "no", "yes", "off", "on"};
@@ -136,9 +137,7 @@ int option_set(Config *config, const Option *option, const char *text, bool *is_
         return wanted ? refuse(source, wanted, text, reterr) : 0;
 }
 
-/* ---- layers
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 static int load_environment(Config *config, char reterr[OPTIONS_FAULT_MAX]) {
         for (size_t i = 0; i < n_option_table; i++) {

@@ -18,9 +18,9 @@
 #include "dialect/cccc/cccc.h"
 #include "dialect/coop/coop.h"
 #include "dialect/native/native.h"
+#include "sessions/sessions.h"
 
-/* ---- which endpoints
- * -------------------------------------------------------------------------------------------------- */
+/* ---- which endpoints ------------------------------------------------------------------------- */
 
 static bool is_wanted(const Config *config, const char *name) {
         for (size_t i = 0; i < config->only.n; i++)
@@ -105,8 +105,7 @@ int setup_endpoints(Daemon *daemon) {
         return error_trace(r);
 }
 
-/* ---- state folder
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- state folder ---------------------------------------------------------------------------- */
 
 /* A stable name for what is served: FNV-1a over the endpoints' types and places. */
 static uint64_t identity(const Daemon *daemon) {
@@ -171,9 +170,60 @@ int setup_home(Daemon *daemon) {
         return 0;
 }
 
-/* ---- opening
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- hosted processes
+ * ----------------------------------------------------------------------------------------------------- */
+
+/* The shim stands beside this program, in the build folder as well as when installed. */
+static char *find_shim(void) {
+        _cleanup_(freep) char *self = realpath("/proc/self/exe", NULL);
+        char *slash = self ? strrchr(self, '/') : NULL, *path = NULL;
+
+        if (!slash)
+                return NULL;
+        *slash = 0;
+        for (int i = 0; i < 2; i++) {
+                free(path);
+                path = NULL;
+                if (asprintf(&path, i ? "%s/../libexec/muster/muster-shim" : "%s/muster-shim", self) < 0)
+                        return NULL;
+                if (!access(path, X_OK))
+                        return path;
+        }
+        return path;
+}
+
+static void found(Hosted *hosted, void *user) {
+        Daemon *daemon = user;
+
+        if (!strcmp(hosted->owner, "sessions"))
+                sessions_adopt(daemon->sessions, hosted);
+        else
+                log_warning(&daemon->log, hosted->id, "belongs to nobody here owner=%s", hosted->owner);
+}
+
+int setup_host(Daemon *daemon) {
+        int r;
+
+        daemon->shim_path = find_shim();
+        r = daemon->shim_path ? host_new(&daemon->host, daemon) : -ENOMEM;
+        if (!r)
+                r = sessions_new(&daemon->sessions, daemon);
+        if (!r)
+                r = host_adopt(daemon->host, found, daemon);
+        if (r)
+                fprintf(stderr, "musterd: cannot look for hosted processes in %s: %s\n", daemon->home,
+                        strerror(-r));
+        return r ? EXIT_STATUS_INTERNAL : 0;
+}
+
+void setup_unhost(Daemon *daemon) {
+        daemon->sessions = sessions_free(daemon->sessions);
+        daemon->host = host_free(daemon->host);
+        free(daemon->shim_path);
+        daemon->shim_path = NULL;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static void report(const Endpoint *endpoint) {
         if (endpoint->state == ENDPOINT_LISTENING)

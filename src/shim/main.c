@@ -2,8 +2,8 @@
 /*
  * muster-shim DIR pty|pipes COLS ROWS NOFILE CGROUP CWD COMMAND [ARGUMENT]...
  *
- * Started by musterd only, with the control socket as descriptor 3 and the child's environment as its own. DIR holds the record
- * and the rings, made by the daemon beforehand. See core/host/shim.h for the protocol.
+ * Started by musterd only, with the control socket as descriptor 3 and the child's environment as its own.
+ * DIR holds the record and the rings, made by the daemon beforehand. See core/host/shim.h for the protocol.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static int parse(int argc, char **argv, ShimArgs *ret) {
         return 0;
 }
 
-/* ---- before the start ---------------------------------------------------------------------------------------------------- */
+/* ---- before the start ------------------------------------------------------------------------ */
 
 static int open_record(Shim *shim) {
         _cleanup_(closep) int fd = openat(shim->dir_fd, SHIM_RECORD, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -64,9 +64,11 @@ static int open_files(Shim *shim, const ShimArgs *args) {
         return chdir("/") ? errno : 0; /* holds no folder: file systems can be unmounted under us */
 }
 
-/* A session of its own, deaf to what people type at the daemon's terminal; only SIGCHLD matters, and comes as a descriptor. */
+/* A session of its own, deaf to what people type at the daemon's terminal; only SIGCHLD matters, and comes
+ * as a descriptor. */
 static int leave_parent(Shim *shim) {
-        static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGXFSZ};
+        static const int ignored[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE,
+                                      SIGTSTP, SIGTTIN, SIGTTOU, SIGXFSZ};
         sigset_t children;
 
         (void)setsid();
@@ -81,7 +83,7 @@ static int leave_parent(Shim *shim) {
         return shim->signals < 0 ? errno : 0;
 }
 
-/* ---- the loop ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static int output_fd(const Shim *shim, int stream) {
         return shim->n_fds == 1 ? (stream == 0 ? shim->fds[0] : -1) : shim->fds[1 + stream];
@@ -98,7 +100,8 @@ static void drain(Shim *shim, int stream) {
         *fd = close_fd(*fd); /* the other side has ended */
 }
 
-/* Without a daemon: when the tree is gone what is left in the terminal is read out, and then there is nothing to wait for. */
+/* Without a daemon: when the tree is gone what is left in the terminal is read out, and then there is
+ * nothing to wait for. */
 static bool is_done(Shim *shim) {
         if (shim->is_released && shim->tree_is_gone)
                 return true;
@@ -108,7 +111,8 @@ static bool is_done(Shim *shim) {
                 while (output_fd(shim, stream) >= 0) {
                         uint64_t before = ring_end(stream ? &shim->err : &shim->out);
                         drain(shim, stream);
-                        if (output_fd(shim, stream) >= 0 && ring_end(stream ? &shim->err : &shim->out) == before)
+                        if (output_fd(shim, stream) >= 0 &&
+                            ring_end(stream ? &shim->err : &shim->out) == before)
                                 break;
                 }
         return true;

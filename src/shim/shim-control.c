@@ -15,7 +15,8 @@
 #include "base/macro.h"
 #include "shim/shim-internal.h"
 
-/* Bound through the folder's descriptor: the path of a state folder may be longer than a socket's name can be. */
+/* Bound through the folder's descriptor: the path of a state folder may be longer than a socket's name can
+ * be. */
 int shim_listen(Shim *shim) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
 
@@ -105,7 +106,8 @@ void shim_hear(Shim *shim) {
         if (n == (ssize_t)sizeof(message))
                 obey(shim, &message);
         else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-                shim->control = close_fd(shim->control); /* the daemon is gone: from now on the output is ours to read */
+                shim->control = close_fd(
+                        shim->control); /* the daemon is gone: from now on the output is ours to read */
                 ring_recover(&shim->out);
                 if (shim->err.header)
                         ring_recover(&shim->err);

@@ -1,9 +1,9 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * muster-shim: one tiny process per hosted process. It opens the terminal or the pipes, starts the command, keeps duplicates of
- * the descriptors, reaps, and reads the output into the ring while no daemon does. It allocates nothing after its start and
- * wakes only when something happened.
+ * muster-shim: one tiny process per hosted process. It opens the terminal or the pipes, starts the command,
+ * keeps duplicates of the descriptors, reaps, and reads the output into the ring while no daemon does. It
+ * allocates nothing after its start and wakes only when something happened.
  */
 #include <stdbool.h>
 
@@ -15,7 +15,7 @@ typedef struct ShimArgs {
         ShimKind kind;
         unsigned cols, rows;
         const char *cwd;
-        const char *cgroup; /* folder of a cgroup for the child; "": none */
+        const char *cgroup;    /* folder of a cgroup for the child; "": none */
         unsigned long n_files; /* RLIMIT_NOFILE of the child; 0: as it is */
         char **argv;
 } ShimArgs;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From arguments to a running child: terminal or pipes, fork, a clean child, exec, and the errno of an exec that failed.
+ * From arguments to a running child: terminal or pipes, fork, a clean child, exec, and the errno of an exec
+ * that failed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +54,7 @@ static int open_pipes(Shim *shim, Ends *ends) {
         return 0;
 }
 
-/* ---- in the child: only async-signal-safe calls -------------------------------------------------------------------------- */
+/* ---- in the child: only async-signal-safe calls ---------------------------------------------- */
 
 static int take_terminal(const char *slave) {
         struct termios mode;
@@ -134,7 +135,7 @@ static _noreturn_ void child_main(const ShimArgs *args, const Ends *ends, int re
         _exit(127);
 }
 
-/* ---- in the shim ------------------------------------------------------------------------------------------------------------ */
+/* ---- in the shim ----------------------------------------------------------------------------- */
 
 static void close_child_ends(const ShimArgs *args, Ends *ends) {
         if (args->kind == SHIM_PIPES)

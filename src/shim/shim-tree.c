@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of the child and of everything it started. The shim is a child subreaper: whatever forks away, daemonises or outlives
- * its parent becomes our own child, so "no child is left" (ECHILD) is proof that nothing of the tree is left.
+ * The end of the child and of everything it started. The shim is a child subreaper: whatever forks away,
+ * daemonises or outlives its parent becomes our own child, so "no child is left" (ECHILD) is proof that
+ * nothing of the tree is left.
  */
 #include <errno.h>
 #include <fcntl.h>

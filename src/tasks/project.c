@@ -11,8 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 
-/* ---- heartbeat
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- heartbeat ------------------------------------------------------------------------------- */
 
 typedef struct Beat {
         Project *project;
@@ -66,9 +65,7 @@ static void on_heartbeat(Timer *timer) {
         (void)timer_set(timer, project->heartbeat_ms);
 }
 
-/* ---- life
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static int make_paths(Project *project, const char *dir) {
         project->dir = strdup(dir);

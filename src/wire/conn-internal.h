@@ -30,6 +30,7 @@ struct Conn {
         bool is_unpollable; /* a regular file: always readable, never watched */
         bool has_frame;     /* the first whole frame has come */
         bool saw_eof, told_eof;
+        bool wants_drained;
         bool is_oversize;
         bool is_finishing; /* send what is queued, then close */
         bool is_draining;  /* … which takes long: there is a deadline on it */

@@ -12,8 +12,7 @@
 #include "base/log.h"
 #include "wire/conn-internal.h"
 
-/* ---- life
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void on_work(Deferred *deferred) {
         Conn *conn = container_of(deferred, Conn, work);
@@ -98,8 +97,7 @@ void conn_abort(Conn *conn, const char *reason) {
                 deferred_schedule(&conn->work);
 }
 
-/* ---- turns
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 void conn_enter(Conn *conn) {
         conn->depth++;
@@ -137,6 +135,11 @@ static void flush(Conn *conn) {
                 conn_abort(conn, "slow reader");
         else if (conn->is_throttled && pending <= conn->limits.low_water)
                 conn->is_throttled = false;
+        if (conn->wants_drained && pending <= conn->limits.low_water && !conn->is_closed) {
+                conn->wants_drained = false;
+                conn->handler->drained(conn->user);
+                deferred_schedule(&conn->work); /* what it wrote is sent in the next turn */
+        }
         if (conn->is_finishing && !conn->is_lingering && !conn->is_closed)
                 pending ? begin_drain(conn) : begin_linger(conn);
 }
@@ -226,9 +229,7 @@ void conn_start(Conn *conn, const Framing *framing, const ConnLimits *limits, co
         conn_leave(conn);
 }
 
-/* ---- use
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- use ------------------------------------------------------------------------------------- */
 
 const ConnPeer *conn_peer(const Conn *conn) {
         return &conn->peer;
@@ -269,6 +270,11 @@ int conn_write_chunk(Conn *conn, Chunk *chunk) {
 void conn_flush_soon(Conn *conn) {
         if (!conn->depth)
                 deferred_schedule(&conn->work);
+}
+
+void conn_want_drained(Conn *conn) {
+        conn->wants_drained = true;
+        conn_flush_soon(conn);
 }
 
 size_t conn_pending(const Conn *conn) {

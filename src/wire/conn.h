@@ -51,6 +51,7 @@ typedef struct ConnHandler {
         void (*frame)(void *user, Str frame);
         void (*eof)(void *user, Str rest); /* the peer ended its side; rest: bytes of an unfinished frame */
         void (*oversize)(void *user);
+        void (*drained)(void *user); /* asked for with conn_want_drained(); may be NULL */
         void (*closed)(void *user, const char *reason);
 } ConnHandler;
 
@@ -82,6 +83,8 @@ Buf *conn_out(Conn *conn);
 int conn_write(Conn *conn, Str bytes);
 int conn_write_chunk(Conn *conn, Chunk *chunk);
 void conn_flush_soon(Conn *conn);
+/* handler->drained is told once, when no more than low_water bytes are queued. */
+void conn_want_drained(Conn *conn);
 size_t conn_pending(const Conn *conn); /* bytes not sent yet */
 
 /* No frame is handed out between pause and resume; input stays bounded meanwhile. */

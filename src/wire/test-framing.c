@@ -33,7 +33,8 @@ static int look(Cutter *cutter, Str *ret_frame, size_t *ret_n, char **ret_block)
         if (cutter->in.n)
                 memcpy(block, cutter->in.data, cutter->in.n);
         *ret_block = block;
-        return framing_next(&cutter->framing, (Str){block, cutter->in.n}, &cutter->n_scanned, ret_frame, ret_n);
+        return framing_next(&cutter->framing, (Str){block, cutter->in.n}, &cutter->n_scanned, ret_frame,
+                            ret_n);
 }
 
 static void cut(Cutter *cutter, const char *data, size_t n) {
@@ -116,8 +117,8 @@ static void test_line_limit(void **state) {
         assert_every_split(&line8, STR("123456789"), STR(""), FRAMING_E_TOO_LARGE, 0);
         assert_every_split(&line8, STR("123456789\n"), STR(""), FRAMING_E_TOO_LARGE, 0);
         assert_every_split(&line8, STR("ok\n123456789\nx\n"), STR("2:ok;"), FRAMING_E_TOO_LARGE, 0);
-        assert_every_split(&(Framing){.kind = FRAMING_LINE}, STR("\n\na"), STR("0:;0:;"), FRAMING_E_TOO_LARGE,
-                           0);
+        assert_every_split(&(Framing){.kind = FRAMING_LINE}, STR("\n\na"), STR("0:;0:;"),
+                           FRAMING_E_TOO_LARGE, 0);
         assert_every_split(&(Framing){.kind = FRAMING_LINE, .n_max = SIZE_MAX}, STR("a\nb"), STR("1:a;"),
                            FRAMING_E_PARTIAL, 1);
 }
@@ -163,7 +164,8 @@ static void test_nothing_is_no_frame(void **state) {
                 Framing framing = {.kind = kinds[i]};
                 size_t n_scanned = 0, n;
                 Str frame;
-                assert_int_equal(framing_next(&framing, STR_NULL, &n_scanned, &frame, &n), FRAMING_E_PARTIAL);
+                assert_int_equal(framing_next(&framing, STR_NULL, &n_scanned, &frame, &n),
+                                 FRAMING_E_PARTIAL);
                 assert_int_equal(framing_next(&framing, STR(""), &n_scanned, &frame, &n), FRAMING_E_PARTIAL);
         }
 }
@@ -274,9 +276,9 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_line),       cmocka_unit_test(test_line_limit),
                 cmocka_unit_test(test_length),     cmocka_unit_test(test_length_limit),
-                cmocka_unit_test(test_raw), cmocka_unit_test(test_nothing_is_no_frame), cmocka_unit_test(test_n_scanned),
-                cmocka_unit_test(test_line_is_scanned_once), cmocka_unit_test(test_put_length),
-                cmocka_unit_test(test_random_streams),
+                cmocka_unit_test(test_raw),        cmocka_unit_test(test_nothing_is_no_frame),
+                cmocka_unit_test(test_n_scanned),  cmocka_unit_test(test_line_is_scanned_once),
+                cmocka_unit_test(test_put_length), cmocka_unit_test(test_random_streams),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

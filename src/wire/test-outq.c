@@ -28,7 +28,8 @@ static void pair_open(Pair *pair, int send_buffer) {
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair->fds), 0);
         if (send_buffer)
                 assert_int_equal(
-                        setsockopt(pair->fds[0], SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer)), 0);
+                        setsockopt(pair->fds[0], SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer)),
+                        0);
 }
 
 static void pair_open_pipe(Pair *pair) {
@@ -128,8 +129,9 @@ static void test_many_segments(void **state) {
         (void)state;
         pair_open(&pair, 0);
         for (int i = 0; i < 1000; i++) {
-                char text[32];
-                snprintf(text, sizeof(text), i % 7 ? "%d," : "", i);
+                char text[32] = "";
+                if (i % 7)
+                        snprintf(text, sizeof(text), "%d,", i);
                 if (i % 3)
                         say_chunk(&pair, text);
                 else
@@ -164,8 +166,8 @@ static void test_empty_chunks_do_not_stop_the_queue(void **state) {
 }
 
 /*
- * Random pushes, sends and reads through a narrow channel: the peer gets the very stream, and what is pending
- * is what was pushed and not sent.
+ * Random pushes, sends and reads through a narrow channel: the peer gets the very stream, and what is
+ * pending is what was pushed and not sent.
  */
 static void shake(Pair *pair, uint32_t seed) {
         _cleanup_(buf_deinit) Buf want = BUF_NULL;

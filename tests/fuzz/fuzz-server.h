@@ -8,6 +8,7 @@
  *   byte 0   FUZZ_* flags; FUZZ_CHOICE for the fuzzer's own use
  *   byte 1   seed of the sizes of the pieces (1 to FUZZ_PIECE_MAX bytes each)
  *
+ * The daemon has no Host and no root that would start programs: an input can run nothing.
  * The clock stands still. Files are made in one temporary folder per process (below $TMPDIR), removed at
  * exit.
  */

@@ -123,8 +123,8 @@ class Checker:
 
     def check_all_exercised(self):
         for dialect, ops in self.declared.ops.items():
-            for name in ops:
-                if (dialect, name) not in self.succeeded:
+            for name, op in ops.items():
+                if (dialect, name) not in self.succeeded and "planned" not in op.get("flags", []):
                     self.problem(f"{dialect} {name}: no successful call was recorded")
 
 

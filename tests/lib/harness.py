@@ -6,7 +6,8 @@
 
 A Home (home.py) is a set of folders with a short path (socket paths are limited to 107 bytes) and the environment that points
 a program at them. A Daemon is one run of musterd in a Home; several Daemons may use one Home after another. Leaving the
-block stops the daemon and fails the test when it did not end cleanly or a sanitizer complained.
+block stops the daemon and fails the test when it did not end cleanly or a sanitizer complained. Hosted processes run on
+without a daemon; they end with their Home.
 """
 import os
 import resource
@@ -20,7 +21,8 @@ from signal import SIGTERM
 from checks import (DEADLINE, MUSTER, MUSTERD, ROOT, SANITIZER_WORDS, SCALE, STOP_LIMIT, Failed, Skip, check, equal, eventually,  # noqa: F401
                     is_sanitized, memory_bound, mode_of, read_text, stale_socket, write_text)
 from clients import Closed, Conn, Coop, Rpc, cccc_exchange, cccc_request, parse_cccc_reply, ready  # noqa: F401
-from home import Home, adopt_orphans, children, die_with_parent, homes, numbers, run, wait_pid  # noqa: F401
+from home import (HOSTED_EXITED, Home, adopt_orphans, children, descendants, die_with_parent, homes, is_alive, numbers,  # noqa: F401
+                  processes_of_sessions, read_hosted, run, start_time, wait_pid)
 
 
 # ---------------------------------------------------------------------------------------------------- Daemon

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Private folders of a test, the environment that leads there, and programs run in it."""
+"""Private folders of a test, the environment that leads there, programs run in it, and the processes that it hosts."""
+import collections
 import ctypes
+import glob
 import itertools
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
+import time
 
 from checks import DEADLINE, MUSTER, MUSTERD, SANITIZER_WORDS, Failed, check, read_text
 from clients import ready
@@ -49,6 +53,66 @@ def wait_pid(pid, deadline=DEADLINE):
         return bool(ready([fd], deadline=deadline)[0])
     finally:
         os.close(fd)
+
+
+def start_time(pid):
+    """With the pid the identity of a process (clock ticks since boot); 0 when it is not there or a zombie."""
+    try:
+        fields = read_text("/proc/%d/stat" % pid).rsplit(")", 1)[1].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return 0 if fields[0] in "ZX" else int(fields[19])
+
+
+def is_alive(pid, start):
+    return pid > 0 and start != 0 and start_time(pid) == start
+
+
+def descendants(pid):
+    """Identities (pid, start time) of everything below a process, itself not included."""
+    found, todo = [], [pid]
+    while todo:
+        parent = todo.pop()
+        try:
+            pids = [int(p) for task in os.listdir("/proc/%d/task" % parent) for p in read_text("/proc/%d/task/%s/children" % (parent, task)).split()]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        found += [(p, start_time(p)) for p in pids]
+        todo += pids
+    return [one for one in found if one[1]]
+
+
+def processes_of_sessions(word):
+    """Identities of processes that run in a session (COOP_SESSION) and have word in their environment."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open("/proc/%s/environ" % name, "rb") as f:
+                    text = f.read()
+            except OSError:
+                continue
+            if b"COOP_SESSION=" in text and word.encode() in text and start_time(int(name)):
+                found.append((int(name), start_time(int(name))))
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------- hosted processes
+# ShimRecord of src/core/host/shim.h
+Hosted = collections.namedtuple("Hosted", "folder magic version kind state wait_status exec_errno shim_pid child_pid unused shim_start child_start started_us ended_us boot")
+_RECORD = struct.Struct("<8sIIIiiiiIQQqqQ")
+HOSTED_NEW, HOSTED_RUNNING, HOSTED_EXITED, HOSTED_FAILED = range(4)
+
+
+def read_hosted(folder):
+    """The life record in the folder of a hosted process; None when it is not there or not whole."""
+    try:
+        with open(os.path.join(folder, "record"), "rb") as f:
+            data = f.read(_RECORD.size)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    hosted = Hosted(folder, *_RECORD.unpack(data)) if len(data) == _RECORD.size else None
+    return hosted if hosted and hosted.magic == b"musshim1" else None
 
 
 def run(argv, home, deadline=DEADLINE, env=None, cwd=None, stdin=b""):
@@ -131,9 +195,38 @@ class Home:
         """A run of the daemon that is expected to end by itself."""
         return run([MUSTERD, *args], self, **kw)
 
+    # what runs on without a daemon
+    def host_folders(self):
+        roots = [self.muster_home] + [r for r in (self.extra_env.get("MUSTER_HOME"),) if r]
+        return [f for root in roots for f in glob.glob(root + "/host") + glob.glob(root + "/only/*/host")]
+
+    def hosted(self):
+        """The records of all hosted processes, ended ones that were not forgotten yet included."""
+        records = [read_hosted(f) for folder in self.host_folders() for f in sorted(glob.glob(folder + "/*"))]
+        return [r for r in records if r]
+
+    def kill_hosted(self):
+        """Ends the processes that outlive their daemon: first what the shims started, each shim when nothing is left below it."""
+        if not self.host_folders():
+            return
+        shims = [(r.shim_pid, r.shim_start) for r in self.hosted()]
+        end = time.monotonic() + DEADLINE
+        while True:
+            below = {shim: descendants(shim[0]) for shim in shims if is_alive(*shim)}
+            victims = {one for shim, children_ in below.items() for one in children_ or [shim]} | set(processes_of_sessions(self.base))
+            if not victims:
+                return
+            for pid, start in victims:
+                if is_alive(pid, start):
+                    os.kill(pid, signal.SIGKILL)
+            for pid, _ in victims:
+                wait_pid(pid, 1)
+            check(time.monotonic() < end, lambda: "processes cannot be ended: %r" % victims)
+
     def remove(self):
         if self in homes:
             homes.remove(self)
+        self.kill_hosted()
         shutil.rmtree(self.base, ignore_errors=True)
 
     def __enter__(self):

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding the processes of earlier daemons again. The folder says what was there; whether it still is, is decided by identity:
- * boot, pid and start time of the shim, never by a pid alone. What cannot be adopted is reported lost, not guessed at.
+ * Finding the processes of earlier daemons again. The folder says what was there; whether it still is, is
+ * decided by identity: boot, pid and start time of the shim, never by a pid alone. What cannot be adopted is
+ * reported lost, not guessed at.
  */
 #define LOG_MODULE "core/host"
 
@@ -34,7 +35,8 @@ static int read_meta(Hosted *hosted) {
         Json *json = NULL;
         Str meta;
 
-        if (!path || file_read(path, META_MAX, &text) || json_parse(&arena, text.data, text.n, NULL, &json, NULL))
+        if (!path || file_read(path, META_MAX, &text) ||
+            json_parse(&arena, text.data, text.n, NULL, &json, NULL))
                 return RING_E_DAMAGED;
         hosted->owner = copy_member(json, "owner");
         hosted->object = copy_member(json, "object");
@@ -43,8 +45,8 @@ static int read_meta(Hosted *hosted) {
         hosted->sandbox = copy_member(json, "sandbox");
         meta = json_raw(json_get(json, "meta"));
         hosted->meta = meta.n ? strndup(meta.data, meta.n) : strdup("{}");
-        if (!hosted->owner || !hosted->object || !hosted->workspace || !hosted->command || !hosted->sandbox ||
-            !hosted->meta)
+        if (!hosted->owner || !hosted->object || !hosted->workspace || !hosted->command ||
+            !hosted->sandbox || !hosted->meta)
                 return error_origin(-ENOMEM);
         return 0;
 }
@@ -104,7 +106,9 @@ static int adopt(Hosted *hosted) {
         if (!shim_is_alive(record) || connect_shim(hosted))
                 settle_dead(hosted);
         else
-                hosted_set_state(hosted, HOSTED_EVENT_STARTED); /* its descriptors arrive with the shim's first word */
+                hosted_set_state(
+                        hosted,
+                        HOSTED_EVENT_STARTED); /* its descriptors arrive with the shim's first word */
         hosted->shown_out = ring_end(&hosted->out);
         hosted->shown_err = hosted->err.header ? ring_end(&hosted->err) : 0;
         return 0;

@@ -20,7 +20,7 @@ void hosted_tell(Hosted *hosted, uint32_t type, int a) {
                 (void)send(hosted->control, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* ---- how it ends -------------------------------------------------------------------------------------------------------------- */
+/* ---- how it ends ----------------------------------------------------------------------------- */
 
 static void end(Hosted *hosted, HostedEvent event) {
         const HostedHandler *handler = hosted->handler;
@@ -49,7 +49,8 @@ void hosted_check_end(Hosted *hosted) {
                 end(hosted, HOSTED_EVENT_ENDED);
 }
 
-/* The shim is gone without a word: killed, or it was released by an earlier daemon. The record says which. */
+/* The shim is gone without a word: killed, or it was released by an earlier daemon. The record says which.
+ */
 static void lose(Hosted *hosted) {
         uint32_t state = atomic_load(&hosted->record->state);
 
@@ -64,11 +65,12 @@ static void lose(Hosted *hosted) {
         hosted_read_rest(hosted);
         if (state != SHIM_STATE_EXITED && hosted->pid > 1 &&
             shim_start_time(hosted->pid) == hosted->record->child_start)
-                (void)kill(-hosted->pid, SIGKILL); /* its own group; the kernel has been told to end the child itself */
+                (void)kill(-hosted->pid,
+                           SIGKILL); /* its own group; the kernel has been told to end the child itself */
         end(hosted, state == SHIM_STATE_EXITED ? HOSTED_EVENT_ENDED : HOSTED_EVENT_LOST);
 }
 
-/* ---- words from the shim --------------------------------------------------------------------------------------------------------- */
+/* ---- words from the shim --------------------------------------------------------------------- */
 
 static void on_started(Hosted *hosted, const ShimMessage *message, const int *fds, int n_fds) {
         int error = message->a;
@@ -108,8 +110,10 @@ static ssize_t receive(int fd, ShimMessage *ret, int fds[FDS_MAX], int *ret_n_fd
                 char space[CMSG_SPACE(FDS_MAX * sizeof(int))];
         } control;
         struct iovec vector = {ret, sizeof(*ret)};
-        struct msghdr header = {
-                .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+        struct msghdr header = {.msg_iov = &vector,
+                                .msg_iovlen = 1,
+                                .msg_control = &control,
+                                .msg_controllen = sizeof(control)};
         ssize_t n = recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
         *ret_n_fds = 0;

@@ -1,8 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of core/host share: host.c (table, state), host-start.c (folder, spawn), host-adopt.c (finding them again),
- * host-control.c (words with the shim), host-io.c (output, input, viewers).
+ * What the parts of core/host share: host.c (table, state), host-start.c (folder, spawn), host-adopt.c
+ * (finding them again), host-control.c (words with the shim), host-io.c (output, input, viewers).
  */
 #include "core/host/host.h"
 
@@ -13,7 +13,8 @@ struct Host {
 };
 
 int hosted_new(Hosted **ret, Host *host, const char *id);
-void hosted_unlink_and_free(Hosted *hosted); /* out of the table, descriptors closed, memory freed after this turn */
+void hosted_unlink_and_free(
+        Hosted *hosted); /* out of the table, descriptors closed, memory freed after this turn */
 void hosted_set_state(Hosted *hosted, HostedEvent event);
 int hosted_open_files(Hosted *hosted); /* record and rings of hosted->dir; condition RING_E_DAMAGED */
 Log *host_log(const Host *host);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes of hosted processes. Out: one read into the ring, then one shared chunk for all viewers; a viewer's slowness is its own
- * affair. In: one queue per process, in order of arrival, never cut.
+ * Bytes of hosted processes. Out: one read into the ring, then one shared chunk for all viewers; a viewer's
+ * slowness is its own affair. In: one queue per process, in order of arrival, never cut.
  */
 #define LOG_MODULE "core/host"
 
@@ -15,7 +15,7 @@
 #include "core/host/host-internal.h"
 #include "wire/framing.h"
 
-/* ---- output ------------------------------------------------------------------------------------------------------------------ */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 Chunk *output_raw(HostOutput *output) {
         if (!output->raw)
@@ -98,7 +98,7 @@ void hosted_read_rest(Hosted *hosted) {
         }
 }
 
-/* ---- input ------------------------------------------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 static void watch_out(Hosted *hosted) {
         bool is_one = hosted->fd_in == hosted->fd_out;
@@ -169,7 +169,7 @@ void host_resize(Hosted *hosted, unsigned cols, unsigned rows) {
         }
 }
 
-/* ---- descriptors ------------------------------------------------------------------------------------------------------------- */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 static void on_out(void *user, unsigned events) {
         Hosted *hosted = user;
@@ -230,7 +230,7 @@ void hosted_close_io(Hosted *hosted) {
         hosted->fd_err = close_fd(hosted->fd_err);
 }
 
-/* ---- viewers ----------------------------------------------------------------------------------------------------------------- */
+/* ---- viewers --------------------------------------------------------------------------------- */
 
 void viewer_attach(Viewer *viewer, Hosted *hosted) {
         viewer->hosted = hosted;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starting a hosted process: its folder is made on a worker (disks may be slow or full), then the shim is started with the control
- * socket as descriptor 3; the shim's first word says how it went.
+ * Starting a hosted process: its folder is made on a worker (disks may be slow or full), then the shim is
+ * started with the control socket as descriptor 3; the shim's first word says how it went.
  */
 #define LOG_MODULE "core/host"
 
@@ -61,9 +61,14 @@ static char **copy_list(char *const *list, size_t n_before) {
 static int shim_argv(Start *start, const Hosted *hosted, const HostedSpec *spec) {
         enum { N_FIXED = 8 };
         char cols[16], rows[16], files[24];
-        const char *fixed[N_FIXED] = {"muster-shim", hosted->dir, spec->kind == SHIM_PIPES ? "pipes" : "pty",
-                                      cols,          rows,        files,
-                                      "",            spec->workspace};
+        const char *fixed[N_FIXED] = {"muster-shim",
+                                      hosted->dir,
+                                      spec->kind == SHIM_PIPES ? "pipes" : "pty",
+                                      cols,
+                                      rows,
+                                      files,
+                                      "",
+                                      spec->workspace};
 
         snprintf(cols, sizeof(cols), "%u", spec->cols);
         snprintf(rows, sizeof(rows), "%u", spec->rows);
@@ -94,7 +99,7 @@ static int write_meta(Start *start, const HostedSpec *spec) {
         return w.failed ? error_origin(-ENOMEM) : 0;
 }
 
-/* ---- on a worker --------------------------------------------------------------------------------------------------------------- */
+/* ---- on a worker ----------------------------------------------------------------------------- */
 
 static int make_record(const char *path, ShimKind kind) {
         ShimRecord record = {.magic = "musshim", .version = SHIM_VERSION, .kind = kind};
@@ -112,8 +117,10 @@ static int make_record(const char *path, ShimKind kind) {
 
 static int make_folder(const Start *start) {
         const Hosted *hosted = start->hosted;
-        _cleanup_(freep) char *record = path_join(hosted->dir, SHIM_RECORD), *meta = path_join(hosted->dir, SHIM_META);
-        _cleanup_(freep) char *out = path_join(hosted->dir, SHIM_OUT), *err = path_join(hosted->dir, SHIM_ERR);
+        _cleanup_(freep) char *record = path_join(hosted->dir, SHIM_RECORD),
+                              *meta = path_join(hosted->dir, SHIM_META);
+        _cleanup_(freep) char *out = path_join(hosted->dir, SHIM_OUT),
+                              *err = path_join(hosted->dir, SHIM_ERR);
         int r = record && meta && out && err ? 0 : -ENOMEM;
 
         if (!r && mkdir(hosted->dir, 0700))
@@ -135,7 +142,7 @@ static void prepare(void *user) {
         start->r = make_folder(start);
 }
 
-/* ---- on the loop --------------------------------------------------------------------------------------------------------------- */
+/* ---- on the loop ----------------------------------------------------------------------------- */
 
 static void on_shim_reaped(void *user, _unused_ int status) {
         Hosted *hosted = user;
@@ -157,7 +164,8 @@ static int spawn_shim(Start *start, int control) {
         if (!r)
                 r = posix_spawn_file_actions_adddup2(&actions, control, SHIM_CONTROL_FD);
         if (!r)
-                r = posix_spawn(&pid, hosted->host->daemon->shim_path, &actions, NULL, start->argv, start->env);
+                r = posix_spawn(&pid, hosted->host->daemon->shim_path, &actions, NULL, start->argv,
+                                start->env);
         posix_spawn_file_actions_destroy(&actions);
         if (r)
                 return error_origin(-r);
@@ -209,8 +217,8 @@ static int fill(Hosted *hosted, const HostedSpec *spec) {
         hosted->cols = spec->cols;
         hosted->rows = spec->rows;
         hosted->state_since_us = loop_wall_us(hosted->host->daemon->loop);
-        if (!hosted->owner || !hosted->object || !hosted->workspace || !hosted->command || !hosted->sandbox ||
-            !hosted->meta)
+        if (!hosted->owner || !hosted->object || !hosted->workspace || !hosted->command ||
+            !hosted->sandbox || !hosted->meta)
                 return error_origin(-ENOMEM);
         return 0;
 }

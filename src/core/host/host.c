@@ -48,8 +48,9 @@ void hosted_set_state(Hosted *hosted, HostedEvent event) {
 
         if (next == hosted->state)
                 return;
-        log_notice(host_log(hosted->host), hosted->id, "%s → %s owner=%s object=%s pid=%d", state_names[hosted->state],
-                   state_names[next], hosted->owner, hosted->object, (int)hosted->pid);
+        log_notice(host_log(hosted->host), hosted->id, "%s → %s owner=%s object=%s pid=%d",
+                   state_names[hosted->state], state_names[next], hosted->owner, hosted->object,
+                   (int)hosted->pid);
         hosted->state = next;
         hosted->state_since_us = loop_wall_us(hosted->host->daemon->loop);
 }
@@ -92,7 +93,7 @@ Hosted *host_find(Host *host, Str id) {
         return NULL;
 }
 
-/* ---- one of them ---------------------------------------------------------------------------------------------------------- */
+/* ---- one of them ----------------------------------------------------------------------------- */
 
 static void on_settle(Deferred *deferred) {
         Hosted *hosted = container_of(deferred, Hosted, settle);
@@ -171,7 +172,8 @@ static int open_record(Hosted *hosted) {
 }
 
 int hosted_open_files(Hosted *hosted) {
-        _cleanup_(freep) char *out = path_join(hosted->dir, SHIM_OUT), *err = path_join(hosted->dir, SHIM_ERR);
+        _cleanup_(freep) char *out = path_join(hosted->dir, SHIM_OUT),
+                              *err = path_join(hosted->dir, SHIM_ERR);
         int r = out && err ? open_record(hosted) : -ENOMEM;
 
         if (!r)
@@ -188,7 +190,7 @@ int hosted_exit_code(const Hosted *hosted) {
                                                 : WEXITSTATUS(hosted->wait_status);
 }
 
-/* ---- ending -------------------------------------------------------------------------------------------------------------------- */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 void host_kill(Hosted *hosted, int grace_ms) {
         if (hosted->state != HOSTED_STARTING && hosted->state != HOSTED_RUNNING)

@@ -1,12 +1,13 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Host: the one table of hosted processes, of every domain and contract: starting, feeding, showing and ending them.
+ * Host: the one table of hosted processes, of every domain and contract: starting, feeding, showing and
+ * ending them.
  *
- * A hosted process runs under a muster-shim of its own and outlives this daemon; at start the table is filled again from the
- * folders below <home>/host (host_adopt). Who a process belongs to is said by owner (a domain) and object; the domain keeps what
- * it needs to find its own objects again in meta, a JSON text that the host stores and never looks into.
- * Owned by the Daemon. Viewers belong to whoever shows the output.
+ * A hosted process runs under a muster-shim of its own and outlives this daemon; at start the table is
+ * filled again from the folders below <home>/host (host_adopt). Who a process belongs to is said by owner (a
+ * domain) and object; the domain keeps what it needs to find its own objects again in meta, a JSON text that
+ * the host stores and never looks into. Owned by the Daemon. Viewers belong to whoever shows the output.
  */
 #include "base/json-writer.h"
 #include "core/daemon.h"
@@ -24,9 +25,20 @@ typedef struct Viewer Viewer;
  *                     ▼                ▼
  *                  FAILED            LOST
  */
-typedef enum HostedState { HOSTED_STARTING, HOSTED_RUNNING, HOSTED_ENDED, HOSTED_FAILED, HOSTED_LOST } HostedState;
+typedef enum HostedState {
+        HOSTED_STARTING,
+        HOSTED_RUNNING,
+        HOSTED_ENDED,
+        HOSTED_FAILED,
+        HOSTED_LOST
+} HostedState;
 
-typedef enum HostedEvent { HOSTED_EVENT_STARTED, HOSTED_EVENT_ENDED, HOSTED_EVENT_FAILED, HOSTED_EVENT_LOST } HostedEvent;
+typedef enum HostedEvent {
+        HOSTED_EVENT_STARTED,
+        HOSTED_EVENT_ENDED,
+        HOSTED_EVENT_FAILED,
+        HOSTED_EVENT_LOST
+} HostedEvent;
 
 typedef struct HostedSpec {
         const char *owner;     /* domain: "sessions", "collab", "tasks" */
@@ -36,15 +48,16 @@ typedef struct HostedSpec {
         Str meta;              /* JSON object, the domain's own */
         ShimKind kind;
         char *const *argv;
-        char *const *env;      /* the whole environment */
+        char *const *env; /* the whole environment */
         unsigned cols, rows;
         size_t n_ring;         /* 0: the default */
         unsigned long n_files; /* 0: as the daemon's own at its start */
 } HostedSpec;
 
 typedef struct HostedHandler {
-        void (*started)(Hosted *hosted, int error); /* error: positive errno; then it is gone after this call */
-        void (*ended)(Hosted *hosted);              /* after its last output was shown; state ENDED or LOST */
+        void (*started)(Hosted *hosted,
+                        int error);    /* error: positive errno; then it is gone after this call */
+        void (*ended)(Hosted *hosted); /* after its last output was shown; state ENDED or LOST */
 } HostedHandler;
 
 struct Hosted {
@@ -61,7 +74,7 @@ struct Hosted {
         int64_t started_us, ended_us;
         int wait_status; /* ENDED */
         bool is_adopted;
-        bool is_killed;  /* on our word */
+        bool is_killed; /* on our word */
 
         const HostedHandler *handler; /* the domain's; NULL after host_disown() */
         void *user;
@@ -71,15 +84,15 @@ struct Hosted {
         Ring out, err;
         int fd_in, fd_out, fd_err; /* PTY: fd_in == fd_out == master */
         int control;
-        LoopChild *shim;           /* to be reaped, when it is our child */
+        LoopChild *shim; /* to be reaped, when it is our child */
         LoopFd *watch_control, *watch_in, *watch_out, *watch_err;
-        Buf input;                 /* not yet taken by the process */
+        Buf input;                     /* not yet taken by the process */
         uint64_t shown_out, shown_err; /* ring positions up to which viewers were told */
         bool has_exited, tree_is_gone, is_forgotten;
         unsigned cols, rows;
         Viewer *viewers;
         size_t n_viewers;
-        Deferred settle;           /* finish what a callback started */
+        Deferred settle; /* finish what a callback started */
 };
 
 /* What viewers get: the same bytes for all, framed once per kind. */
@@ -90,7 +103,7 @@ typedef struct HostOutput {
         Chunk *tagged; /* made on demand by output_tagged(): 4-byte length, tag 0, bytes */
 } HostOutput;
 
-Chunk *output_raw(HostOutput *output);    /* NULL without memory; the output keeps it */
+Chunk *output_raw(HostOutput *output); /* NULL without memory; the output keeps it */
 Chunk *output_tagged(HostOutput *output);
 
 /* One place that shows a process's output. Embedded in its owner. */
@@ -102,7 +115,7 @@ struct Viewer {
 };
 
 enum {
-        HOST_INPUT_MAX = 1 << 20,  /* bytes of input waiting for a process: above it senders are held */
+        HOST_INPUT_MAX = 1 << 20,   /* bytes of input waiting for a process: above it senders are held */
         HOST_TURN_BYTES = 64 << 10, /* output taken from one process per turn */
 };
 
@@ -110,7 +123,8 @@ enum { _HOST_E_SUCCESS, HOST_E_FULL, HOST_E_ENDED, HOST_E_WORKSPACE };
 
 int host_new(Host **ret, Daemon *daemon);
 Host *host_free(Host *host); /* lets go of everything; the processes run on */
-/* Finds the processes of earlier daemons. found() is called for each, alive or ended; it may set handler and user. */
+/* Finds the processes of earlier daemons. found() is called for each, alive or ended; it may set handler and
+ * user. */
 int host_adopt(Host *host, void (*found)(Hosted *hosted, void *user), void *user);
 Hosted *host_first(Host *host);
 Hosted *host_find(Host *host, Str id);
@@ -118,13 +132,15 @@ const char *hosted_state_name(HostedState state);
 
 /* Starts one; handler->started follows in a later turn. Condition: HOST_E_WORKSPACE. */
 int host_start(Host *host, const HostedSpec *spec, const HostedHandler *handler, void *user, Hosted **ret);
-/* Takes all of bytes, in order. Conditions: HOST_E_FULL (taken, but hold your sender until viewer->room()), HOST_E_ENDED. */
+/* Takes all of bytes, in order. Conditions: HOST_E_FULL (taken, but hold your sender until viewer->room()),
+ * HOST_E_ENDED. */
 int host_write(Hosted *hosted, Str bytes);
-void host_close_input(Hosted *hosted); /* pipes: end of stdin */
+void host_close_input(Hosted *hosted);                          /* pipes: end of stdin */
 void host_resize(Hosted *hosted, unsigned cols, unsigned rows); /* 0: that side stays */
 /* TERM, then KILL after grace_ms, for the whole tree. */
 void host_kill(Hosted *hosted, int grace_ms);
-/* Forgets an ended process and removes its folder; a running one is killed first and forgotten when it is gone. */
+/* Forgets an ended process and removes its folder; a running one is killed first and forgotten when it is
+ * gone. */
 void host_forget(Hosted *hosted);
 
 void viewer_attach(Viewer *viewer, Hosted *hosted);

@@ -73,7 +73,8 @@ int ring_open(Ring *ring, const char *path) {
 
         if (fd < 0 || fstat(fd, &st))
                 return error_origin(-errno);
-        if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) || !is_sound(&header, st.st_size))
+        if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
+            !is_sound(&header, st.st_size))
                 return RING_E_DAMAGED;
         return error_trace(map(ring, fd, (size_t)header.n_bytes));
 }
@@ -103,7 +104,7 @@ static void commit(Ring *ring, size_t n) {
         atomic_store_explicit(&ring->header->n_intent, 0, memory_order_release);
 }
 
-/* ---- the declared read -------------------------------------------------------------------------------------------------- */
+/* ---- the declared read ----------------------------------------------------------------------- */
 
 static void lay_pattern(char *place, size_t n, uint64_t pattern) {
         size_t i = 0;
@@ -122,7 +123,8 @@ static bool has_pattern(const char *place, size_t n, uint64_t pattern) {
         return memcmp(place + i, &pattern, n - i) == 0;
 }
 
-/* A new pattern for each read: a counter through a mixer, seeded once by the kernel. Nobody needs to be unable to guess it. */
+/* A new pattern for each read: a counter through a mixer, seeded once by the kernel. Nobody needs to be
+ * unable to guess it. */
 static uint64_t next_pattern(RingHeader *header) {
         uint64_t z = header->pattern;
 

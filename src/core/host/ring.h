@@ -3,11 +3,12 @@
 /*
  * Ring: the last bytes that a hosted process printed, in a file that daemon and shim both map.
  *
- * One of the two reads the terminal at a time: the daemon while it is connected to the shim, else the shim. Whoever reads
- * declares it first (ring_read): how many bytes are there (FIONREAD is exact for terminals and pipes) and a random pattern laid
- * where they will go. If the reader is killed in the middle, the other one sees by the pattern whether the read took place
- * (ring_recover), so no byte is lost or repeated. For n bytes the answer is wrong with probability 256^-n.
- * The data area is mapped twice in a row, so every span of it is contiguous. No allocation, no lock, no loop.
+ * One of the two reads the terminal at a time: the daemon while it is connected to the shim, else the shim.
+ * Whoever reads declares it first (ring_read): how many bytes are there (FIONREAD is exact for terminals and
+ * pipes) and a random pattern laid where they will go. If the reader is killed in the middle, the other one
+ * sees by the pattern whether the read took place (ring_recover), so no byte is lost or repeated. For n
+ * bytes the answer is wrong with probability 256^-n. The data area is mapped twice in a row, so every span
+ * of it is contiguous. No allocation, no lock, no loop.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,21 +19,22 @@
 
 enum {
         RING_VERSION = 1,
-        RING_HEADER = 4096,          /* bytes of the file before the data */
+        RING_HEADER = 4096, /* bytes of the file before the data */
         RING_BYTES_DEFAULT = 2 << 20,
         RING_BYTES_MIN = 64 << 10,
-        RING_READ_MAX = 64 << 10,    /* most that one ring_read() takes; never more than a quarter of the ring */
+        RING_READ_MAX =
+                64 << 10, /* most that one ring_read() takes; never more than a quarter of the ring */
 };
 
 typedef struct RingHeader {
         char magic[8]; /* "musring1" */
         uint32_t version;
         uint32_t n_header;
-        uint64_t n_bytes;             /* of the data area, a power of two */
-        _Atomic uint64_t n_written;   /* since the beginning; the ring holds the last n_bytes of them */
-        _Atomic uint32_t n_intent;    /* > 0: a read of exactly so many bytes may have taken place */
+        uint64_t n_bytes;           /* of the data area, a power of two */
+        _Atomic uint64_t n_written; /* since the beginning; the ring holds the last n_bytes of them */
+        _Atomic uint32_t n_intent;  /* > 0: a read of exactly so many bytes may have taken place */
         uint32_t unused;
-        uint64_t pattern;             /* laid under it */
+        uint64_t pattern; /* laid under it */
 } RingHeader;
 
 typedef struct Ring {
@@ -41,7 +43,8 @@ typedef struct Ring {
         size_t n_bytes;
 } Ring;
 
-/* Makes the file with all its blocks, so that no later write can fail for want of space. n_bytes is rounded up. */
+/* Makes the file with all its blocks, so that no later write can fail for want of space. n_bytes is rounded
+ * up. */
 int ring_create(const char *path, size_t n_bytes);
 enum { _RING_E_SUCCESS, RING_E_DAMAGED };
 int ring_open(Ring *ring, const char *path); /* condition: RING_E_DAMAGED */
@@ -56,8 +59,8 @@ static inline uint64_t ring_begin(const Ring *ring) {
 }
 /* The bytes from..ring_end(); from is moved up to ring_begin() when they are gone already. */
 Str ring_span(const Ring *ring, uint64_t from);
-/* One read from fd. *ret_n: bytes taken. Returns 0, -EAGAIN, or another negative errno (-EIO: the terminal has ended;
- * for a pipe the end is *ret_n == 0). */
+/* One read from fd. *ret_n: bytes taken. Returns 0, -EAGAIN, or another negative errno (-EIO: the terminal
+ * has ended; for a pipe the end is *ret_n == 0). */
 int ring_read(Ring *ring, int fd, size_t *ret_n);
 /* Bytes that come from elsewhere (notices). */
 void ring_append(Ring *ring, Str bytes);

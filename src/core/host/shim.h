@@ -1,8 +1,9 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * What the daemon and muster-shim say to each other: the life record of one hosted process (a mapped file) and the messages on the
- * control socket. Both sides are always of the same machine; a record of another version is refused, never guessed at.
+ * What the daemon and muster-shim say to each other: the life record of one hosted process (a mapped file)
+ * and the messages on the control socket. Both sides are always of the same machine; a record of another
+ * version is refused, never guessed at.
  *
  *   daemon                                shim
  *   makes folder, rings, record
@@ -25,16 +26,16 @@ enum { SHIM_VERSION = 1, SHIM_CONTROL_FD = 3, SHIM_RECORD_BYTES = 4096 };
 typedef enum ShimKind { SHIM_PTY, SHIM_PIPES } ShimKind;
 
 typedef enum ShimState {
-        SHIM_STATE_NEW,     /* the record is made, nothing runs */
+        SHIM_STATE_NEW, /* the record is made, nothing runs */
         SHIM_STATE_RUNNING,
-        SHIM_STATE_EXITED,  /* wait_status holds */
-        SHIM_STATE_FAILED,  /* never ran; exec_errno holds */
+        SHIM_STATE_EXITED, /* wait_status holds */
+        SHIM_STATE_FAILED, /* never ran; exec_errno holds */
 } ShimState;
 
 /* Names in the folder of a hosted process. */
 #define SHIM_RECORD "record"
-#define SHIM_OUT    "out"  /* ring of the terminal, or of stdout */
-#define SHIM_ERR    "err"  /* ring of stderr, pipes only */
+#define SHIM_OUT    "out" /* ring of the terminal, or of stdout */
+#define SHIM_ERR    "err" /* ring of stderr, pipes only */
 #define SHIM_SOCKET "sock"
 #define SHIM_META   "meta.json"
 
@@ -49,11 +50,12 @@ typedef struct ShimRecord {
         uint32_t unused;
         uint64_t shim_start, child_start; /* from /proc/PID/stat: with the pid an identity, never without */
         int64_t started_us, ended_us;
-        uint64_t boot;                    /* a hash of the boot id: pids of another boot mean nothing */
+        uint64_t boot; /* a hash of the boot id: pids of another boot mean nothing */
 } ShimRecord;
 
 enum {
-        SHIM_STARTED = 1, /* to daemon: a = errno (0: runs), b = child's pid; descriptors: master, or stdin stdout stderr */
+        SHIM_STARTED = 1, /* to daemon: a = errno (0: runs), b = child's pid; descriptors: master, or stdin
+                             stdout stderr */
         SHIM_EXITED,      /* to daemon: a = wait status */
         SHIM_GONE,        /* to daemon: nothing of the tree is left */
         SHIM_KILL,        /* to shim: a = grace in ms between TERM and KILL, 0: KILL at once */

@@ -15,5 +15,6 @@ const JsonRpcDialect agentcompany_dialect = {
         .error_code = agentcompany_error_code,
         .id_before_result = true,
         .skips_bom = true,
+        .eof_ends_line = true,
         .unknown_method = "Unknown method: ",
 };

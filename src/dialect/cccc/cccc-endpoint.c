@@ -53,8 +53,7 @@ static int paths_init(Paths *paths, const char *home) {
         return 0;
 }
 
-/* ---- TCP settings
- * ------------------------------------------------------------------------------------------------- */
+/* ---- TCP settings ---------------------------------------------------------------------------- */
 
 typedef struct Tcp {
         bool is_wanted;
@@ -110,8 +109,7 @@ static int listen_tcp(Endpoint *endpoint, Tcp *tcp) {
         return error_trace(endpoint_listen(endpoint, fd));
 }
 
-/* ---- another daemon?
- * ---------------------------------------------------------------------------------------------- */
+/* ---- another daemon? ------------------------------------------------------------------------- */
 
 static bool answers_ping(int fd) {
         static const char ping[] = "{\"v\":1,\"op\":\"ping\",\"args\":{}}\n";
@@ -148,9 +146,7 @@ static bool descriptor_is_live(const char *path) {
         return !connect(fd, (struct sockaddr *)&address, sizeof(address)) && answers_ping(fd);
 }
 
-/* ---- files
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int write_descriptor(Endpoint *endpoint, const Paths *paths, const Tcp *tcp) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
@@ -190,9 +186,7 @@ static void open_log(Collab *collab, const char *path) {
                 collab_open_log(collab, fd);
 }
 
-/* ---- life
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static int open_listener(Endpoint *endpoint, const Paths *paths, Tcp *tcp) {
         SocketState state;

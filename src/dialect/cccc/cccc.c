@@ -5,8 +5,7 @@
 #include "core/daemon.h"
 #include "gen/cccc-ops.h"
 
-/* ---- requests
- * --------------------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 typedef struct Envelope {
         Str op;
@@ -102,8 +101,7 @@ static void on_oversize(Client *client) {
         refuse(client, "the line is too long");
 }
 
-/* ---- replies
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 static void begin_result(_unused_ const Call *call, Buf *out) {
         (void)buf_append_str(out, STR("{\"v\":1,\"ok\":true,\"result\":"));

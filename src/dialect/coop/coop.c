@@ -7,8 +7,7 @@
 /* client->state of a client whose handshake was good. */
 static const char greeted;
 
-/* ---- replies
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 static void put_length(Buf *out, size_t mark) {
         framing_put_length(out->data + mark, out->n - mark - 4);
@@ -45,6 +44,10 @@ static void write_error(const Call *call, Buf *out) {
                 jw_field_int(&w, "version", COOP_VERSION);
         jw_field_cstr(&w, "error", coop_error_code(call->error));
         jw_field_str(&w, "message", call->message);
+        if (call->details.n > 2) { /* {…}: its members belong into the answer itself */
+                (void)buf_append_str(out, STR(","));
+                (void)buf_append(out, call->details.data + 1, call->details.n - 2);
+        }
         jw_end_object(&w);
         if (!w.failed)
                 put_length(out, mark);
@@ -54,8 +57,7 @@ static void error_word(int error, JsonWriter *w) {
         jw_cstr(w, coop_error_code(error));
 }
 
-/* ---- requests
- * --------------------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void greet(Client *client, const Json *json) {
         uint64_t version;
@@ -126,4 +128,5 @@ const Dialect coop_dialect = {
         .end_result = end_result,
         .write_error = write_error,
         .error_word = error_word,
+        .stream = coop_stream,
 };

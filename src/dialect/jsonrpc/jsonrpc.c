@@ -3,8 +3,7 @@
 
 #include "core/daemon.h"
 
-/* ---- requests
- * --------------------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void trace(const Client *client, const char *direction, Str text) {
         if (jsonrpc_of(client)->trace)
@@ -72,8 +71,10 @@ void jsonrpc_frame(Client *client, Str line) {
                 jsonrpc_handle(client, json, NULL);
 }
 
-void jsonrpc_eof(Client *client, _unused_ Str rest) {
-        conn_finish(client->conn, "end of stream");
+void jsonrpc_eof(Client *client, Str rest) {
+        if (jsonrpc_of(client)->eof_ends_line)
+                jsonrpc_frame(client, rest);
+        client_leave(client, "end of stream");
 }
 
 void jsonrpc_oversize(Client *client) {
@@ -81,8 +82,7 @@ void jsonrpc_oversize(Client *client) {
         conn_finish(client->conn, "line too long");
 }
 
-/* ---- replies
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 static bool is_in_batch(const Call *call) {
         return call->out != conn_out(call->client->conn);

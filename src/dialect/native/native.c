@@ -27,8 +27,7 @@ const JsonRpcDialect native_dialect = {
         .unknown_method = "Method not found: ",
 };
 
-/* ---- which dialect, served by which endpoint
- * ------------------------------------------------------------------------ */
+/* ---- which dialect, served by which endpoint ------------------------------------------------- */
 
 static const Dialect *const doors[] = {&native_dialect.dialect, &agentcompany_dialect.dialect,
                                        &aiwg_dialect.dialect, &cccc_dialect, &coop_dialect};
@@ -67,16 +66,18 @@ static void refuse(Client *client, int error, const char *what, Str name) {
 static void enter(Client *client, const Dialect *dialect, Str project, Str frame) {
         Endpoint *endpoint = serving(client, dialect, project);
 
-        if (endpoint)
+        if (endpoint && frame.n > dialect->framing.n_max) { /* each dialect has its own limit */
+                client_switch(client, dialect, endpoint, STR_NULL);
+                dialect->oversize(client);
+        } else if (endpoint)
                 client_switch(client, dialect, endpoint, frame);
         else
                 refuse(client, CALL_E_UNAVAILABLE,
-                       "not served by this daemon, or not clear which (project=DIR)",
+                       "not served by this daemon (for a project: say which, project=DIR)",
                        str_from(dialect->name));
 }
 
-/* ---- @DIALECT key=value
- * ---------------------------------------------------------------------------------------------- */
+/* ---- @DIALECT key=value ---------------------------------------------------------------------- */
 
 static Str next_word(Str *line) {
         Str word = {line->data, 0};
@@ -100,8 +101,7 @@ static void preface(Client *client, Str line) {
         enter(client, dialect, project, STR_NULL);
 }
 
-/* ---- the first line
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the first line -------------------------------------------------------------------------- */
 
 /* The dialect that has the method of a JSON-RPC message (of a batch: its first); native when none has. */
 static const Dialect *dialect_of_method(const Json *message) {
@@ -156,8 +156,7 @@ static const Dialect line_dialect = {
         .oversize = first_line_oversize,
 };
 
-/* ---- the first byte
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the first byte -------------------------------------------------------------------------- */
 
 static void first_byte(Client *client, Str bytes) {
         const Dialect *dialect = bytes.data[0] == 0 ? &coop_dialect : &line_dialect;

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: MIT
+"""The C files: error maps, argument structs, op tables, op documentation, the OpenRPC text."""
+
+from genops.model import CONVENTIONS, FLAGS, INT64_MAX, INT64_MIN, NOTE, TYPES, compact
+
+
+def c_chars(text):
+    """The inside of a C string literal, one piece per character, so that a literal can be split between them."""
+    named = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "?": "\\?"}  # ? against trigraphs
+    return [named.get(c) or (f"\\{ord(c):03o}" if ord(c) < 32 or ord(c) == 127 else c) for c in text]
+
+
+def c_string(text):
+    return '"' + "".join(c_chars(text)) + '"' if text is not None else "NULL"
+
+
+def c_long_string(text, indent, width=96):
+    """A string as literals of at most width characters, one per line."""
+    lines, line = [], ""
+    for piece in c_chars(text):
+        if len(line) + len(piece) > width:
+            lines.append(line)
+            line = ""
+        line += piece
+    lines.append(line)
+    return ("\n" + indent).join(f'"{one}"' for one in lines)
+
+
+def c_int64(value):
+    if value == INT64_MIN:
+        return "INT64_MIN"
+    return "INT64_MAX" if value == INT64_MAX else f"INT64_C({value})"
+
+
+def c_comment(text):
+    return "/* " + text.replace("*/", "* /") + " */"
+
+
+def c_row(parts):
+    return "        {" + ",\n         ".join(parts) + "},"
+
+
+def c_flags(names):
+    return " | ".join(names) or "0"
+
+
+def c_file(lines, is_header=False):
+    head = ["#pragma once"] if is_header else []
+    return "\n".join([*head, "/* SPDX-License-Identifier: MIT */", f"/* {NOTE} */", *lines]) + "\n"
+
+
+def emit_errors_h(schema):
+    lines = ["#include <stdbool.h>", "", "enum CallError {", "        CALL_E_NONE,"]
+    lines += [f"        CALL_E_{one.name}, {c_comment(one.summary)}" for one in schema.conditions]
+    lines += ["        CALL_E_MAX,", "};", ""]
+    lines += ["/* Its name without CALL_E_. */", "const char *call_error_name(int error);", ""]
+    lines.append("/* Its word in a dialect; a condition that has none there is answered as INTERNAL. */")
+    for dialect in schema.dialects:
+        kind = "int " if schema.is_numeric(dialect.name) else "const char *"
+        lines.append(f"{kind}{dialect.name}_error_code(int error);")
+    lines += ["", "/* Whether it has a word of its own there. */"]
+    lines += [f"bool {dialect.name}_has_error(int error);" for dialect in schema.dialects]
+    return c_file(lines, is_header=True)
+
+
+def emit_errors_c(schema):
+    lines = ['#include "gen/errors.h"', "", "#include <stddef.h>", ""]
+    lines += ["static const char *const names[CALL_E_MAX] = {", '        [CALL_E_NONE] = "NONE",']
+    lines += [f'        [CALL_E_{one.name}] = "{one.name}",' for one in schema.conditions]
+    lines += ["};", ""]
+    lines += ["const char *call_error_name(int error) {",
+              "        return names[error >= 0 && error < CALL_E_MAX ? error : CALL_E_INTERNAL];", "}"]
+    for dialect in schema.dialects:
+        name = dialect.name
+        is_numeric = schema.is_numeric(name)
+        kind = "int " if is_numeric else "const char *"
+        lines += ["", f"static const {'int' if is_numeric else 'char *const'} {name}_codes[CALL_E_MAX] = {{"]
+        lines += [f"        [CALL_E_{one.name}] = {one.words[name] if is_numeric else c_string(one.words[name])},"
+                  for one in schema.conditions if name in one.words]
+        lines += ["};", ""]
+        lines += [f"bool {name}_has_error(int error) {{",
+                  f"        return error > 0 && error < CALL_E_MAX && {name}_codes[error];", "}", ""]
+        lines += [f"{kind}{name}_error_code(int error) {{",
+                  f"        return {name}_codes[{name}_has_error(error) ? error : CALL_E_INTERNAL];", "}"]
+    return c_file(lines)
+
+
+def emit_args_struct(op):
+    lines = [f"typedef struct {op.args_type} {{"]
+    lines += [f"        {TYPES[one.type][1]}{one.c_name};" for one in op.params]
+    # Behind the values, so that offset 0 can stand for "none".
+    lines += [f"        bool {one.has_name};" for one in op.params if one.has_name]
+    if not op.params:
+        lines.append("        char unused;")
+    return [*lines, f"}} {op.args_type};"]
+
+
+def emit_ops_h(dialect):
+    lines = ['#include "core/op.h"', ""]
+    for op in dialect.ops:
+        lines += [c_comment(op.summary), *emit_args_struct(op)]
+        lines += [f"int op_{dialect.name}_{op.c_name}(Call *call, const {op.args_type} *args);", ""]
+    lines.append(f"extern const OpTable {dialect.name}_ops;")
+    return c_file(lines, is_header=True)
+
+
+def default_text(param):
+    """What OpField.default_text holds: the string itself, or JSON text for every other type."""
+    if param.default is None:
+        return None
+    return param.default if param.type == "string" else compact(param.default)
+
+
+def emit_field(op, param):
+    flags = [name for name, is_set in (
+        ("OP_FIELD_REQUIRED", param.required),
+        ("OP_FIELD_NON_EMPTY", param.non_empty),
+        ("OP_FIELD_TRIM", param.trim),
+        ("OP_FIELD_NULLABLE", param.nullable),
+    ) if is_set]
+    parts = [f".name = {c_string(param.name)}", f".type = {TYPES[param.type][0]}"]
+    if flags:
+        parts.append(f".flags = {c_flags(flags)}")
+    parts.append(f".offset = offsetof({op.args_type}, {param.c_name})")
+    if param.has_name:
+        parts.append(f".has_offset = offsetof({op.args_type}, {param.has_name})")
+    if param.type in ("int", "number"):
+        parts.append(f".min = {c_int64(INT64_MIN if param.min is None else param.min)}")
+        parts.append(f".max = {c_int64(INT64_MAX if param.max is None else param.max)}")
+    if param.enum:
+        parts.append(f".words = words_{op.c_name}__{param.c_name}")
+    if param.default is not None:
+        parts.append(f".default_text = {c_string(default_text(param))}")
+    return c_row(parts)
+
+
+def emit_words(op, stem="words"):
+    lines = []
+    for param in op.params:
+        if param.enum:
+            words = ", ".join(c_string(word) for word in param.enum)
+            lines.append(f"static const char *const {stem}_{op.c_name}__{param.c_name}[] = {{{words}, NULL}};")
+    return lines
+
+
+def emit_op_row(op):
+    parts = [f".name = {c_string(op.name)}"]
+    if op.params:
+        parts += [f".fields = fields_{op.c_name}", f".n_fields = {len(op.params)}"]
+    parts.append(f".args_size = sizeof({op.args_type})")
+    if op.flags:
+        parts.append(f".flags = {c_flags([FLAGS[word][0] for word in op.flags])}")
+    return c_row([*parts, f".run = run_{op.c_name}"])
+
+
+def emit_ops_c(dialect):
+    lines = [f'#include "gen/{dialect.name}-ops.h"', "", "#include <stddef.h>", "#include <stdint.h>", ""]
+    for op in dialect.ops:
+        lines += emit_words(op)
+        if op.params:
+            lines.append(f"static const OpField fields_{op.c_name}[] = {{")
+            lines += [emit_field(op, param) for param in op.params]
+            lines += ["};", ""]
+        lines += [f"static int run_{op.c_name}(Call *call, const void *args) {{",
+                  f"        return op_{dialect.name}_{op.c_name}(call, args);", "}", ""]
+    if dialect.ops:
+        lines += ["static const Op ops[] = {", *map(emit_op_row, dialect.ops), "};", ""]
+    lines += [f"const OpTable {dialect.name}_ops = {{",
+              f"        .dialect = {c_string(dialect.name)},",
+              f"        .ops = {'ops' if dialect.ops else 'NULL'},",
+              f"        .n_ops = {len(dialect.ops)},",
+              f"        .convention = {CONVENTIONS[dialect.convention]},", "};"]
+    return c_file(lines)
+
+
+def emit_docs_h():
+    return c_file([
+        "/* OpDoc: what the command line can tell about an operation without having its handler. */",
+        "#include <stdbool.h>", "#include <stddef.h>", "#include <stdint.h>", "",
+        "typedef struct OpDocParam {",
+        "        const char *name;",
+        "        const char *type; /* as in the declaration: string, bool, int, … */",
+        "        const char *summary;",
+        "        const char *default_text; /* JSON text; NULL: none */",
+        "        bool required;",
+        "        const char *const *words; /* the values allowed, NULL-terminated; NULL: any */",
+        "} OpDocParam;", "",
+        "typedef struct OpDoc {",
+        "        const char *dialect, *name, *summary;",
+        "        const OpDocParam *params;",
+        "        size_t n_params;",
+        "        uint32_t flags;            /* OP_WRITES, … of core/op.h */",
+        "        const char *result_schema; /* compact JSON text */",
+        "} OpDoc;", "",
+        "extern const OpDoc op_docs[]; /* sorted by dialect, then name */",
+        "extern const size_t n_op_docs;",
+    ], is_header=True)
+
+
+def emit_doc_params(op, stem):
+    lines = [f"static const OpDocParam params_{stem}[] = {{"]
+    for param in op.params:
+        default = c_string(compact(param.default)) if param.default is not None else "NULL"
+        words = f"words_{stem}__{param.c_name}" if param.enum else "NULL"
+        lines += [f"        {{{c_string(param.name)}, {c_string(param.type)}, {c_string(param.summary)},",
+                  f"         {default}, {'true' if param.required else 'false'}, {words}}},"]
+    return [*lines, "};", ""]
+
+
+def emit_docs_c(schema):
+    lines = ['#include "gen/op-docs.h"', "", '#include "core/op.h"', ""]
+    rows = []
+    for dialect in schema.dialects:
+        for op in dialect.ops:
+            stem = f"{dialect.name}_{op.c_name}"
+            lines += emit_words(op, f"words_{dialect.name}")
+            if op.params:
+                lines += emit_doc_params(op, stem)
+            rows += [f"        {{.dialect = {c_string(dialect.name)}, .name = {c_string(op.name)},",
+                     f"         .summary = {c_string(op.summary)},"]
+            if op.params:
+                rows.append(f"         .params = params_{stem}, .n_params = {len(op.params)},")
+            if op.flags:
+                rows.append(f"         .flags = {c_flags([FLAGS[word][0] for word in op.flags])},")
+            rows.append(f"         .result_schema = {c_long_string(compact(op.result), ' ' * 25, 80)}}},")
+    n_ops = sum(len(dialect.ops) for dialect in schema.dialects)
+    if n_ops:
+        lines += ["const OpDoc op_docs[] = {", *rows, "};"]
+    else:
+        lines.append("const OpDoc op_docs[1]; /* no operation is declared */")
+    lines.append(f"const size_t n_op_docs = {n_ops};")
+    return c_file(lines)
+
+
+def emit_openrpc_h():
+    return c_file([
+        "/* The OpenRPC document of every operation of every dialect. */",
+        "#include <stddef.h>", "",
+        "extern const char openrpc_json[]; /* NUL-terminated */",
+        "extern const size_t openrpc_json_n; /* without the NUL */",
+    ], is_header=True)
+
+
+def emit_openrpc_c(text):
+    return c_file(['#include "gen/openrpc.h"', "",
+                   "const char openrpc_json[] =",
+                   "        " + c_long_string(text, " " * 8) + ";",
+                   "const size_t openrpc_json_n = sizeof(openrpc_json) - 1;"])

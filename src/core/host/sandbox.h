@@ -1,0 +1,87 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sandbox: the command line that runs a hosted process apart from the rest of the machine, by bubblewrap, a
+ * system call filter and Landlock; and whether that can be had here. It starts nothing but its own probe:
+ * what it makes is an argv for host_start(). A mode is asked for by name and is had or refused; there is no
+ * second choice. Everything here reads the disk and may make mount points: call it from a worker.
+ * docs/sandbox.md is for people who use it.
+ *
+ *   muster-shim                        on the terminal or pipes of the process, in its workspace
+ *     └─ muster-sandbox enter          makes the filter (memfd), ignores TERM and its like, becomes:
+ *        bwrap --seccomp FD ...        user, PID, IPC, UTS (and network) namespaces; stays, to pass the exit
+ * status on ═════╪════════════════════════   from here on: root read-only, own /proc /dev /tmp, no
+ * capabilities, no_new_privs, filter └─ bwrap                    process 1 of the sandbox: reaps └─
+ * muster-sandbox confine    were the right things mounted? Landlock, signals reset, becomes: the command
+ * same pid, terminal, process group, environment
+ *
+ * Landlock comes last because it forbids the mounts that bubblewrap makes; bubblewrap does not know it,
+ * hence the second step.
+ */
+#include <stdbool.h>
+
+#include "core/config.h"
+
+typedef enum SandboxMode { SANDBOX_NONE, SANDBOX_BWRAP } SandboxMode;
+typedef enum SandboxNetwork { SANDBOX_NETWORK_HOST, SANDBOX_NETWORK_NONE } SandboxNetwork;
+
+enum {
+        _SANDBOX_E_SUCCESS,
+        SANDBOX_E_WORKSPACE, /* not there, no folder, or one that must not be writable */
+        SANDBOX_E_MOUNT,     /* a mount or a persistent folder that is not allowed */
+        SANDBOX_E_COMMAND,   /* no such program, or not executable: report->command_errno */
+};
+
+typedef struct SandboxMount {
+        const char *host, *inside; /* absolute or `~/...` */
+        bool is_writable;
+} SandboxMount;
+
+typedef struct SandboxSpec {
+        SandboxMode mode;
+        const char *bwrap;     /* SandboxProbe.program */
+        const char *helper;    /* the program muster-sandbox */
+        const char *name;      /* becomes the host name inside */
+        const char *workspace; /* absolute; read-write at the same path */
+        const char *home;      /* the user's; the same path inside */
+        char *const *env;      /* of the command; only PATH is looked at */
+        /* host: must lie in the home or the workspace, also after links are resolved; a missing one is
+         * skipped with a warning. */
+        const SandboxMount *mounts;
+        size_t n_mounts;
+        /* host: a folder of ours, made when missing; inside: below the home. Always writable. */
+        const SandboxMount *persist;
+        size_t n_persist;
+        char *const
+                *hidden; /* files and folders to show empty, such as our sockets; NULL, or ends with NULL */
+        SandboxNetwork network;
+} SandboxSpec;
+
+typedef struct SandboxReport {
+        StrVec warnings;   /* for people, one line each; also filled on success */
+        char problem[512]; /* for people, with a condition */
+        int command_errno; /* SANDBOX_E_COMMAND: ENOENT or EACCES, as exec would say */
+} SandboxReport;
+
+typedef struct SandboxProbe {
+        bool is_available;
+        bool has_network_none;
+        char *program;            /* bubblewrap, absolute; NULL: not found */
+        char reason[512];         /* why it is not available */
+        char network_reason[512]; /* why there is no network "none" */
+        int landlock;             /* ABI; 0: this kernel has none, and that layer is left out */
+} SandboxProbe;
+
+int sandbox_mode_from_name(const char *name); /* a SandboxMode, or -EINVAL */
+const char *sandbox_mode_name(SandboxMode mode);
+int sandbox_network_from_name(const char *name); /* a SandboxNetwork, or -EINVAL */
+
+/* Runs a sandbox with `true` in it, twice, each with a deadline. 0 also when nothing can be had: see reason.
+ * Call deinit always. */
+int sandbox_probe(const char *helper, SandboxProbe *ret);
+void sandbox_probe_deinit(SandboxProbe *probe);
+
+/* Appends the argv to run instead of argv to ret; a NULL for exec is after its last item, not counted. Mode
+ * none: a copy. */
+int sandbox_wrap(const SandboxSpec *spec, char *const *argv, StrVec *ret, SandboxReport *report);
+void sandbox_report_deinit(SandboxReport *report);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "core/host/host.h"
+#include "gen/native-ops.h"
+
+static void field_time(JsonWriter *w, const char *key, int64_t us) {
+        char text[TIME_TEXT_MAX];
+
+        if (!us)
+                return;
+        time_format_ms(us, text);
+        jw_field_cstr(w, key, text);
+}
+
+/* CPU time and memory of the first process, from /proc (never a disk). */
+static void write_usage(pid_t pid, JsonWriter *w) {
+        char path[64], text[1024];
+        unsigned long user = 0, system = 0;
+        long pages = 0;
+        const char *at;
+        ssize_t n;
+        int fd;
+
+        snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+        close_fd(fd);
+        if (n <= 0)
+                return;
+        text[n] = 0;
+        at = strrchr(text, ')');
+        if (!at || sscanf(at + 1,
+                          " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d %*u "
+                          "%*u %ld",
+                          &user, &system, &pages) != 3)
+                return;
+        jw_field_int(w, "cpu_ms", (int64_t)((user + system) * 1000 / (unsigned long)sysconf(_SC_CLK_TCK)));
+        jw_field_int(w, "rss_kb", pages * (sysconf(_SC_PAGESIZE) / 1024));
+}
+
+static void write_hosted(const Hosted *hosted, JsonWriter *w, int64_t now_us) {
+        jw_begin_object(w);
+        jw_field_cstr(w, "id", hosted->id);
+        jw_field_cstr(w, "owner", hosted->owner);
+        jw_field_cstr(w, "object", hosted->object);
+        jw_field_cstr(w, "workspace", hosted->workspace);
+        jw_field_cstr(w, "command", hosted->command);
+        jw_field_cstr(w, "kind", hosted->kind == SHIM_PIPES ? "pipes" : "pty");
+        jw_field_cstr(w, "sandbox", hosted->sandbox);
+        jw_field_cstr(w, "state", hosted_state_name(hosted->state));
+        field_time(w, "since", hosted->state_since_us);
+        jw_field_int(w, "age_seconds", (now_us - hosted->state_since_us) / 1000000);
+        jw_field_int(w, "pid", hosted->pid);
+        field_time(w, "started", hosted->started_us);
+        if (hosted->state == HOSTED_ENDED)
+                jw_field_int(w, "exit_code", hosted_exit_code(hosted));
+        jw_field_uint(w, "bytes", hosted->out.header ? ring_end(&hosted->out) : 0);
+        jw_field_uint(w, "viewers", hosted->n_viewers);
+        jw_field_bool(w, "adopted", hosted->is_adopted);
+        if (hosted->state == HOSTED_RUNNING)
+                write_usage(hosted->pid, w);
+        jw_end_object(w);
+}
+
+int op_native_ps(Call *call, _unused_ const NativePsArgs *args) {
+        int64_t now_us = loop_wall_us(call->daemon->loop);
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        jw_key(w, "processes");
+        jw_begin_array(w);
+        for (const Hosted *h = host_first(call->daemon->host); h; h = h->next)
+                write_hosted(h, w, now_us);
+        jw_end_array(w);
+        jw_end_object(w);
+        return 0;
+}

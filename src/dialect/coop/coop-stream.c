@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stream mode: after attach, shell or logs a connection carries one terminal in tagged frames: 4 bytes of
+ * length, a tag (0: bytes of the terminal, 1: JSON), the payload. A client that does not keep up loses
+ * output, is told how much, and gets the recent output again; it never holds up the agent or anybody else.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/daemon.h"
+#include "dialect/coop/coop.h"
+#include "sessions/sessions.h"
+
+enum {
+        TAG_DATA = 0,
+        TAG_CONTROL = 1,
+        STREAM_QUEUE_MAX = 4 << 20, /* bytes queued for one client: above it output is dropped */
+};
+
+typedef struct CoopStream {
+        Client *client;
+        PtyClient shown;
+        bool is_read_only;
+        bool is_held;       /* its input waits for the process */
+        uint64_t n_dropped; /* > 0: it has fallen behind */
+} CoopStream;
+
+static const Dialect coop_stream_dialect;
+
+static CoopStream *stream_of(PtyClient *shown) {
+        return container_of(shown, CoopStream, shown);
+}
+
+/* ---- to the client --------------------------------------------------------------------------- */
+
+static void put_frame(Conn *conn, char tag, Str payload) {
+        char head[5];
+
+        framing_put_length(head, payload.n + 1);
+        head[4] = tag;
+        if (conn_write(conn, (Str){head, sizeof(head)}) || conn_write(conn, payload))
+                conn_abort(conn, "out of memory");
+}
+
+static void put_event(Client *client, const char *event, const char *key, int64_t value) {
+        Buf text = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&text);
+
+        jw_begin_object(&w);
+        jw_field_cstr(&w, "event", event);
+        if (key)
+                jw_field_int(&w, key, value);
+        jw_end_object(&w);
+        put_frame(client->conn, TAG_CONTROL, buf_str(&text));
+        buf_deinit(&text);
+}
+
+/* A client that fell behind: what it lost, and the recent output to go on from. */
+static void catch_up(CoopStream *stream) {
+        if (!stream->n_dropped)
+                return;
+        put_event(stream->client, "lag", "dropped", (int64_t)stream->n_dropped);
+        stream->n_dropped = 0;
+        if (!stream->shown.pty)
+                return;
+        put_frame(stream->client->conn, TAG_DATA,
+                  STR("\x1b"
+                      "c"));
+        put_frame(stream->client->conn, TAG_DATA, pty_scrollback(stream->shown.pty));
+}
+
+static void on_output(PtyClient *shown, HostOutput *output) {
+        CoopStream *stream = stream_of(shown);
+        Conn *conn = stream->client->conn;
+        Chunk *chunk;
+
+        if (stream->n_dropped || conn_pending(conn) > STREAM_QUEUE_MAX) {
+                if (!stream->n_dropped)
+                        conn_want_drained(conn);
+                stream->n_dropped += output->bytes.n;
+                return;
+        }
+        chunk = output_tagged(output);
+        if (!chunk || conn_write_chunk(conn, chunk))
+                conn_abort(conn, "out of memory");
+}
+
+static void on_room(PtyClient *shown) {
+        CoopStream *stream = stream_of(shown);
+
+        if (!stream->is_held)
+                return;
+        stream->is_held = false;
+        client_release(stream->client);
+}
+
+static void on_exited(PtyClient *shown, int code) {
+        CoopStream *stream = stream_of(shown);
+
+        on_room(shown); /* nobody will take what it still wants to type */
+        catch_up(stream);
+        put_event(stream->client, "pty_exited", "code", code);
+}
+
+static void on_restarting(PtyClient *shown, int64_t delay_ms) {
+        put_event(stream_of(shown)->client, "pty_restarting", "delay_ms", delay_ms);
+}
+
+static void on_ended(PtyClient *shown) {
+        conn_finish(stream_of(shown)->client->conn, "the terminal has ended");
+}
+
+static const PtyClientOps shown_ops = {.output = on_output,
+                                       .room = on_room,
+                                       .exited = on_exited,
+                                       .restarting = on_restarting,
+                                       .ended = on_ended};
+
+/* ---- from the client ------------------------------------------------------------------------- */
+
+static void type(CoopStream *stream, Str bytes) {
+        if (stream->is_read_only || !stream->shown.pty)
+                return;
+        if (pty_write(stream->shown.pty, bytes) == HOST_E_FULL && !stream->is_held) {
+                stream->is_held = true;
+                client_hold(stream->client);
+        }
+}
+
+static void resize(CoopStream *stream, const Json *message) {
+        uint64_t cols = 0, rows = 0;
+
+        if (stream->is_read_only || !stream->shown.pty || !stream->shown.pty->hosted ||
+            !json_uint64(json_get(message, "cols"), &cols) ||
+            !json_uint64(json_get(message, "rows"), &rows) || cols > UINT16_MAX || rows > UINT16_MAX)
+                return;
+        host_resize(stream->shown.pty->hosted, (unsigned)cols, (unsigned)rows);
+}
+
+/* Bad, unknown and misplaced messages are ignored, as the contract says. */
+static void control(CoopStream *stream, Str text) {
+        Client *client = stream->client;
+        Json *message = NULL;
+        Str cmd;
+
+        if (json_parse(&client->daemon->envelope, text.data, text.n, &message_limits, &message, NULL))
+                return;
+        cmd = json_str(json_get(message, "cmd"));
+        if (str_is(cmd, "resize"))
+                resize(stream, message);
+        if (!str_is(cmd, "detach"))
+                return;
+        put_frame(client->conn, TAG_CONTROL, STR("{\"ok\":true,\"event\":\"detached\"}"));
+        conn_finish(client->conn, "detached");
+}
+
+static void on_frame(Client *client, Str frame) {
+        CoopStream *stream = client->state;
+
+        if (!frame.n)
+                return;
+        if (frame.data[0] == TAG_DATA)
+                type(stream, (Str){frame.data + 1, frame.n - 1});
+        else if (frame.data[0] == TAG_CONTROL)
+                control(stream, (Str){frame.data + 1, frame.n - 1});
+}
+
+static void on_eof(Client *client, _unused_ Str rest) {
+        conn_finish(client->conn, "end of stream");
+}
+
+static void on_oversize(Client *client) {
+        Buf text = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&text);
+
+        jw_begin_object(&w);
+        jw_field_bool(&w, "ok", false);
+        jw_field_cstr(&w, "error", coop_error_code(CALL_E_TOO_LARGE));
+        jw_field_cstr(&w, "message", "frame over 1048576 bytes");
+        jw_end_object(&w);
+        put_frame(client->conn, TAG_CONTROL, buf_str(&text));
+        buf_deinit(&text);
+        conn_finish(client->conn, "frame too large");
+}
+
+static void on_drained(Client *client) {
+        catch_up(client->state);
+}
+
+static void on_leaving(Client *client) {
+        put_event(client, "detached", NULL, 0);
+}
+
+static void on_close(Client *client) {
+        CoopStream *stream = client->state;
+
+        pty_detach(&stream->shown);
+        free(stream);
+        client->state = NULL;
+}
+
+static const Dialect coop_stream_dialect = {
+        .name = "coop",
+        .framing = {.kind = FRAMING_LENGTH, .n_max = COOP_MESSAGE_MAX},
+        .frame = on_frame,
+        .eof = on_eof,
+        .oversize = on_oversize,
+        .close = on_close,
+        .drained = on_drained,
+        .leaving = on_leaving,
+};
+
+/* ---- the change ------------------------------------------------------------------------------ */
+
+void coop_stream(Client *client, void *target, bool is_read_only) {
+        CoopStream *stream = calloc(1, sizeof(*stream));
+        Pty *pty = target;
+
+        if (!stream) {
+                conn_abort(client->conn, "out of memory");
+                return;
+        }
+        *stream = (CoopStream){.client = client, .is_read_only = is_read_only, .shown.ops = &shown_ops};
+        client->state = stream;
+        client_switch(client, &coop_stream_dialect, client->endpoint, STR_NULL);
+        if (pty_scrollback(pty).n)
+                put_frame(client->conn, TAG_DATA, pty_scrollback(pty));
+        pty_attach(pty, &stream->shown);
+        if (pty->hosted && !pty_is_live(pty)) { /* it has ended already: say so, and that was it */
+                on_exited(&stream->shown, hosted_exit_code(pty->hosted));
+                pty_detach(&stream->shown);
+                conn_finish(client->conn, "the terminal has ended");
+        }
+}

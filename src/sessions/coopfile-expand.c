@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The last step, once all layers are there: what depends on other settings (the home inside on the user) or
+ * on the host (its home, its variables) is worked out for the values that are left.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "sessions/coopfile-internal.h"
+
+/* `~` of the host, absolute, or below the workspace; NULL without memory. */
+static char *host_path(const char *path, const char *workspace) {
+        if (path[0] == '~' || path[0] == '/')
+                return path_expand(path);
+        while (path[0] == '.' && (path[1] == '/' || !path[1]))
+                path += 1 + strspn(path + 1, "/");
+        return path_join(workspace, path);
+}
+
+static char *inside_path(const char *path, const char *home) {
+        if (path[0] != '~')
+                return strdup(path);
+        return path_join(home, path + 1 + strspn(path + 1, "/"));
+}
+
+/* Takes value, which is NULL without memory. */
+static int replace(char **field, char *value) {
+        if (!value)
+                return error_origin(-ENOMEM);
+        free(*field);
+        *field = value;
+        return 0;
+}
+
+static int expand_mounts(Coopfile *file, const char *workspace) {
+        for (size_t i = 0; i < file->n_mounts; i++) {
+                Mount *mount = &file->mounts[i];
+                int r = replace(&mount->host, host_path(mount->host, workspace));
+
+                if (!r)
+                        r = replace(&mount->inside, inside_path(mount->inside, file->home));
+                if (r)
+                        return error_trace(r);
+        }
+        return 0;
+}
+
+/* A value that begins with $ is a host variable as a whole, so what follows is its name whatever it holds. A
+ * name that is not known may be a secret that happens to begin with $: only the key is told. */
+static int expand_variable(Coopfile *file, char **entry) {
+        char *equals = strchr(*entry, '='), *expanded = NULL;
+        const char *value;
+        int r = 0;
+
+        if (equals[1] != '$')
+                return 0;
+        *equals = 0;
+        value = getenv(equals + 2);
+        if (!value)
+                r = strvec_push(&file->env_unset, *entry);
+        if (!r && asprintf(&expanded, "%s=%s", *entry, value ? value : "") < 0)
+                expanded = NULL;
+        return error_trace(r ? r : replace(entry, expanded));
+}
+
+static int expand_env(Coopfile *file) {
+        for (size_t i = 0; i < file->env.n; i++) {
+                int r = expand_variable(file, &file->env.items[i]);
+                if (r)
+                        return error_trace(r);
+        }
+        return 0;
+}
+
+int coopfile_expand(Coopfile *file, const char *workspace) {
+        int r;
+
+        r = replace(&file->home, path_join("/home", file->user));
+        if (!r)
+                r = replace(&file->workspace_mount, host_path(file->workspace_mount, workspace));
+        if (!r)
+                r = replace(&file->workspace_path, inside_path(file->workspace_path, file->home));
+        if (!r)
+                r = expand_mounts(file, workspace);
+        return error_trace(r ? r : expand_env(file));
+}

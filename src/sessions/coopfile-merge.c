@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One layer over the ones below it: every table and key that a coopfile may have, in both schemas that are
+ * about ([agent] and its neighbours, and all in [sandbox]). A key that is not in the table is an error: a
+ * setting that is silently ignored would be worse than a session that does not start.
+ */
+#include "base/error.h"
+#include "sessions/coopfile-internal.h"
+
+#define FIELD(member) offsetof(Coopfile, member)
+
+static const CoopfileKey keys[] = {
+        {"agent", "command", apply_text, check_not_empty, FIELD(command), false},
+        {"agent", "args", apply_list, NULL, FIELD(args), false},
+        {"agent", "install", apply_commands, check_not_empty, FIELD(setup), true},
+        {"base", "image", apply_text, check_not_empty, FIELD(image), false},
+        {"setup", "run", apply_commands, check_not_empty, FIELD(setup), true},
+        {"packages", NULL, apply_packages, check_not_empty, FIELD(packages), true},
+        {"sandbox", "command", apply_text, check_not_empty, FIELD(command), false},
+        {"sandbox", "agent", apply_text, check_not_empty, FIELD(command), false},
+        {"sandbox", "args", apply_list, NULL, FIELD(args), false},
+        {"sandbox", "setup", apply_list, check_not_empty, FIELD(setup), true},
+        {"sandbox", "image", apply_text, check_not_empty, FIELD(image), false},
+        {"sandbox", "user", apply_text, check_user, FIELD(user), false},
+        {"sandbox", "mounts", apply_mounts, NULL, FIELD(mounts), true},
+        {"sandbox", "shell", apply_text, check_not_empty, FIELD(shell), false},
+        {"sandbox", "mode", apply_mode, check_mode, FIELD(sandbox_mode), false},
+        {"workspace", "mount", apply_text, check_folder, FIELD(workspace_mount), false},
+        {"workspace", "path", apply_text, check_inside, FIELD(workspace_path), false},
+        {"env", NULL, apply_env, NULL, FIELD(env), true},
+        {"network", "mode", apply_text, check_network, FIELD(network), false},
+        {"session", "persist", apply_list, check_persist, FIELD(persist), false},
+        {"session", "auto_restart", apply_bool, NULL, FIELD(auto_restart), false},
+        {"session", "restart_delay_ms", apply_ms, NULL, FIELD(restart_delay_ms), false},
+        {"session", "record", apply_bool, NULL, FIELD(record), false},
+        {"input_filter", "ctrl_c_debounce_ms", apply_ms, NULL, FIELD(ctrl_c_debounce_ms), false},
+        {"input_filter", "block_sequences", apply_sequences, NULL, FIELD(block_sequences), true},
+};
+
+static bool is_table(Str name) {
+        for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+                if (str_is(name, keys[i].table))
+                        return true;
+        return false;
+}
+
+static const CoopfileKey *find_key(Str table, Str name) {
+        for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+                if (str_is(table, keys[i].table) && (!keys[i].name || str_is(name, keys[i].name)))
+                        return &keys[i];
+        return NULL;
+}
+
+/* A key of the other schema, or an older name, that this document has too; NULL: none. */
+static const CoopfileKey *find_rival(const Json *document, const CoopfileKey *key) {
+        for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+                if (&keys[i] != key && keys[i].offset == key->offset && !key->adds &&
+                    json_get(json_get(document, keys[i].table), keys[i].name))
+                        return &keys[i];
+        return NULL;
+}
+
+static int merge_key(Layer *layer, const Json *document, const Json *value) {
+        const CoopfileKey *key = find_key(layer->table, json_key(value)), *rival;
+
+        layer->key = json_key(value);
+        if (!key)
+                return layer_refuse(layer, "no such key");
+        rival = find_rival(document, key);
+        if (rival)
+                return layer_refuse(layer, "means the same as %s.%s, which is here too", rival->table,
+                                    rival->name);
+        return error_trace(key->apply(layer, key, value));
+}
+
+static int merge_table(Layer *layer, const Json *document, const Json *table) {
+        layer->table = json_key(table);
+        layer->key = STR_NULL;
+        layer->item = -1;
+        if (!is_table(layer->table))
+                return layer_refuse(layer, "no such table");
+        if (!json_is(table, JSON_OBJECT))
+                return layer_refuse(layer, "a table is required");
+        json_each (value, table) {
+                int r = merge_key(layer, document, value);
+                if (r)
+                        return error_trace(r);
+        }
+        return 0;
+}
+
+int layer_merge(Layer *layer, const Json *document) {
+        json_each (table, document) {
+                int r = merge_table(layer, document, table);
+                if (r)
+                        return error_trace(r);
+        }
+        return 0;
+}

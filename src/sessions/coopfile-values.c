@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values of a layer into the members of a Coopfile: scalars, lists of texts, maps. Each either takes the
+ * place of what was there or adds to it, as CoopfileKey.adds says; maps add up by name.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "sessions/coopfile-internal.h"
+
+enum { MS_MAX = 24 * 3600 * 1000 };
+
+static void *field_of(const Layer *layer, const CoopfileKey *key) {
+        return (char *)layer->file + key->offset;
+}
+
+int value_text(const Layer *layer, const CoopfileKey *key, const Json *value, const char **ret) {
+        const char *wrong;
+
+        if (!json_is(value, JSON_STRING))
+                return layer_refuse(layer, "a string is required");
+        if (memchr(value->text, 0, value->n))
+                return layer_refuse(layer, "must not contain a zero byte");
+        wrong = key->check ? key->check(value->text) : NULL;
+        if (wrong)
+                return layer_refuse(layer, "%s", wrong);
+        *ret = value->text;
+        return 0;
+}
+
+int value_each(Layer *layer, const CoopfileKey *key, const Json *value, PushItem *push, void *to) {
+        if (!json_is(value, JSON_ARRAY))
+                return layer_refuse(layer, "a list is required");
+        layer->item = 0;
+        json_each (item, value) {
+                int r = push(layer, key, item, to);
+                if (r)
+                        return error_trace(r);
+                layer->item++;
+        }
+        layer->item = -1;
+        return 0;
+}
+
+int apply_text(Layer *layer, const CoopfileKey *key, const Json *value) {
+        char **field = field_of(layer, key), *copy;
+        const char *text;
+        int r = value_text(layer, key, value, &text);
+
+        if (r)
+                return error_trace(r);
+        copy = strdup(text);
+        if (!copy)
+                return error_origin(-ENOMEM);
+        free(*field);
+        *field = copy;
+        return 0;
+}
+
+int apply_mode(Layer *layer, const CoopfileKey *key, const Json *value) {
+        int r = apply_text(layer, key, value);
+
+        if (!r)
+                layer->file->sandbox_mode_layer = layer->which;
+        return error_trace(r);
+}
+
+int apply_bool(Layer *layer, const CoopfileKey *key, const Json *value) {
+        return json_bool(value, field_of(layer, key)) ? 0 : layer_refuse(layer, "true or false is required");
+}
+
+/* A float is not an integer, even when it could be one. */
+int apply_ms(Layer *layer, const CoopfileKey *key, const Json *value) {
+        int64_t ms;
+
+        if (!json_is(value, JSON_NUMBER) || strspn(value->text, "-0123456789") != value->n ||
+            !json_int64(value, &ms))
+                return layer_refuse(layer, "an integer is required");
+        if (ms < 0 || ms > MS_MAX)
+                return layer_refuse(layer, "must be from 0 to %d", MS_MAX);
+        *(int64_t *)field_of(layer, key) = ms;
+        return 0;
+}
+
+static int push_bounded(const Layer *layer, StrVec *vec, const char *text) {
+        if (vec->n >= COOPFILE_ITEMS_MAX)
+                return layer_refuse(layer, "more than %d items", COOPFILE_ITEMS_MAX);
+        return error_trace(strvec_push(vec, text));
+}
+
+static int push_text(Layer *layer, const CoopfileKey *key, const Json *item, void *to) {
+        const char *text;
+        int r = value_text(layer, key, item, &text);
+
+        return r ? error_trace(r) : push_bounded(layer, to, text);
+}
+
+int apply_list(Layer *layer, const CoopfileKey *key, const Json *value) {
+        StrVec *field = field_of(layer, key);
+
+        if (!key->adds)
+                strvec_deinit(field);
+        return error_trace(value_each(layer, key, value, push_text, field));
+}
+
+int apply_commands(Layer *layer, const CoopfileKey *key, const Json *value) {
+        if (json_is(value, JSON_STRING))
+                return error_trace(push_text(layer, key, value, field_of(layer, key)));
+        if (!json_is(value, JSON_ARRAY))
+                return layer_refuse(layer, "a string or a list of strings is required");
+        return error_trace(apply_list(layer, key, value));
+}
+
+/* The entry "name=…", or NULL. */
+static char **find_env(const StrVec *env, Str name) {
+        for (size_t i = 0; i < env->n; i++)
+                if (str_starts(str_from(env->items[i]), name) && env->items[i][name.n] == '=')
+                        return &env->items[i];
+        return NULL;
+}
+
+/* Kept as it is written until all layers are there. No message shows a value. */
+int apply_env(Layer *layer, const CoopfileKey *key, const Json *value) {
+        _cleanup_(freep) char *entry = NULL;
+        StrVec *env = field_of(layer, key);
+        Str name = json_key(value);
+        const char *text;
+        char **old;
+        int r = value_text(layer, key, value, &text);
+
+        if (r)
+                return error_trace(r);
+        if (!name.n || memchr(name.data, '=', name.n) || memchr(name.data, 0, name.n))
+                return layer_refuse(layer, "not a name for a variable");
+        if (asprintf(&entry, STR_FMT "=%s", STR_ARG(name), text) < 0) {
+                entry = NULL;
+                return error_origin(-ENOMEM);
+        }
+        old = find_env(env, name);
+        if (!old)
+                return error_trace(push_bounded(layer, env, entry));
+        free(*old);
+        *old = steal(&entry);
+        return 0;
+}
+
+static Packages *find_packages(const Coopfile *file, Str manager) {
+        for (size_t i = 0; i < file->n_packages; i++)
+                if (str_is(manager, file->packages[i].manager))
+                        return &file->packages[i];
+        return NULL;
+}
+
+static int add_manager(Layer *layer, Str manager, Packages **ret) {
+        Coopfile *file = layer->file;
+        Packages *list;
+
+        if (!manager.n || memchr(manager.data, 0, manager.n))
+                return layer_refuse(layer, "not a name for a package manager");
+        if (file->n_packages >= COOPFILE_ITEMS_MAX)
+                return layer_refuse(layer, "more than %d package managers", COOPFILE_ITEMS_MAX);
+        list = realloc(file->packages, (file->n_packages + 1) * sizeof(*list));
+        if (!list)
+                return error_origin(-ENOMEM);
+        file->packages = list;
+        list[file->n_packages] = (Packages){.manager = strndup(manager.data, manager.n)};
+        if (!list[file->n_packages].manager)
+                return error_origin(-ENOMEM);
+        *ret = &list[file->n_packages++];
+        return 0;
+}
+
+/* By manager: a layer replaces the lists it names. */
+int apply_packages(Layer *layer, const CoopfileKey *key, const Json *value) {
+        Packages *packages = find_packages(layer->file, json_key(value));
+        int r;
+
+        if (!packages) {
+                r = add_manager(layer, json_key(value), &packages);
+                if (r)
+                        return error_trace(r);
+        }
+        strvec_deinit(&packages->names);
+        return error_trace(value_each(layer, key, value, push_text, &packages->names));
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "sessions/coopfile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/toml.h"
+#include "sessions/coopfile-internal.h"
+
+enum { TEXT_MAX = 1 << 20 };
+
+static const char built_in[] = "[agent]\n"
+                               "command = 'claude'\n"
+                               "[sandbox]\n"
+                               "shell = '/bin/sh'\n"
+                               "user = 'coop'\n"
+                               "[workspace]\n"
+                               "mount = '.'\n"
+                               "path = '/workspace'\n"
+                               "[network]\n"
+                               "mode = 'veth'\n"
+                               "[session]\n"
+                               "persist = ['.claude']\n"
+                               "auto_restart = true\n"
+                               "restart_delay_ms = 1000\n"
+                               "record = false\n"
+                               "[input_filter]\n"
+                               "ctrl_c_debounce_ms = 500\n";
+
+/* layer has all but its text. */
+static int merge_text(Layer *layer, Str text) {
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        TomlFault fault = {0};
+        Json *document;
+        int r;
+
+        if (text.n > TEXT_MAX)
+                return layer_refuse_at(layer, 0, "longer than 1 MiB");
+        r = toml_parse_text(&arena, text, &document, &fault);
+        if (r == TOML_E_SYNTAX)
+                return layer_refuse_at(layer, fault.line, fault.what);
+        if (r)
+                return error_fold(r);
+        layer->text = text;
+        return error_trace(layer_merge(layer, document));
+}
+
+/* Whether it is the machine that fails, and not this file. */
+static bool is_exhausted(int error) {
+        return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+}
+
+/* path NULL: there was no memory for it. */
+static int merge_file(Layer *layer, const char *path) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        int r;
+
+        if (!path)
+                return error_origin(-ENOMEM);
+        layer->name = path;
+        r = file_read(path, TEXT_MAX, &text);
+        if (r == FILE_E_MISSING)
+                return 0;
+        if (r == FILE_E_TOO_LARGE)
+                return layer_refuse_at(layer, 0, "longer than 1 MiB");
+        if (is_exhausted(r))
+                return error_trace(r);
+        if (r)
+                return layer_refuse_at(layer, 0, strerror(-r));
+        return error_trace(merge_text(layer, buf_str(&text)));
+}
+
+static char *global_path(void) {
+        const char *base = getenv("XDG_CONFIG_HOME");
+
+        return base && base[0] == '/' ? path_join(base, "coop/default.toml")
+                                      : path_expand("~/.config/coop/default.toml");
+}
+
+static int merge_layer(Layer layer, const char *workspace, Str override) {
+        _cleanup_(freep) char *path = NULL;
+
+        switch (layer.which) {
+        case COOPFILE_GLOBAL: return error_trace(merge_file(&layer, path = global_path()));
+        case COOPFILE_PROJECT:
+                return error_trace(merge_file(&layer, path = path_join(workspace, "coop.toml")));
+        case COOPFILE_OVERRIDE: layer.name = "coopfile"; return error_trace(merge_text(&layer, override));
+        case COOPFILE_BUILT_IN:
+        default: layer.name = "built-in"; return error_fold(merge_text(&layer, str_from(built_in)));
+        }
+}
+
+int coopfile_load(Coopfile *ret, const char *workspace, Str override, char *reterr, size_t n_reterr) {
+        _cleanup_(coopfile_deinit) Coopfile file = {0};
+        int r;
+
+        for (CoopfileLayer which = COOPFILE_BUILT_IN; which <= COOPFILE_OVERRIDE; which++) {
+                Layer layer = {
+                        .file = &file, .which = which, .item = -1, .reterr = reterr, .n_reterr = n_reterr};
+
+                r = merge_layer(layer, workspace, override);
+                if (r)
+                        return error_trace(r);
+        }
+        r = coopfile_expand(&file, workspace);
+        if (r)
+                return error_fold(r);
+        *ret = file;
+        file = (Coopfile){0};
+        return 0;
+}
+
+static void lists_deinit(Coopfile *file) {
+        for (size_t i = 0; i < file->n_mounts; i++) {
+                free(file->mounts[i].host);
+                free(file->mounts[i].inside);
+        }
+        for (size_t i = 0; i < file->n_packages; i++) {
+                free(file->packages[i].manager);
+                strvec_deinit(&file->packages[i].names);
+        }
+        for (size_t i = 0; i < file->n_block_sequences; i++)
+                free(file->block_sequences[i].data);
+        free(file->mounts);
+        free(file->packages);
+        free(file->block_sequences);
+}
+
+void coopfile_deinit(Coopfile *file) {
+        char *texts[] = {file->command,     file->shell,   file->image,           file->user,
+                         file->home,        file->network, file->workspace_mount, file->workspace_path,
+                         file->sandbox_mode};
+        StrVec *vecs[] = {&file->args, &file->setup, &file->env, &file->env_unset, &file->persist};
+
+        for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+                free(texts[i]);
+        for (size_t i = 0; i < ARRAY_SIZE(vecs); i++)
+                strvec_deinit(vecs[i]);
+        lists_deinit(file);
+        *file = (Coopfile){0};
+}

@@ -1,0 +1,83 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Coopfile: the configuration of one coop session, laid over each other from four layers (docs/coopfile.md):
+ * what is built in, the user's default.toml, the workspace's coop.toml, and the text that came with
+ * `create`.
+ *
+ * Plain values, all owned by the Coopfile. It says what was asked for, not whether it can be had: nothing is
+ * mounted, started or looked up here but the three texts and the host variables that [env] names. Those
+ * values may be secret: they stand in `env` and in no message.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "core/config.h"
+
+enum { _COOPFILE_E_SUCCESS, COOPFILE_E_INVALID };
+
+typedef enum CoopfileLayer {
+        COOPFILE_BUILT_IN,
+        COOPFILE_GLOBAL,   /* $XDG_CONFIG_HOME/coop/default.toml, else ~/.config/coop/default.toml */
+        COOPFILE_PROJECT,  /* <workspace>/coop.toml; the agent itself can write it */
+        COOPFILE_OVERRIDE, /* the text of `create` */
+} CoopfileLayer;
+
+typedef struct Mount {
+        char *host, *inside; /* absolute; need not exist, and `..` and links are not resolved on the host's
+                                side */
+} Mount;
+
+typedef struct Packages {
+        char *manager;
+        StrVec names;
+} Packages;
+
+typedef struct BlockSequence {
+        char *data; /* any bytes, at least one */
+        size_t n;
+} BlockSequence;
+
+typedef struct Coopfile {
+        char *command;
+        StrVec args;
+        char *shell; /* of the `shell` command, when it names none */
+
+        StrVec setup; /* shell commands at the build of an image: install, run and setup, in the order of the
+                         layers */
+        Packages *packages;
+        size_t n_packages;
+        char *image; /* NULL: not said */
+        char *user;  /* inside of a sandbox */
+        char *home;  /* inside of a sandbox: /home/<user> */
+        Mount *mounts;
+        size_t n_mounts;
+        char *workspace_mount;            /* on the host, absolute: the workspace unless said otherwise */
+        char *workspace_path;             /* inside, absolute */
+        char *sandbox_mode;               /* none, bwrap; NULL: not said */
+        CoopfileLayer sandbox_mode_layer; /* who said it */
+        char *network;                    /* none, host, veth */
+
+        StrVec env;       /* "K=V", expanded */
+        StrVec env_unset; /* names from env whose value is empty because the host variable is not set */
+
+        StrVec persist; /* folders below the home, without `..` */
+        bool auto_restart;
+        int64_t restart_delay_ms;
+        bool record;
+        int64_t ctrl_c_debounce_ms;
+        BlockSequence *block_sequences;
+        size_t n_block_sequences;
+} Coopfile;
+
+/*
+ * workspace is absolute; an empty override is no layer, and files that are not there are none either. Reads
+ * files: call it from a worker. COOPFILE_E_INVALID: a text that cannot be read or does not mean anything;
+ * reterr then names the file
+ * (`coopfile` for override), the line where it is known, the key, and what is wrong, in UTF-8 without
+ * control characters. *ret is set on success only.
+ */
+int coopfile_load(Coopfile *ret, const char *workspace, Str override, char *reterr, size_t n_reterr);
+void coopfile_deinit(Coopfile *file); /* leaves zeros; those are fine too */

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "gen/coop-ops.h"
+#include "sessions/sessions.h"
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static bool has_nul(Str s) {
+        return s.n && memchr(s.data, 0, s.n);
+}
+
+/* The last component of a path, trailing slashes ignored; empty for "/". */
+static Str last_component(Str path) {
+        size_t n = path.n, begin;
+
+        while (n && path.data[n - 1] == '/')
+                n--;
+        for (begin = n; begin && path.data[begin - 1] != '/';)
+                begin--;
+        return (Str){path.data + begin, n - begin};
+}
+
+static bool is_name(Str name) {
+        return name.n && name.n <= SESSION_NAME_MAX && !has_nul(name) && !memchr(name.data, '/', name.n) &&
+               !str_is(name, ".") && !str_is(name, "..");
+}
+
+static int refuse_existing(Call *call, const Session *session) {
+        JsonWriter *w = call_details(call);
+
+        jw_begin_object(w);
+        jw_field_cstr(w, "session", session->name);
+        jw_end_object(w);
+        return call_fail(call, CALL_E_SESSION_EXISTS, "Session '%s' already exists", session->name);
+}
+
+static bool is_folder(const char *path) {
+        struct stat st;
+
+        return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* ---- the coopfile is read on a worker -------------------------------------------------------- */
+
+typedef struct Job {
+        Session *session;
+        Pty *pty;
+        Coopfile config;
+        char *workspace, *override;
+        char wrong[256];
+        int r;
+} Job;
+
+static void run(void *user) {
+        Job *job = user;
+
+        job->r = coopfile_load(&job->config, job->workspace, str_from(job->override), job->wrong,
+                               sizeof(job->wrong));
+}
+
+static void fail(Job *job, int r) {
+        Session *session = job->session;
+        Call *call = job->pty->waiting;
+
+        job->pty->waiting = NULL;
+        if (r > 0)
+                r = call_fail(call, CALL_E_INVALID_COOPFILE, "%s", job->wrong);
+        else if (r < 0)
+                r = pty_fail(call, -r, job->pty->command);
+        pty_remove(job->pty);
+        session_check_gone(session);
+        call_finish(call, r);
+}
+
+static void done(void *user) {
+        Job *job = user;
+        Pty *pty = job->pty;
+        int r = job->r;
+
+        if (!r) {
+                job->session->config = job->config;
+                free(pty->command);
+                pty->command = strdup(job->config.command);
+                r = pty->command ? pty_start(pty, 0, 0) : -ENOMEM;
+        }
+        if (r)
+                fail(job, r);
+        free(job->workspace);
+        free(job->override);
+        free(job);
+}
+
+static int begin(Call *call, Session *session) {
+        Job *job = calloc(1, sizeof(*job));
+        int r = job ? pty_new(&job->pty, session, 0, "") : -ENOMEM;
+
+        if (r) {
+                free(job);
+                session_check_gone(session);
+                return r;
+        }
+        job->session = session;
+        job->workspace = strdup(session->workspace);
+        job->override = strdup(session->override);
+        job->pty->waiting = call;
+        if (!job->workspace || !job->override || loop_work(call->daemon->loop, run, done, job)) {
+                job->pty->waiting = NULL;
+                session_check_gone(session);
+                free(job->workspace);
+                free(job->override);
+                free(job);
+                return -ENOMEM;
+        }
+        return CALL_LATER;
+}
+
+/* ---- the operation --------------------------------------------------------------------------- */
+
+int op_coop_create(Call *call, const CoopCreateArgs *args) {
+        Sessions *sessions = call->daemon->sessions;
+        Str name = args->name.data ? args->name : last_component(args->workspace);
+        char *resolved, *name_text = (char *)arena_str(&call->arena, name).data;
+        Session *session;
+        int r;
+
+        if (has_nul(args->workspace))
+                return call_fail(call, CALL_E_INVALID_WORKSPACE, "the workspace holds a NUL");
+        if (!is_name(name) || !name_text)
+                return call_fail(call, CALL_E_INVALID_PARAMS,
+                                 "name must have 1 to %d bytes, no '/', and be neither '.' nor '..'",
+                                 SESSION_NAME_MAX);
+        if (!is_folder(args->workspace.data))
+                return call_fail(call, CALL_E_INVALID_WORKSPACE, "'" STR_FMT "' is no folder",
+                                 STR_ARG(args->workspace));
+        resolved = realpath(args->workspace.data, NULL);
+        session = session_of_workspace(sessions, args->workspace.data, resolved);
+        free(resolved);
+        if (!session)
+                session = session_named(sessions, name_text);
+        if (session)
+                return refuse_existing(call, session);
+        r = session_new(&session, sessions, name_text, args->workspace.data);
+        if (r)
+                return r;
+        free(session->override);
+        session->override = args->coopfile.n ? strndup(args->coopfile.data, args->coopfile.n) : strdup("");
+        return session->override ? begin(call, session) : -ENOMEM;
+}

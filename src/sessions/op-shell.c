@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "core/dialect.h"
+#include "gen/coop-ops.h"
+#include "sessions/sessions.h"
+
+static void stream(Call *call) {
+        call->client->dialect->stream(call->client, call->target, false);
+}
+
+static Pty *live_shell(Session *session, const char *command) {
+        for (Pty *pty = session->ptys; pty; pty = pty->next)
+                if (pty->id != 0 && pty_is_live(pty) && !strcmp(pty->command, command))
+                        return pty;
+        return NULL;
+}
+
+static uint32_t next_id(const Session *session) {
+        uint32_t highest = 0;
+
+        for (const Pty *pty = session->ptys; pty; pty = pty->next)
+                highest = pty->id > highest ? pty->id : highest;
+        return highest + 1;
+}
+
+static int reuse(Call *call, Pty *pty, const CoopShellArgs *args) {
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        jw_field_uint(w, "pty", pty->id);
+        jw_end_object(w);
+        host_resize(pty->hosted, (unsigned)args->cols, (unsigned)args->rows);
+        call->target = pty;
+        return 0;
+}
+
+static int start(Call *call, Session *session, const char *command, const CoopShellArgs *args) {
+        Pty *pty;
+        int r = pty_new(&pty, session, next_id(session), command);
+
+        if (r)
+                return r;
+        pty->waiting = call;
+        r = pty_start(pty, (unsigned)args->cols, (unsigned)args->rows);
+        if (!r)
+                return CALL_LATER;
+        pty->waiting = NULL;
+        pty_remove(pty);
+        return pty_fail(call, -r, command);
+}
+
+int op_coop_shell(Call *call, const CoopShellArgs *args) {
+        Session *session = session_find(call->daemon->sessions, args->session);
+        const char *command;
+        Pty *pty;
+
+        if (!session)
+                return call_fail(call, CALL_E_SESSION_NOT_FOUND, "Session '" STR_FMT "' not found",
+                                 STR_ARG(args->session));
+        if (args->command.n && memchr(args->command.data, 0, args->command.n))
+                return call_fail(call, CALL_E_INVALID_PARAMS, "command holds a NUL");
+        command = args->command.n ? args->command.data : session->config.shell;
+        call_after(call, stream);
+        pty = args->has_force_new && !args->force_new ? live_shell(session, command) : NULL;
+        return pty ? reuse(call, pty, args) : start(call, session, command, args);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "sessions/pty"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "sessions/sessions.h"
+
+static void on_failed(Pty *pty, int error);
+
+static void on_restart(Timer *timer) {
+        Pty *pty = container_of(timer, Pty, restart);
+
+        int r = pty_start(pty, 0, 0);
+
+        if (r)
+                on_failed(pty, -r);
+}
+
+int pty_new(Pty **ret, Session *session, uint32_t id, const char *command) {
+        Pty *pty = calloc(1, sizeof(*pty)), **at = &session->ptys;
+
+        if (!pty)
+                return error_origin(-ENOMEM);
+        pty->session = session;
+        pty->id = id;
+        pty->command = strdup(command);
+        if (!pty->command) {
+                free(pty);
+                return error_origin(-ENOMEM);
+        }
+        timer_init(&pty->restart, session->owner->daemon->loop, on_restart);
+        while (*at && (*at)->id < id)
+                at = &(*at)->next;
+        pty->next = *at;
+        *at = pty;
+        *ret = pty;
+        return 0;
+}
+
+Pty *pty_find(Session *session, uint64_t id) {
+        for (Pty *pty = session->ptys; pty; pty = pty->next)
+                if (pty->id == id)
+                        return pty;
+        return NULL;
+}
+
+bool pty_is_live(const Pty *pty) {
+        return pty->hosted && pty->hosted->state <= HOSTED_RUNNING;
+}
+
+static void release_clients(Pty *pty) {
+        while (pty->clients) {
+                PtyClient *client = pty->clients;
+                pty_detach(client);
+                client->ops->ended(client);
+        }
+}
+
+/* Out of its session. A process that still runs is let go, not ended. */
+void pty_remove(Pty *pty) {
+        Pty **at = &pty->session->ptys;
+
+        while (*at != pty)
+                at = &(*at)->next;
+        *at = pty->next;
+        release_clients(pty);
+        timer_clear(&pty->restart);
+        if (pty->hosted)
+                pty->hosted->handler = NULL;
+        buf_deinit(&pty->carried);
+        free(pty->command);
+        free(pty);
+}
+
+void pty_kill(Pty *pty, bool is_forced) {
+        pty->is_stopped = true;
+        timer_clear(&pty->restart);
+        if (pty_is_live(pty)) {
+                host_kill(pty->hosted, is_forced ? 0 : SESSION_KILL_MS);
+                return;
+        }
+        if (pty->hosted) {
+                host_forget(pty->hosted);
+                pty->hosted = NULL;
+        }
+        release_clients(pty);
+}
+
+/* ---- the end of a process -------------------------------------------------------------------- */
+
+static int exit_code(const Hosted *hosted) {
+        return hosted->state == HOSTED_ENDED ? hosted_exit_code(hosted) : 255; /* lost: nobody knows */
+}
+
+static bool wants_restart(Pty *pty) {
+        int64_t lived_ms = loop_now_ms(pty->restart.loop) - pty->started_ms;
+
+        if (pty->is_stopped || pty->id != 0 || !pty->session->is_listed ||
+            !pty->session->config.auto_restart)
+                return false;
+        pty->n_quick = lived_ms < SESSION_QUICK_MS ? pty->n_quick + 1 : 0;
+        return pty->n_quick < SESSION_QUICK_MAX;
+}
+
+static void tell_crash_loop(Pty *pty) {
+        static const Str notice = {
+                "\r\n\x1b[31m[the agent keeps ending at once; not restarted again]\x1b[0m\r\n", 71};
+
+        if (pty->n_quick < SESSION_QUICK_MAX || !pty->hosted)
+                return;
+        ring_append(&pty->hosted->out, notice);
+        pty->hosted->shown_out = ring_end(&pty->hosted->out);
+        for (PtyClient *client = pty->clients; client; client = client->next) {
+                HostOutput output = {.bytes = notice};
+                client->ops->output(client, &output);
+                chunk_unref(output.raw);
+                chunk_unref(output.tagged);
+        }
+}
+
+/* The next process goes on with the scrollback of this one. */
+static void carry_over(Pty *pty) {
+        Str scrollback = hosted_scrollback(pty->hosted, SESSION_SCROLLBACK);
+
+        pty->carried.n = 0;
+        (void)buf_append_str(&pty->carried, scrollback);
+        for (PtyClient *client = pty->clients; client; client = client->next)
+                viewer_detach(&client->viewer);
+        host_forget(pty->hosted);
+        pty->hosted = NULL;
+}
+
+static void restart_later(Pty *pty, int64_t delay_ms) {
+        for (PtyClient *client = pty->clients, *next; client; client = next) {
+                next = client->next;
+                client->ops->restarting(client, delay_ms);
+        }
+        carry_over(pty);
+        (void)timer_set(&pty->restart, delay_ms);
+}
+
+static void finish(Pty *pty) {
+        Session *session = pty->session;
+        bool is_kept = pty->id == 0 && session->is_listed; /* an agent that ended stays to be looked at */
+
+        tell_crash_loop(pty);
+        release_clients(pty);
+        if (is_kept)
+                return;
+        host_forget(pty->hosted);
+        pty->hosted = NULL;
+        pty_remove(pty);
+        session_check_gone(session);
+}
+
+static void on_ended(Hosted *hosted) {
+        Pty *pty = hosted->user;
+        int code = exit_code(hosted);
+
+        for (PtyClient *client = pty->clients, *next; client; client = next) {
+                next = client->next;
+                client->ops->exited(client, code);
+        }
+        if (pty->is_restarting)
+                restart_later(pty, 0);
+        else if (wants_restart(pty))
+                restart_later(pty, pty->session->config.restart_delay_ms);
+        else
+                finish(pty);
+}
+
+/* ---- the start of a process ------------------------------------------------------------------ */
+
+static void answer(Pty *pty, int error) {
+        Call *call = pty->waiting;
+        JsonWriter *w;
+
+        if (!call)
+                return;
+        pty->waiting = NULL;
+        if (error) {
+                call_finish(call, pty_fail(call, error, pty->command));
+                return;
+        }
+        w = call_result(call);
+        jw_begin_object(w);
+        if (!strcmp(call->op->name, "create"))
+                jw_field_cstr(w, "session", pty->session->name);
+        else
+                jw_field_uint(w, "pty", pty->id);
+        if (strcmp(call->op->name, "shell") != 0)
+                jw_field_int(w, "pid", pty->hosted->pid);
+        jw_end_object(w);
+        call->target = pty;
+        call_finish(call, 0);
+}
+
+static void on_failed(Pty *pty, int error) {
+        Session *session = pty->session;
+        bool is_first = !session->is_listed;
+
+        pty->hosted = NULL; /* it frees itself */
+        answer(pty, error);
+        log_warning(&session->owner->daemon->log, session->name, "%s could not be started error=%d",
+                    pty->command, error);
+        if (pty->id != 0 || is_first) {
+                pty_remove(pty);
+                session_check_gone(session);
+        } else
+                release_clients(pty); /* a restart that failed: the session stays, without an agent */
+}
+
+static void on_started(Hosted *hosted, int error) {
+        Pty *pty = hosted->user;
+
+        if (error) {
+                on_failed(pty, error);
+                return;
+        }
+        if (pty->carried.n) {
+                ring_append(&hosted->out, buf_str(&pty->carried));
+                hosted->shown_out = ring_end(&hosted->out);
+                buf_deinit(&pty->carried);
+        }
+        pty->is_restarting = false;
+        for (PtyClient *client = pty->clients; client; client = client->next)
+                if (!client->viewer.hosted)
+                        viewer_attach(&client->viewer, hosted);
+        if (!hosted->is_adopted && pty->id == 0 && !pty->is_stopped)
+                pty->session->is_listed = true;
+        answer(pty, 0);
+}
+
+const HostedHandler pty_hosted_handler = {.started = on_started, .ended = on_ended};
+
+void pty_restart(Pty *pty) {
+        pty->is_restarting = true;
+        timer_clear(&pty->restart);
+        if (pty_is_live(pty)) {
+                host_kill(pty->hosted, SESSION_KILL_MS); /* on_ended() goes on */
+                return;
+        }
+        if (pty->hosted)
+                carry_over(pty);
+        (void)timer_set(&pty->restart, 0);
+}
+
+/* ---- clients --------------------------------------------------------------------------------- */
+
+static void on_output(Viewer *viewer, HostOutput *output) {
+        PtyClient *client = container_of(viewer, PtyClient, viewer);
+
+        client->ops->output(client, output);
+}
+
+static void on_room(Viewer *viewer) {
+        PtyClient *client = container_of(viewer, PtyClient, viewer);
+
+        client->ops->room(client);
+}
+
+void pty_attach(Pty *pty, PtyClient *client) {
+        client->pty = pty;
+        client->next = pty->clients;
+        client->link = &pty->clients;
+        if (client->next)
+                client->next->link = &client->next;
+        pty->clients = client;
+        client->viewer = (Viewer){.output = on_output, .room = on_room};
+        if (pty->hosted)
+                viewer_attach(&client->viewer, pty->hosted);
+}
+
+void pty_detach(PtyClient *client) {
+        if (!client->pty)
+                return;
+        viewer_detach(&client->viewer);
+        *client->link = client->next;
+        if (client->next)
+                client->next->link = client->link;
+        client->pty = NULL;
+}
+
+int pty_write(Pty *pty, Str bytes) {
+        return pty->hosted ? host_write(pty->hosted, bytes) : HOST_E_ENDED;
+}
+
+Str pty_scrollback(const Pty *pty) {
+        return pty->hosted ? hosted_scrollback(pty->hosted, SESSION_SCROLLBACK) : buf_str(&pty->carried);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "sessions"
+
+#include "sessions/sessions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+int sessions_new(Sessions **ret, Daemon *daemon) {
+        Sessions *sessions = calloc(1, sizeof(*sessions));
+
+        if (!sessions)
+                return error_origin(-ENOMEM);
+        sessions->daemon = daemon;
+        *ret = sessions;
+        return 0;
+}
+
+static void session_free(Session *session) {
+        Session **at = &session->owner->first;
+
+        while (*at != session)
+                at = &(*at)->next;
+        *at = session->next;
+        while (session->ptys)
+                pty_remove(session->ptys);
+        coopfile_deinit(&session->config);
+        free(session->name);
+        free(session->workspace);
+        free(session->resolved);
+        free(session->override);
+        free(session);
+}
+
+/* The processes run on; their terminals are let go. */
+Sessions *sessions_free(Sessions *sessions) {
+        if (!sessions)
+                return NULL;
+        while (sessions->first)
+                session_free(sessions->first);
+        free(sessions);
+        return NULL;
+}
+
+int session_new(Session **ret, Sessions *sessions, const char *name, const char *workspace) {
+        Session *session = calloc(1, sizeof(*session)), **end = &sessions->first;
+
+        if (!session)
+                return error_origin(-ENOMEM);
+        while (*end)
+                end = &(*end)->next;
+        *end = session;
+        session->owner = sessions;
+        session->name = strdup(name);
+        session->workspace = strdup(workspace);
+        session->resolved = realpath(workspace, NULL);
+        if (!session->resolved)
+                session->resolved = strdup(workspace);
+        session->override = strdup("");
+        session->created_s = loop_wall_us(sessions->daemon->loop) / 1000000;
+        if (!session->name || !session->workspace || !session->resolved || !session->override) {
+                session_free(session);
+                return error_origin(-ENOMEM);
+        }
+        *ret = session;
+        return 0;
+}
+
+void session_check_gone(Session *session) {
+        if (session->is_listed)
+                return;
+        for (Pty *pty = session->ptys; pty; pty = pty->next)
+                if (pty->hosted || pty->waiting)
+                        return;
+        session_free(session);
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+Session *session_named(Sessions *sessions, const char *name) {
+        for (Session *s = sessions->first; s; s = s->next)
+                if (!s->is_killed && !strcmp(s->name, name))
+                        return s;
+        return NULL;
+}
+
+Session *session_of_workspace(Sessions *sessions, const char *workspace, const char *resolved) {
+        for (Session *s = sessions->first; s; s = s->next)
+                if (!s->is_killed &&
+                    (!strcmp(s->workspace, workspace) || (resolved && !strcmp(s->resolved, resolved))))
+                        return s;
+        return NULL;
+}
+
+Session *session_find(Sessions *sessions, Str name_or_path) {
+        Session *session;
+
+        if (!name_or_path.n || strlen(name_or_path.data) != name_or_path.n)
+                return NULL;
+        session = session_named(sessions, name_or_path.data);
+        if (!session && memchr(name_or_path.data, '/', name_or_path.n)) {
+                char *resolved = realpath(name_or_path.data, NULL);
+                session = session_of_workspace(sessions, name_or_path.data, resolved);
+                free(resolved);
+        }
+        return session && session->is_listed ? session : NULL;
+}
+
+size_t session_n_clients(const Session *session) {
+        size_t n = 0;
+
+        for (const Pty *pty = session->ptys; pty; pty = pty->next)
+                for (const PtyClient *client = pty->clients; client; client = client->next)
+                        n++;
+        return n;
+}
+
+/* ---- ending ---------------------------------------------------------------------------------- */
+
+void session_kill(Session *session, bool is_forced) {
+        session->is_listed = false;
+        session->is_killed = true;
+        for (Pty *pty = session->ptys, *next; pty; pty = next) {
+                next = pty->next;
+                pty_kill(pty, is_forced);
+        }
+        session_check_gone(session);
+}
+
+/* ---- finding them again ---------------------------------------------------------------------- */
+
+static char *text_of(Arena *arena, const Json *json, const char *key) {
+        Str s = json_str(json_get(json, key));
+
+        return (char *)arena_str(arena, s).data;
+}
+
+/* The session of an adopted process, made anew from what its meta says. */
+static Session *session_from_meta(Sessions *sessions, Arena *arena, const Json *meta, Hosted *hosted) {
+        const char *name = text_of(arena, meta, "session"), *override = text_of(arena, meta, "coopfile");
+        const char *workspace = text_of(arena, meta, "workspace");
+        Session *session = name && *name ? session_named(sessions, name) : NULL;
+        char wrong[256];
+
+        if (session || !name || !*name)
+                return session;
+        if (session_new(&session, sessions, name, workspace && *workspace ? workspace : hosted->workspace))
+                return NULL;
+        json_int64(json_get(meta, "created"), &session->created_s);
+        free(session->override);
+        session->override = strdup(override ? override : "");
+        session->is_listed = true;
+        if (coopfile_load(&session->config, session->workspace, str_from(session->override), wrong,
+                          sizeof(wrong))) {
+                log_warning(&sessions->daemon->log, name,
+                            "coopfile cannot be read any more, the agent is not restarted");
+                session->config.auto_restart = false;
+        }
+        return session;
+}
+
+void sessions_adopt(Sessions *sessions, Hosted *hosted) {
+        Arena arena = ARENA_NULL;
+        Session *session = NULL;
+        Json *meta = NULL;
+        int64_t id = 0;
+        Pty *pty;
+
+        if (!json_parse(&arena, hosted->meta, strlen(hosted->meta), NULL, &meta, NULL))
+                session = session_from_meta(sessions, &arena, meta, hosted);
+        if (session && json_int64(json_get(meta, "pty"), &id) && id >= 0 &&
+            !pty_find(session, (uint64_t)id) && !pty_new(&pty, session, (uint32_t)id, hosted->command)) {
+                pty->hosted = hosted;
+                pty->started_ms = loop_now_ms(sessions->daemon->loop);
+                hosted->handler = &pty_hosted_handler;
+                hosted->user = pty;
+                if (hosted->state == HOSTED_ENDED || hosted->state == HOSTED_LOST)
+                        pty_hosted_handler.ended(hosted); /* while nobody was there */
+        } else
+                log_warning(&sessions->daemon->log, hosted->id,
+                            "belongs to no session that can be made out");
+        arena_deinit(&arena);
+}

@@ -1,0 +1,109 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sessions: named sessions, each bound to one workspace, with an agent and any number of shells on terminals
+ * of their own.
+ *
+ * A session is found by its name or by its workspace. The processes are the host's (core/host) and outlive
+ * the daemon; what is needed to find them again stands in their meta. This domain knows no frames: whoever
+ * shows a terminal is a PtyClient. Owned by the Daemon.
+ */
+#include "core/host/host.h"
+#include "sessions/coopfile.h"
+
+typedef struct Sessions Sessions;
+typedef struct Session Session;
+typedef struct Pty Pty;
+typedef struct PtyClient PtyClient;
+
+enum {
+        SESSION_NAME_MAX = 255,
+        SESSION_SCROLLBACK = 256 << 10, /* sent to who attaches */
+        SESSION_KILL_MS = 5000,         /* between TERM and KILL */
+        SESSION_QUICK_MS = 5000,        /* an agent that ends within this time of its start … */
+        SESSION_QUICK_MAX = 3,          /* … so many times in a row is not restarted again */
+};
+
+struct Sessions {
+        Daemon *daemon;
+        Session *first;
+};
+
+struct Session {
+        Sessions *owner;
+        Session *next;
+        char *name;
+        char *workspace; /* as sent */
+        char *resolved;  /* as the file system has it */
+        char *override;  /* the coopfile text of create */
+        int64_t created_s;
+        Coopfile config;
+        Pty *ptys;      /* by id */
+        bool is_listed; /* create has been answered, kill has not been asked */
+        bool is_killed; /* on its way out: its name and workspace are free again */
+};
+
+struct Pty {
+        Session *session;
+        Pty *next;
+        uint32_t id; /* 0: the agent */
+        char *command;
+        Hosted *hosted; /* NULL between the end of one process and the start of the next */
+        int64_t started_ms;
+        unsigned n_quick; /* ends in a row that came too soon */
+        bool is_stopped;  /* is not to be started again */
+        bool is_restarting;
+        Timer restart;
+        PtyClient *clients;
+        Call *waiting; /* the call that started it, until it runs */
+        Buf carried;   /* scrollback of the process before */
+};
+
+typedef struct PtyClientOps {
+        void (*output)(PtyClient *client, HostOutput *output);
+        void (*room)(PtyClient *client);
+        void (*exited)(PtyClient *client, int code);
+        void (*restarting)(PtyClient *client, int64_t delay_ms);
+        void (*ended)(PtyClient *client); /* the terminal is gone: detached already */
+} PtyClientOps;
+
+/* Whoever shows a terminal. Embedded in its owner. */
+struct PtyClient {
+        const PtyClientOps *ops;
+        Pty *pty;
+        PtyClient *next, **link;
+        Viewer viewer;
+};
+
+int sessions_new(Sessions **ret, Daemon *daemon);
+Sessions *sessions_free(Sessions *sessions);
+void sessions_adopt(Sessions *sessions, Hosted *hosted); /* a process of ours, from an earlier daemon */
+
+/* sessions.c */
+Session *session_find(Sessions *sessions, Str name_or_path); /* listed ones only */
+Session *session_of_workspace(Sessions *sessions, const char *workspace, const char *resolved);
+Session *session_named(Sessions *sessions, const char *name);
+int session_new(Session **ret, Sessions *sessions, const char *name, const char *workspace);
+void session_check_gone(Session *session); /* frees it when it is not listed and nothing of it is left */
+void session_kill(Session *session, bool is_forced);
+size_t session_n_clients(const Session *session);
+
+/* pty.c */
+int pty_new(Pty **ret, Session *session, uint32_t id, const char *command);
+Pty *pty_find(Session *session, uint64_t id);
+void pty_remove(Pty *pty);
+bool pty_is_live(const Pty *pty);
+void pty_kill(Pty *pty, bool is_forced);
+void pty_restart(Pty *pty); /* ends what runs and starts it again; pty->waiting is answered then */
+/* The domain's part in the life of its processes. */
+extern const HostedHandler pty_hosted_handler;
+void pty_attach(Pty *pty, PtyClient *client);
+void pty_detach(PtyClient *client);
+/* Conditions as host_write(). */
+int pty_write(Pty *pty, Str bytes);
+Str pty_scrollback(const Pty *pty);
+
+/* pty-start.c: starts the process of a terminal; pty->waiting (may be NULL) is answered when it runs or not.
+ * Condition: a CALL_E_* that was set on call (when there is one). */
+int pty_start(Pty *pty, unsigned cols, unsigned rows);
+int pty_fail(Call *call, int error, const char *command); /* errno of a start → CALL_E_*, with words */
