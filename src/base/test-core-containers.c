@@ -12,9 +12,13 @@
 #include "base/buf.h"
 #include "base/macro.h"
 
-/* A piece that is too large must be refused under ASan as well. */
+/* A piece that is too large must be refused under the sanitizers as well. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
+        return "allocator_may_return_null=1";
+}
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) {
         return "allocator_may_return_null=1";
 }
 

@@ -186,7 +186,7 @@ bool time_parse(Str text, int64_t *ret_us) {
                 return false;
 
         us = days_from_civil(c.year, c.month, c.day) * S_PER_DAY;
-        us += (int64_t)c.hour * 3600 + c.minute * 60 + c.second - offset_s;
+        us += (int64_t)c.hour * 3600 + (int64_t)c.minute * 60 + c.second - offset_s;
         us = us * US_PER_S + c.us;
         if (us < US_MIN || us > US_MAX)
                 return false;

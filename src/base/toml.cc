@@ -218,7 +218,7 @@ Json *new_scalar(Arena *arena, const toml::node &node) {
 int convert(Reader *reader, const toml::node &node, unsigned depth, Json **ret);
 
 int convert_array(Reader *reader, const toml::array &array, unsigned depth, Json **ret) {
-        Json *json = json_new(reader->arena, JSON_ARRAY), *item;
+        Json *json = json_new(reader->arena, JSON_ARRAY), *item = nullptr;
         int r;
 
         if (!json)
@@ -240,7 +240,7 @@ int convert_array(Reader *reader, const toml::array &array, unsigned depth, Json
 int convert_table(Reader *reader, const toml::table &table, unsigned depth, Json **ret) {
         Entry *entries =
                 (Entry *)arena_alloc(reader->arena, std::max(table.size(), (size_t)1) * sizeof(Entry));
-        Json *json = json_new(reader->arena, JSON_ARRAY), *item;
+        Json *json = json_new(reader->arena, JSON_ARRAY), *item = nullptr;
         size_t n = 0;
         int r;
 

@@ -31,4 +31,4 @@ enum {
         LAUNCH_E_TIMEOUT,    /* it goes on starting */
 };
 
-int launch(const Launch *launch, LaunchOutcome *ret);
+int launch(const Launch *from, LaunchOutcome *ret);

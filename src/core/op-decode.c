@@ -107,6 +107,7 @@ static int take_list(const Json *json, Arena *arena, StrList *ret) {
                 copy = arena_str(arena, json_str(item));
                 if (!copy.data)
                         return error_origin(-ENOMEM);
+                assert(list.items);
                 list.items[list.n++] = copy;
         }
         *ret = list;

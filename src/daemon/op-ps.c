@@ -75,7 +75,7 @@ int op_native_ps(Call *call, _unused_ const NativePsArgs *args) {
         jw_begin_object(w);
         jw_key(w, "processes");
         jw_begin_array(w);
-        for (const Hosted *h = host_first(call->daemon->host); h; h = h->next)
+        for (const Hosted *h = call->daemon->host ? host_first(call->daemon->host) : NULL; h; h = h->next)
                 write_hosted(h, w, now_us);
         jw_end_array(w);
         jw_end_object(w);

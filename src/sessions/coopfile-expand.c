@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The last step, once all layers are there: what depends on other settings (the home inside on the user) or
- * on the host (its home, its variables) is worked out for the values that are left.
+ * The last step, once all layers are there: what depends on the host (its home, its variables) is worked out
+ * for the values that are left. A sandbox shows the home at the same path, so `~` means one thing on both
+ * sides.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,12 +21,6 @@ static char *host_path(const char *path, const char *workspace) {
         return path_join(workspace, path);
 }
 
-static char *inside_path(const char *path, const char *home) {
-        if (path[0] != '~')
-                return strdup(path);
-        return path_join(home, path + 1 + strspn(path + 1, "/"));
-}
-
 /* Takes value, which is NULL without memory. */
 static int replace(char **field, char *value) {
         if (!value)
@@ -41,7 +36,7 @@ static int expand_mounts(Coopfile *file, const char *workspace) {
                 int r = replace(&mount->host, host_path(mount->host, workspace));
 
                 if (!r)
-                        r = replace(&mount->inside, inside_path(mount->inside, file->home));
+                        r = replace(&mount->inside, path_expand(mount->inside));
                 if (r)
                         return error_trace(r);
         }
@@ -78,11 +73,9 @@ static int expand_env(Coopfile *file) {
 int coopfile_expand(Coopfile *file, const char *workspace) {
         int r;
 
-        r = replace(&file->home, path_join("/home", file->user));
-        if (!r)
-                r = replace(&file->workspace_mount, host_path(file->workspace_mount, workspace));
-        if (!r)
-                r = replace(&file->workspace_path, inside_path(file->workspace_path, file->home));
+        r = replace(&file->workspace_mount, host_path(file->workspace_mount, workspace));
+        if (!r && file->workspace_path)
+                r = replace(&file->workspace_path, path_expand(file->workspace_path));
         if (!r)
                 r = expand_mounts(file, workspace);
         return error_trace(r ? r : expand_env(file));

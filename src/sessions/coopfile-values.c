@@ -71,12 +71,11 @@ int apply_bool(Layer *layer, const CoopfileKey *key, const Json *value) {
         return json_bool(value, field_of(layer, key)) ? 0 : layer_refuse(layer, "true or false is required");
 }
 
-/* A float is not an integer, even when it could be one. */
+/* The tree does not tell 5.0 from 5, so neither does this. */
 int apply_ms(Layer *layer, const CoopfileKey *key, const Json *value) {
         int64_t ms;
 
-        if (!json_is(value, JSON_NUMBER) || strspn(value->text, "-0123456789") != value->n ||
-            !json_int64(value, &ms))
+        if (!json_int64(value, &ms))
                 return layer_refuse(layer, "an integer is required");
         if (ms < 0 || ms > MS_MAX)
                 return layer_refuse(layer, "must be from 0 to %d", MS_MAX);

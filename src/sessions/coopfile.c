@@ -16,10 +16,8 @@ static const char built_in[] = "[agent]\n"
                                "command = 'claude'\n"
                                "[sandbox]\n"
                                "shell = '/bin/sh'\n"
-                               "user = 'coop'\n"
                                "[workspace]\n"
                                "mount = '.'\n"
-                               "path = '/workspace'\n"
                                "[network]\n"
                                "mode = 'veth'\n"
                                "[session]\n"
@@ -130,9 +128,8 @@ static void lists_deinit(Coopfile *file) {
 }
 
 void coopfile_deinit(Coopfile *file) {
-        char *texts[] = {file->command,     file->shell,   file->image,           file->user,
-                         file->home,        file->network, file->workspace_mount, file->workspace_path,
-                         file->sandbox_mode};
+        char *texts[] = {file->command,         file->shell,          file->image,        file->user,
+                         file->workspace_mount, file->workspace_path, file->sandbox_mode, file->network};
         StrVec *vecs[] = {&file->args, &file->setup, &file->env, &file->env_unset, &file->persist};
 
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++)

@@ -50,12 +50,11 @@ typedef struct Coopfile {
         Packages *packages;
         size_t n_packages;
         char *image; /* NULL: not said */
-        char *user;  /* inside of a sandbox */
-        char *home;  /* inside of a sandbox: /home/<user> */
+        char *user;  /* NULL: not said */
         Mount *mounts;
         size_t n_mounts;
         char *workspace_mount;            /* on the host, absolute: the workspace unless said otherwise */
-        char *workspace_path;             /* inside, absolute */
+        char *workspace_path;             /* inside, absolute; NULL: not said */
         char *sandbox_mode;               /* none, bwrap; NULL: not said */
         CoopfileLayer sandbox_mode_layer; /* who said it */
         char *network;                    /* none, host, veth */

@@ -118,6 +118,8 @@ static int start_with(Pty *pty, const StrVec *argv, const StrVec *env, Str meta,
 
         if (!argv_list || !env_list)
                 return error_origin(-ENOMEM);
+        if (!pty->session->owner->daemon->host)
+                return error_origin(-ENOSYS); /* a daemon that hosts nothing (fuzzers) */
         pty->started_ms = loop_now_ms(pty->session->owner->daemon->loop);
         return host_start(pty->session->owner->daemon->host, &spec, &pty_hosted_handler, pty, &pty->hosted);
 }

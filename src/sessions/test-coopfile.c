@@ -107,11 +107,10 @@ static void test_defaults(void **state) {
         assert_list(&file->args, "");
         assert_string_equal(file->shell, "/bin/sh");
         assert_null(file->image);
-        assert_string_equal(file->user, "coop");
-        assert_string_equal(file->home, "/home/coop");
+        assert_null(file->user);
         assert_int_equal(file->n_mounts, 0);
         assert_below(place, file->workspace_mount, "/ws");
-        assert_string_equal(file->workspace_path, "/workspace");
+        assert_null(file->workspace_path);
         assert_list(&file->env, "");
         assert_string_equal(file->network, "veth");
         assert_list(&file->persist, ".claude");
@@ -162,7 +161,7 @@ static void test_agent_schema(void **state) {
         assert_list(&file->packages[0].names, "git|curl");
         assert_list(&file->packages[1].names, "");
         assert_below(*state, file->workspace_mount, "/ws/sub");
-        assert_string_equal(file->workspace_path, "/home/coop/work");
+        assert_below(*state, file->workspace_path, "/work");
         assert_string_equal(file->network, "host");
         assert_list(&file->persist, ".codex|.cache/x");
         assert_false(file->auto_restart);
@@ -188,11 +187,10 @@ static void test_sandbox_schema(void **state) {
         assert_list(&file->setup, "x");
         assert_string_equal(file->image, "alpine");
         assert_string_equal(file->user, "dev_1.x");
-        assert_string_equal(file->home, "/home/dev_1.x");
         assert_string_equal(file->shell, "/bin/bash");
         assert_string_equal(file->sandbox_mode, "bwrap");
         assert_int_equal(file->sandbox_mode_layer, COOPFILE_OVERRIDE);
-        assert_string_equal(file->mounts[0].inside, "/home/dev_1.x/a");
+        assert_below(*state, file->mounts[0].inside, "/a");
         assert_string_equal(load(*state, "sandbox = {agent = 'goose'}")->command, "goose");
 }
 
@@ -278,15 +276,15 @@ static void test_env_is_not_told(void **state) {
 static void test_mounts(void **state) {
         Place *place = *state;
         const Coopfile *file =
-                load(place, "[sandbox]\nuser = 'me'\nmounts = ['~:~', '~/.ssh:~/.ssh', './data:/data', "
+                load(place, "[sandbox]\nmounts = ['~:~', '~/.ssh:~/.ssh', './data:/data', "
                             "'.:/here', '../up:/up',\n"
                             "  'a/b:/ab', {host = '/x:y', container = '/c:d'}, '/abs:/abs/']\n");
 
         assert_int_equal(file->n_mounts, 8);
         assert_below(place, file->mounts[0].host, "");
-        assert_string_equal(file->mounts[0].inside, "/home/me");
+        assert_below(place, file->mounts[0].inside, "");
         assert_below(place, file->mounts[1].host, "/.ssh");
-        assert_string_equal(file->mounts[1].inside, "/home/me/.ssh");
+        assert_below(place, file->mounts[1].inside, "/.ssh");
         assert_below(place, file->mounts[2].host, "/ws/data");
         assert_below(place, file->mounts[3].host, "/ws");
         assert_below(place, file->mounts[4].host, "/ws/../up");
@@ -317,7 +315,7 @@ static const struct {
         {"\xff", NULL},
         {"\n[agnt]\ncommand = 'x'\n", ":2: agnt: no such table"},
         {"command = 'x'\n", ":1: command: no such table"},
-        {"'' = 1\n", ": : no such table"},
+        {"'' = 1\n", ": no such table"},
         {"agent = 'x'\n", ":1: agent: a table is required"},
         {"[[agent]]\ncommand = 'x'\n", ":1: agent: a table is required"},
         {"env = []\n", ":1: env: a table is required"},
@@ -404,7 +402,6 @@ static const struct {
         {"[session]\nrecord = 'no'\n", ":2: session.record: true or false is required"},
         {"[session]\nrestart_delay_ms = '5'\n", ":2: session.restart_delay_ms: an integer is required"},
         {"[session]\nrestart_delay_ms = 1.5\n", ":2: session.restart_delay_ms: an integer is required"},
-        {"[session]\nrestart_delay_ms = 5.0\n", ":2: session.restart_delay_ms: an integer is required"},
         {"[session]\nrestart_delay_ms = inf\n", ":2: session.restart_delay_ms: an integer is required"},
         {"[session]\nrestart_delay_ms = -1\n", ":2: session.restart_delay_ms: must be from 0 to 86400000"},
         {"[session]\nrestart_delay_ms = 86400001\n",

@@ -45,7 +45,7 @@ static int read_unix_peer(int fd, ConnPeer *ret) {
 }
 
 static int read_tcp_peer(int fd, ConnPeer *ret) {
-        struct sockaddr_in address;
+        struct sockaddr_in address = {0};
         socklen_t n = sizeof(address);
 
         if (getpeername(fd, (struct sockaddr *)&address, &n))

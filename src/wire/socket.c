@@ -18,7 +18,7 @@ static int fill_unix(struct sockaddr_un *address, const char *path) {
         *address = (struct sockaddr_un){.sun_family = AF_UNIX};
         if (strlen(path) >= sizeof(address->sun_path))
                 return error_origin(-ENAMETOOLONG);
-        strcpy(address->sun_path, path);
+        memcpy(address->sun_path, path, strlen(path) + 1);
         return 0;
 }
 

@@ -511,12 +511,17 @@ static void test_large_frame(void **state) {
         link_start(&link, &lengths, &plain);
         framing_put_length(prefix, N);
         peer_says(&link, prefix, 4);
-        peer_says(&link, large, N);
+        peer_says(&link, large, N - 1);
+        turns(bench, 20);
+        assert_int_equal(link.n_frames, 0);
+        peer_says(&link, large + N - 1, 1);
         for (int i = 0; i < 100; i++) {
                 framing_put_length(prefix, 1);
                 peer_says(&link, prefix, 4);
                 peer_says(&link, "x", 1);
         }
+        turns(bench, 1);
+        assert_int_equal(link.n_frames, 1); /* enough for one turn */
         turns(bench, 20);
         assert_int_equal(link.n_frames, 101);
         assert_int_equal(link.frames.n, N + 1 + 200);
@@ -662,6 +667,7 @@ static void test_half_close_gets_answers(void **state) {
         assert_int_equal(conn_write(link.conn, STR("later")), 0); /* an answer that took its time */
         turns(bench, 2);
         hear_until(&link, 30005);
+        assert_int_equal(link.n_eof, 1); /* not once more for every answer */
         conn_finish(link.conn, "done");
         turns(bench, 2);
         peer_hears(&link);
@@ -1423,6 +1429,29 @@ static void test_regular_files(void **state) {
         link_end(&link);
 }
 
+/* A file is read without being asked for; its end must wait for the answer that is owed nevertheless. */
+static void test_regular_file_ends_while_paused(void **state) {
+        Bench *bench = *state;
+        Link link = {0};
+        int out[2];
+
+        assert_int_equal(pipe2(out, O_NONBLOCK | O_CLOEXEC), 0);
+        link.peer_in = out[0];
+        link.peer_out = -1;
+        link_new(&link, bench, make_file("a\n", 2), out[1]);
+        link.on_frame = pause_here;
+        link_start(&link, &lines, &plain);
+        for (int i = 0; i < 3; i++) {
+                assert_int_equal(conn_write(link.conn, STR("progress")), 0);
+                turns(bench, 2);
+        }
+        assert_int_equal(link.n_eof, 0);
+        conn_resume(link.conn);
+        turns(bench, 2);
+        assert_int_equal(link.n_eof, 1);
+        link_end(&link);
+}
+
 /* A file as input and a slow pipe as output: high water stops the file, too. */
 static void test_regular_file_and_high_water(void **state) {
         Bench *bench = *state;
@@ -1586,6 +1615,7 @@ int main(void) {
                 conn_test(test_pipes),
                 conn_test(test_pipe_without_reader),
                 conn_test(test_regular_files),
+                conn_test(test_regular_file_ends_while_paused),
                 conn_test(test_regular_file_and_high_water),
                 cmocka_unit_test(test_account),
                 conn_test(test_charges),

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "collab/collab.h"
+#include "sessions/sessions.h"
 #include "core/record.h"
 #include "tasks/project.h"
 
@@ -38,6 +39,7 @@ static int remove_entry(const char *path, _unused_ const struct stat *st, _unuse
 
 static void end_server(void) {
         daemon_deinit(&server);
+        server.sessions = sessions_free(server.sessions);
         server.collab = collab_free(server.collab);
         recorder_free(recorder);
         log_deinit(&server.log);
@@ -65,6 +67,7 @@ static void begin_server(void) {
         loop_clock_freeze(server.loop, START_WALL_S * INT64_C(1000000));
         server.home = strdup(folder);
         FUZZ_CHECK(server.home && !collab_new(&server.collab, &server, folder));
+        FUZZ_CHECK(!sessions_new(&server.sessions, &server)); /* without a host: nothing can be started */
         FUZZ_CHECK(!recorder_new(&recorder, "/dev/null"));
         atexit(end_server);
 }

@@ -5,7 +5,7 @@ import json
 import os
 
 from clients import COOP_MAX
-from coop_stream import CONTROL, DATA, ECHO, SIZE, Sessions, packed
+from coop_stream import CONTROL, DATA, ECHO, SIZE, Sessions, hosting, packed
 from harness import check, equal, eventually, shared
 
 
@@ -131,12 +131,12 @@ def test_commands_are_no_commands_any_more():
 # ---------------------------------------------------------------------------------------------------- resize
 def _size(c):
     c.key(b"\n")
-    c.until("\r\n")  # end of the line before
+    c.until("<")
     return c.until("\r\n").strip().decode()
 
 
 def _sized(s):
-    c = s.attach(s.create("stty -echo; while read l; do printf '\\n'; stty size; done"), cols=100, rows=30)
+    c = s.attach(s.create("stty -echo; while read l; do printf '<'; stty size; done"), cols=100, rows=30)
     equal(_size(c), "30 100")
     return c
 
@@ -271,7 +271,6 @@ def test_half_closed_client_still_hears():
 
 
 def test_shutdown_detaches():
-    from coop_stream import hosting
     with hosting() as s:
         c = s.attach(s.create())
         c.until("ready")
@@ -282,7 +281,6 @@ def test_shutdown_detaches():
 
 
 def test_terminate_detaches():
-    from coop_stream import hosting
     with hosting() as s:
         c = s.attach(s.create())
         c.until("ready")

@@ -122,7 +122,7 @@ static bool answers_ping(int fd) {
 
 /* Whether the TCP daemon that the descriptor names (if any) answers. */
 static bool descriptor_is_live(const char *path) {
-        struct timeval limit = {.tv_usec = PROBE_MS * 1000};
+        struct timeval limit = {.tv_usec = PROBE_MS * 1000L};
         struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;

@@ -42,7 +42,7 @@ void jsonrpc_handle(Client *client, const Json *message, Buf *out) {
                               profile->unknown_method, STR_ARG(method));
         else if (op && params && !json_is(params, JSON_OBJECT) && !is_silent)
                 client_refuse(client, CALL_E_INVALID_PARAMS, json_raw(id), out, "params must be an object");
-        else if (op)
+        else if (op && (!params || json_is(params, JSON_OBJECT))) /* else: a notification, dropped */
                 client_run(client, op, params, is_silent ? STR_NULL : json_raw(id), is_silent, out);
 }
 

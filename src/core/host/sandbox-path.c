@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/host/sandbox-internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+
+bool sandbox_path_is_within(const char *path, const char *folder) {
+        size_t n = strlen(folder);
+
+        while (n && folder[n - 1] == '/')
+                n--;
+        return strncmp(path, folder, n) == 0 && (path[n] == '/' || !path[n]);
+}
+
+char *sandbox_path_expand(const char *path, const char *home) {
+        if (home && path[0] == '~' && (path[1] == '/' || !path[1]))
+                return path_join(home, path + 1 + strspn(path + 1, "/"));
+        return strdup(path);
+}
+
+int sandbox_path_normal(const char *path, char **ret) {
+        _cleanup_(freep) char *normal = malloc(strlen(path) + 2);
+        char *end = normal;
+
+        if (!normal)
+                return error_origin(-ENOMEM);
+        if (path[0] != '/')
+                return -EINVAL;
+        while (*(path += strspn(path, "/"))) {
+                size_t n = strcspn(path, "/");
+
+                if ((n == 1 && path[0] == '.') || (n == 2 && path[0] == '.' && path[1] == '.'))
+                        return -EINVAL;
+                *end++ = '/';
+                memcpy(end, path, n);
+                end += n;
+                path += n;
+        }
+        if (end == normal)
+                *end++ = '/';
+        *end = 0;
+        *ret = steal(&normal);
+        return 0;
+}
+
+/* The name that the kernel has for an open file. One that was removed meanwhile, or lies outside our root, has none. */
+static int name_of(int fd, char **ret) {
+        char link[32], name[PATH_MAX + 1];
+        ssize_t n;
+
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        n = readlink(link, name, sizeof(name));
+        if (n < 0)
+                return error_origin(-errno);
+        if (n >= (ssize_t)sizeof(name) || name[0] != '/')
+                return -ENOENT;
+        *ret = strndup(name, (size_t)n);
+        return *ret ? 0 : error_origin(-ENOMEM);
+}
+
+int sandbox_path_open(const char *path, SandboxPath *ret) {
+        _cleanup_(closep) int fd = open(path, O_PATH | O_CLOEXEC);
+        struct stat st;
+        char *name;
+        int r;
+
+        if (fd < 0 || fstat(fd, &st))
+                return -errno;
+        r = name_of(fd, &name);
+        if (r)
+                return r;
+        *ret = (SandboxPath){.path = name, .dev = st.st_dev, .ino = st.st_ino, .is_dir = S_ISDIR(st.st_mode)};
+        return 0;
+}
+
+void sandbox_path_deinit(SandboxPath *path) {
+        free(path->path);
+        *path = SANDBOX_PATH_NULL;
+}
+
+int sandbox_path_resolve(const char *path, char **ret) {
+        _cleanup_(freep) char *prefix = strdup(path);
+        _cleanup_(sandbox_path_deinit) SandboxPath found = SANDBOX_PATH_NULL;
+        size_t n = strlen(path);
+        int r;
+
+        if (!prefix)
+                return error_origin(-ENOMEM);
+        while ((r = sandbox_path_open(n ? prefix : "/", &found)) == -ENOENT && n) {
+                while (n && prefix[n] != '/')
+                        n--;
+                prefix[n] = 0;
+        }
+        if (r)
+                return r;
+        *ret = path[n] ? path_join(found.path, path + n + strspn(path + n, "/")) : strdup(found.path);
+        return *ret ? 0 : error_origin(-ENOMEM);
+}

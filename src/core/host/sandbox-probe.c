@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether a sandbox can be had here: not by looking at settings, of which there are many, but by making one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "core/host/sandbox-internal.h"
+
+enum {
+        PROBE_MS = 5000,
+        LANDLOCK_VERSION = 1, /* LANDLOCK_CREATE_RULESET_VERSION, which old headers do not have */
+};
+
+extern char **environ;
+
+static int find_program(const char *name, char **ret) {
+        const char *folders = getenv("PATH");
+
+        for (folders = folders ? folders : "/usr/bin:/bin"; *folders;) {
+                size_t n = strcspn(folders, ":");
+                _cleanup_(freep) char *folder = strndup(folders, n), *path = folder ? path_join(folder, name) : NULL;
+
+                if (!path)
+                        return error_origin(-ENOMEM);
+                if (folder[0] == '/' && access(path, X_OK) == 0) {
+                        *ret = steal(&path);
+                        return 0;
+                }
+                folders += n + (folders[n] == ':');
+        }
+        return 0;
+}
+
+/* ---- one run ------------------------------------------------------------------------------------------------------------------------ */
+
+static int spawn_attributes(posix_spawnattr_t *attributes) {
+        sigset_t none, all;
+        int r;
+
+        sigemptyset(&none);
+        sigfillset(&all);
+        r = posix_spawnattr_setsigmask(attributes, &none);
+        if (!r)
+                r = posix_spawnattr_setsigdefault(attributes, &all);
+        if (!r)
+                r = posix_spawnattr_setflags(attributes,
+                                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+        return r;
+}
+
+static int spawn(char *const *argv, int fd_stderr, pid_t *ret) {
+        posix_spawn_file_actions_t actions;
+        posix_spawnattr_t attributes;
+        int r = posix_spawn_file_actions_init(&actions);
+
+        if (r)
+                return error_origin(-r);
+        r = posix_spawnattr_init(&attributes);
+        if (!r) {
+                r = spawn_attributes(&attributes);
+                for (int fd = 0; !r && fd < 2; fd++)
+                        r = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+                if (!r)
+                        r = posix_spawn_file_actions_adddup2(&actions, fd_stderr, 2);
+                if (!r)
+                        r = posix_spawn(ret, argv[0], &actions, &attributes, argv, environ);
+                posix_spawnattr_destroy(&attributes);
+        }
+        posix_spawn_file_actions_destroy(&actions);
+        return r ? error_origin(-r) : 0;
+}
+
+/* The wait status; -ETIMEDOUT when it had to be killed. */
+static int wait_for(pid_t pid, int *ret_status) {
+        _cleanup_(closep) int fd = pidfd_open(pid, 0);
+        struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+        int n;
+
+        do
+                n = fd < 0 ? -1 : poll(&poll_fd, 1, PROBE_MS);
+        while (n < 0 && fd >= 0 && errno == EINTR);
+        if (n != 1)
+                (void)kill(-pid, SIGKILL);
+        while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+                ;
+        return n == 1 ? 0 : -ETIMEDOUT;
+}
+
+/* Its first words, on one line. */
+static void read_reason(int fd, char *reason, size_t n_reason) {
+        ssize_t n = read(fd, reason, n_reason - 1);
+
+        reason[n > 0 ? n : 0] = 0;
+        reason[strcspn(reason, "\r\n")] = 0;
+}
+
+/* A word on the switch that usually is the cause. */
+static void append_hint(char *reason, size_t n_reason) {
+        static const struct {
+                const char *path, *bad;
+        } switches[] = {
+                {"/proc/sys/user/max_user_namespaces", "0"},
+                {"/proc/sys/kernel/unprivileged_userns_clone", "0"},
+                {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(switches); i++) {
+                _cleanup_(buf_deinit) Buf text = BUF_NULL;
+                size_t n = strlen(reason);
+
+                if (file_read(switches[i].path, 64, &text) == 0 && str_is(str_trim(buf_str(&text)), switches[i].bad))
+                        snprintf(reason + n, n_reason - n, " (%s is %s)", switches[i].path, switches[i].bad);
+        }
+}
+
+/* 0 with an empty reason: it works. */
+static int run_once(char *const *argv, char *reason, size_t n_reason) {
+        int pair[2], status = 0, r;
+        pid_t pid;
+
+        if (pipe2(pair, O_CLOEXEC | O_NONBLOCK))
+                return error_origin(-errno);
+        r = spawn(argv, pair[1], &pid);
+        close_fd(pair[1]);
+        if (r)
+                snprintf(reason, n_reason, "%s cannot be run: %s", argv[0], strerror(-r));
+        else if (wait_for(pid, &status))
+                snprintf(reason, n_reason, "bubblewrap did not answer within %d ms", PROBE_MS);
+        else if (status) {
+                read_reason(pair[0], reason, n_reason);
+                if (!reason[0])
+                        snprintf(reason, n_reason, "bubblewrap ended with wait status %d", status);
+                append_hint(reason, n_reason);
+        }
+        close_fd(pair[0]);
+        return 0;
+}
+
+static int try_network(const char *helper, const char *bwrap, SandboxNetwork network, char *reason, size_t n_reason) {
+        _cleanup_(strvec_deinit) StrVec argv = {0};
+        int r = sandbox_base(&argv, helper, bwrap, "probe", network);
+
+        if (!r)
+                r = sandbox_push(&argv, "--ro-bind", helper, helper, "--", helper, "confine", "--write", "/tmp", "--write",
+                                 "/dev", "--", "true", NULL);
+        if (!r)
+                r = sandbox_terminate(&argv);
+        if (!r)
+                r = run_once(argv.items, reason, n_reason);
+        return error_trace(r);
+}
+
+int sandbox_probe(const char *helper, SandboxProbe *ret) {
+        long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
+        int r;
+
+        *ret = (SandboxProbe){.landlock = abi < 0 ? 0 : (int)abi};
+        r = find_program("bwrap", &ret->program);
+        if (r)
+                return error_trace(r);
+        if (!ret->program) {
+                snprintf(ret->reason, sizeof(ret->reason), "bubblewrap (bwrap) is not installed");
+                return 0;
+        }
+        r = try_network(helper, ret->program, SANDBOX_NETWORK_HOST, ret->reason, sizeof(ret->reason));
+        if (r || ret->reason[0])
+                return error_trace(r);
+        ret->is_available = true;
+        r = try_network(helper, ret->program, SANDBOX_NETWORK_NONE, ret->network_reason, sizeof(ret->network_reason));
+        ret->has_network_none = !r && !ret->network_reason[0];
+        return error_trace(r);
+}
+
+void sandbox_probe_deinit(SandboxProbe *probe) {
+        free(probe->program);
+        *probe = (SandboxProbe){0};
+}

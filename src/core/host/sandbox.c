@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/host/sandbox.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "core/host/sandbox-internal.h"
+
+enum { HOSTNAME_MAX = 63 };
+
+static const char *const mode_names[] = {[SANDBOX_NONE] = "none", [SANDBOX_BWRAP] = "bwrap"};
+static const char *const network_names[] = {[SANDBOX_NETWORK_HOST] = "host", [SANDBOX_NETWORK_NONE] = "none"};
+
+static int find_name(const char *const *names, size_t n, const char *name) {
+        for (size_t i = 0; i < n; i++)
+                if (strcmp(names[i], name) == 0)
+                        return (int)i;
+        return -EINVAL;
+}
+
+int sandbox_mode_from_name(const char *name) {
+        return find_name(mode_names, ARRAY_SIZE(mode_names), name);
+}
+
+const char *sandbox_mode_name(SandboxMode mode) {
+        return mode_names[mode];
+}
+
+int sandbox_network_from_name(const char *name) {
+        return find_name(network_names, ARRAY_SIZE(network_names), name);
+}
+
+/* ---- words of the report, items of the argv --------------------------------------------------------------------------------------- */
+
+int sandbox_refuse(SandboxReport *report, int condition, const char *format, ...) {
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(report->problem, sizeof(report->problem), format, args);
+        va_end(args);
+        return condition;
+}
+
+int sandbox_warn(SandboxReport *report, const char *format, ...) {
+        char text[512];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(text, sizeof(text), format, args);
+        va_end(args);
+        return error_trace(strvec_push(&report->warnings, text));
+}
+
+void sandbox_report_deinit(SandboxReport *report) {
+        strvec_deinit(&report->warnings);
+        *report = (SandboxReport){0};
+}
+
+int sandbox_push(StrVec *argv, ...) {
+        const char *item;
+        va_list args;
+        int r = 0;
+
+        va_start(args, argv);
+        while (!r && (item = va_arg(args, const char *)))
+                r = strvec_push(argv, item);
+        va_end(args);
+        return error_trace(r);
+}
+
+static int push_list(StrVec *argv, char *const *list) {
+        int r = 0;
+
+        for (; !r && *list; list++)
+                r = strvec_push(argv, *list);
+        return error_trace(r);
+}
+
+int sandbox_terminate(StrVec *argv) {
+        char **items = realloc(argv->items, (argv->n + 1) * sizeof(*items));
+
+        if (!items)
+                return error_origin(-ENOMEM);
+        argv->items = items;
+        items[argv->n] = NULL;
+        return 0;
+}
+
+/* ---- the command line --------------------------------------------------------------------------------------------------------------- */
+
+/* What is no letter, digit, dot or dash becomes a dash. */
+static void host_name(const char *name, char *ret) {
+        size_t n = 0;
+
+        for (; name[n] && n < HOSTNAME_MAX; n++)
+                ret[n] = (char)(isalnum((unsigned char)name[n]) || name[n] == '.' ? name[n] : '-');
+        ret[n] = 0;
+        if (!n)
+                memcpy(ret, "sandbox", sizeof("sandbox"));
+}
+
+/*
+ * Capabilities go even when we are root: with them the read-only mounts could be made writable again. And root may write to
+ * /proc/sys without any (the kernel asks for the user only), so that is bound read-only; bubblewrap looks after the rest of /proc.
+ * No --new-session: it would take job control away; the filter does what it is good for.
+ */
+int sandbox_base(StrVec *argv, const char *helper, const char *bwrap, const char *name, SandboxNetwork network) {
+        char hostname[HOSTNAME_MAX + 1];
+        int r;
+
+        host_name(name, hostname);
+        r = sandbox_push(argv, helper, "enter", bwrap, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
+                         "--unshare-cgroup-try", "--die-with-parent", "--cap-drop", "ALL", "--hostname", hostname, NULL);
+        if (!r && network == SANDBOX_NETWORK_NONE)
+                r = sandbox_push(argv, "--unshare-net", NULL);
+        if (!r)
+                r = sandbox_push(argv, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys",
+                                 "/proc/sys", "--perms", "1777", "--tmpfs", "/tmp", NULL);
+        return error_trace(r);
+}
+
+static int push_binds(StrVec *argv, const SandboxBinds *binds) {
+        int r = 0;
+
+        for (size_t i = 0; !r && i < binds->n; i++) {
+                const SandboxBind *bind = &binds->items[i];
+
+                r = sandbox_push(argv, bind->is_writable ? "--bind" : "--ro-bind", bind->host.path, bind->inside, NULL);
+        }
+        return error_trace(r);
+}
+
+/* After the binds: the workspace may be the home, with our sockets in it. A missing path stays out: there is nothing to hide. */
+static int push_hidden(StrVec *argv, const SandboxSpec *spec) {
+        int r = 0;
+
+        for (char *const *hidden = spec->hidden; !r && hidden && *hidden; hidden++) {
+                _cleanup_(sandbox_path_deinit) SandboxPath path = SANDBOX_PATH_NULL;
+
+                if (sandbox_path_open(*hidden, &path))
+                        continue;
+                if (path.is_dir)
+                        r = sandbox_push(argv, "--perms", "0500", "--tmpfs", path.path, NULL);
+                else
+                        r = sandbox_push(argv, "--ro-bind", "/dev/null", path.path, NULL);
+        }
+        return error_trace(r);
+}
+
+static int push_expected(StrVec *argv, const SandboxBind *bind) {
+        char identity[64];
+
+        snprintf(identity, sizeof(identity), "%llx:%llx", (unsigned long long)bind->host.dev,
+                 (unsigned long long)bind->host.ino);
+        return error_trace(sandbox_push(argv, "--expect", identity, bind->inside, NULL));
+}
+
+/* The helper is bound onto itself: it may lie in /tmp, in something hidden, or in the workspace. */
+static int push_confine(StrVec *argv, const SandboxSpec *spec, const SandboxBinds *binds) {
+        int r = sandbox_push(argv, "--ro-bind", spec->helper, spec->helper, "--chdir", binds->workspace.path, "--",
+                             spec->helper, "confine", NULL);
+
+        for (size_t i = 0; !r && i < binds->n; i++) {
+                r = push_expected(argv, &binds->items[i]);
+                if (!r && binds->items[i].is_writable)
+                        r = sandbox_push(argv, "--write", binds->items[i].inside, NULL);
+        }
+        if (!r)
+                r = sandbox_push(argv, "--write", "/tmp", "--write", "/dev", "--", NULL);
+        return error_trace(r);
+}
+
+/* ---- the command -------------------------------------------------------------------------------------------------------------------- */
+
+static const char *search_path(char *const *env) {
+        for (; env && *env; env++)
+                if (strncmp(*env, "PATH=", 5) == 0)
+                        return *env + 5;
+        return "/bin:/usr/bin";
+}
+
+/* 0, ENOENT or EACCES, as exec in the workspace would have it. */
+static int try_command(const char *workspace, const char *folder, size_t n_folder, const char *name) {
+        char path[PATH_MAX];
+        struct stat st;
+        bool is_absolute = n_folder ? folder[0] == '/' : name[0] == '/';
+        int n = snprintf(path, sizeof(path), "%s%s%.*s%s%s", is_absolute ? "" : workspace, is_absolute ? "" : "/",
+                         (int)n_folder, folder, n_folder ? "/" : "", name);
+
+        if (n < 0 || (size_t)n >= sizeof(path) || stat(path, &st))
+                return ENOENT;
+        return S_ISREG(st.st_mode) && access(path, X_OK) == 0 ? 0 : EACCES;
+}
+
+/* Inside, a failing exec can only be an exit status; looked for here, it is an answer to whoever asked for the start. */
+static int find_command(const SandboxSpec *spec, const char *name) {
+        const char *folders = search_path(spec->env);
+        int error = ENOENT;
+
+        if (strchr(name, '/'))
+                return try_command(spec->workspace, "", 0, name);
+        for (; *name; folders++) {
+                size_t n = strcspn(folders, ":");
+                int tried = try_command(spec->workspace, folders, n, name);
+
+                if (!tried)
+                        return 0;
+                if (tried == EACCES)
+                        error = EACCES;
+                folders += n;
+                if (!*folders)
+                        break;
+        }
+        return error;
+}
+
+static int wrap_bwrap(const SandboxSpec *spec, char *const *argv, StrVec *ret, SandboxReport *report) {
+        _cleanup_(sandbox_binds_deinit) SandboxBinds binds = SANDBOX_BINDS_NULL;
+        int r = sandbox_binds_collect(&binds, spec, report);
+
+        if (r)
+                return error_trace(r);
+        report->command_errno = find_command(spec, argv[0]);
+        if (report->command_errno)
+                return sandbox_refuse(report, SANDBOX_E_COMMAND, "%s: %s", argv[0], strerror(report->command_errno));
+        r = sandbox_base(ret, spec->helper, spec->bwrap, spec->name, spec->network);
+        if (!r)
+                r = push_binds(ret, &binds);
+        if (!r)
+                r = push_hidden(ret, spec);
+        if (!r)
+                r = push_confine(ret, spec, &binds);
+        return error_trace(r);
+}
+
+int sandbox_wrap(const SandboxSpec *spec, char *const *argv, StrVec *ret, SandboxReport *report) {
+        int r = spec->mode == SANDBOX_BWRAP ? wrap_bwrap(spec, argv, ret, report) : 0;
+
+        if (!r)
+                r = push_list(ret, argv);
+        if (!r)
+                r = sandbox_terminate(ret);
+        return error_trace(r);
+}
