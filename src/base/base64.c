@@ -14,7 +14,8 @@ int base64_encode(Buf *out, Str bytes) {
                 return error_trace(r);
         for (size_t i = 0; i < bytes.n; i += 3) {
                 size_t left = bytes.n - i;
-                uint32_t v = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) | (left > 2 ? p[i + 2] : 0);
+                uint32_t v = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) |
+                             (left > 2 ? p[i + 2] : 0);
                 char *at = out->data + out->n;
 
                 at[0] = digits[v >> 18];

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#undef error_report /* error.h puts a stand-in there for analysers */
+
 int error_report(int r, const char *kind, const char *file, int line, const char *func) {
 #ifdef MUSTER_DEBUG
         if (getenv("MUSTER_TRACE"))

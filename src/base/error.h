@@ -20,12 +20,12 @@
 int error_report(int r, const char *kind, const char *file, int line, const char *func);
 
 #ifdef __clang_analyzer__ /* what an analyser has to know: a failure is never 0 */
-#define error_report(r, ...)                                                                                 \
-        ({                                                                                                   \
-                int _f = (r);                                                                                \
-                if (_f == 0)                                                                                 \
-                        __builtin_unreachable();                                                             \
-                _f;                                                                                          \
+#define error_report(r, ...)                                                                                \
+        ({                                                                                                  \
+                int _f = (r);                                                                               \
+                if (_f == 0)                                                                                \
+                        __builtin_unreachable();                                                            \
+                _f;                                                                                         \
         })
 #endif
 

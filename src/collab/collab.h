@@ -24,6 +24,7 @@ struct Collab {
 int collab_new(Collab **ret, Daemon *daemon, const char *home);
 Collab *collab_free(Collab *collab);
 void collab_open_log(Collab *collab, int fd); /* ccccd.log, at the level that the settings say; takes fd */
-void collab_apply_level(Collab *collab, const Json *settings); /* log_level and developer_mode steer ccccd.log */
+void collab_apply_level(Collab *collab,
+                        const Json *settings);    /* log_level and developer_mode steer ccccd.log */
 void collab_close_log(Collab *collab);            /* NULL is fine */
 const char *collab_version(const Collab *collab); /* what clients are told */

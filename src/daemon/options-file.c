@@ -56,7 +56,8 @@ static size_t line_of(Str text, Str table, Str key) {
                         return line;
                 if (table.n && line_names(here, table)) {
                         in_table = true;
-                        if (key.data && memmem(here.data, here.n, key.data, key.n) && memchr(here.data, '=', here.n))
+                        if (key.data && memmem(here.data, here.n, key.data, key.n) &&
+                            memchr(here.data, '=', here.n))
                                 return line; /* table.key = … or table = {key = …} */
                 }
                 text = end ? (Str){end + 1, text.n - n - 1} : STR_NULL;

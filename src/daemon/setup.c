@@ -170,8 +170,7 @@ int setup_home(Daemon *daemon) {
         return 0;
 }
 
-/* ---- hosted processes
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- hosted processes ------------------------------------------------------------------------ */
 
 /* The shim stands beside this program, in the build folder as well as when installed. */
 static char *find_shim(void) {

@@ -15,7 +15,8 @@ int setup_endpoints(Daemon *daemon);
  * stand-ins for several originals run side by side. Returns an exit status; 0: go on.
  */
 int setup_home(Daemon *daemon);
-/* The hosted processes of earlier daemons, and the domains that they belong to. Returns an exit status; 0: go on. */
+/* The hosted processes of earlier daemons, and the domains that they belong to. Returns an exit status; 0:
+ * go on. */
 int setup_host(Daemon *daemon);
 void setup_unhost(Daemon *daemon); /* lets go of them; they run on */
 /* Opens the endpoints. Returns an exit status; 0: at least one listens and the daemon should run. */

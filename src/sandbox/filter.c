@@ -24,10 +24,12 @@ enum { NATIVE_ARCH = AUDIT_ARCH_RISCV64, COMPAT_ARCH = 0x400000f3, COMPAT_IOCTL 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the low half of an argument is read");
 
 enum {
-        X32_BIT = 0x40000000, /* system calls of x32, served under the number of x86-64's ABI; the bit is not used elsewhere */
+        X32_BIT = 0x40000000, /* system calls of x32, served under the number of x86-64's ABI; the bit is not
+                                 used elsewhere */
         OFFSET_NR = offsetof(struct seccomp_data, nr),
         OFFSET_ARCH = offsetof(struct seccomp_data, arch),
-        /* The kernel takes an ioctl's number from the low 32 bits only; so must we, or a bit above them would pass. */
+        /* The kernel takes an ioctl's number from the low 32 bits only; so must we, or a bit above them
+           would pass. */
         OFFSET_REQUEST = offsetof(struct seccomp_data, args) + sizeof(unsigned long long),
 };
 

@@ -22,9 +22,11 @@ enum {
         ACCESS_IOCTL_DEV = 1 << 15,          /* ABI 5 */
 
         READ_ACCESS = ACCESS_EXECUTE | ACCESS_READ_FILE | ACCESS_READ_DIR,
-        FILE_ACCESS = ACCESS_EXECUTE | ACCESS_READ_FILE | ACCESS_WRITE_FILE | ACCESS_TRUNCATE | ACCESS_IOCTL_DEV,
+        FILE_ACCESS =
+                ACCESS_EXECUTE | ACCESS_READ_FILE | ACCESS_WRITE_FILE | ACCESS_TRUNCATE | ACCESS_IOCTL_DEV,
 
-        SCOPE_ABSTRACT_SOCKET = 1 << 0, /* ABI 6: sockets without a file, which a shared network would lead to */
+        SCOPE_ABSTRACT_SOCKET =
+                1 << 0, /* ABI 6: sockets without a file, which a shared network would lead to */
         SCOPE_SIGNAL = 1 << 1,
 
         CREATE_VERSION = 1 << 0,
@@ -50,7 +52,8 @@ int landlock_abi(void) {
 
 /* Everything that this ABI can govern: what is handled and not granted is denied. */
 static Ruleset ruleset_of(int abi) {
-        Ruleset set = {.handled_fs = READ_ACCESS | ACCESS_WRITE_FILE | ACCESS_REMOVE_AND_MAKE | ACCESS_REFER};
+        Ruleset set = {.handled_fs =
+                               READ_ACCESS | ACCESS_WRITE_FILE | ACCESS_REMOVE_AND_MAKE | ACCESS_REFER};
 
         if (abi >= 3)
                 set.handled_fs |= ACCESS_TRUNCATE;
@@ -78,8 +81,9 @@ static int allow_path(int ruleset, const char *path, uint64_t allowed) {
         return fd < 0 ? -errno : add_rule(ruleset, fd, allowed);
 }
 
-/* What we were started on was opened outside: /dev/stdout leads to it, and it lies below none of our paths. Pipes and sockets
- * have no path and need no rule. Only what is open for writing is granted: the mount it came from is not read-only. */
+/* What we were started on was opened outside: /dev/stdout leads to it, and it lies below none of our paths.
+ * Pipes and sockets have no path and need no rule. Only what is open for writing is granted: the mount it
+ * came from is not read-only. */
 static int allow_standard(int ruleset, uint64_t handled) {
         for (int fd = 0; fd < 3; fd++) {
                 int mode = fcntl(fd, F_GETFL), r;

@@ -3,9 +3,10 @@
  * muster-sandbox enter BWRAP ARGUMENT...
  * muster-sandbox confine [--expect DEVICE:INODE PATH]... [--write PATH]... -- COMMAND [ARGUMENT]...
  *
- * The two small steps on both sides of bubblewrap; core/host/sandbox.h has the picture and makes both command lines. `enter` runs
- * outside and hands bubblewrap the system call filter by descriptor. `confine` runs inside, after all mounts are made and before
- * anything untrusted runs. Both become the next program: nothing of this one stays.
+ * The two small steps on both sides of bubblewrap; core/host/sandbox.h has the picture and makes both
+ * command lines. `enter` runs outside and hands bubblewrap the system call filter by descriptor. `confine`
+ * runs inside, after all mounts are made and before anything untrusted runs. Both become the next program:
+ * nothing of this one stays.
  */
 #include <errno.h>
 #include <linux/close_range.h>
@@ -35,12 +36,12 @@ static _noreturn_ _printf_(2, 3) void fail(int error, const char *format, ...) {
         exit(EXIT_SANDBOX);
 }
 
-/* ---- outside -------------------------------------------------------------------------------------------------------------------- */
+/* ---- outside --------------------------------------------------------------------------------- */
 
 /*
- * bubblewrap stays as parent of the sandbox, in the same process group, and has --die-with-parent: a signal to the group that
- * ended it would be a KILL for everything inside. So it ignores what people and the shim send; the command inside gets the
- * signal itself, and its end ends bubblewrap. SIGKILL still takes all.
+ * bubblewrap stays as parent of the sandbox, in the same process group, and has --die-with-parent: a signal
+ * to the group that ended it would be a KILL for everything inside. So it ignores what people and the shim
+ * send; the command inside gets the signal itself, and its end ends bubblewrap. SIGKILL still takes all.
  */
 static void ignore_signals(void) {
         static const int ignored[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
@@ -66,7 +67,7 @@ static _noreturn_ void enter(int argc, char **argv) {
         fail(errno, "cannot run %s", argv[0]);
 }
 
-/* ---- inside --------------------------------------------------------------------------------------------------------------------- */
+/* ---- inside ---------------------------------------------------------------------------------- */
 
 typedef struct Confine {
         char **writable;
@@ -74,14 +75,16 @@ typedef struct Confine {
         char **command;
 } Confine;
 
-/* What was mounted must be what the daemon looked at: a folder may have become a link elsewhere in between. */
+/* What was mounted must be what the daemon looked at: a folder may have become a link elsewhere in between.
+ */
 static void expect(const char *identity, const char *path) {
         char found[64];
         struct stat st;
 
         if (lstat(path, &st))
                 fail(errno, "%s", path);
-        snprintf(found, sizeof(found), "%llx:%llx", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+        snprintf(found, sizeof(found), "%llx:%llx", (unsigned long long)st.st_dev,
+                 (unsigned long long)st.st_ino);
         if (strcmp(found, identity) != 0)
                 fail(0, "%s: was exchanged while the sandbox was made", path);
 }
@@ -135,5 +138,6 @@ int main(int argc, char **argv) {
                 enter(argc - 2, argv + 2);
         if (argc > 2 && strcmp(argv[1], "confine") == 0)
                 confine(argc - 2, argv + 2);
-        fail(0, "started by musterd only: muster-sandbox enter BWRAP ARGUMENT..., or confine OPTION... -- COMMAND...");
+        fail(0, "started by musterd only: muster-sandbox enter BWRAP ARGUMENT..., or confine OPTION... -- "
+                "COMMAND...");
 }

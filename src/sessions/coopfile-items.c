@@ -103,7 +103,7 @@ static bool decode_escapes(BlockSequence *bytes) {
         return true;
 }
 
-static int push_sequence(Layer *layer, const CoopfileKey *key, const Json *item, void *to) {
+static int push_sequence(Layer *layer, _unused_ const CoopfileKey *key, const Json *item, void *to) {
         Coopfile *file = to;
         BlockSequence *bytes;
 

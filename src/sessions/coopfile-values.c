@@ -46,7 +46,7 @@ int value_each(Layer *layer, const CoopfileKey *key, const Json *value, PushItem
 
 int apply_text(Layer *layer, const CoopfileKey *key, const Json *value) {
         char **field = field_of(layer, key), *copy;
-        const char *text;
+        const char *text = "";
         int r = value_text(layer, key, value, &text);
 
         if (r)
@@ -90,7 +90,7 @@ static int push_bounded(const Layer *layer, StrVec *vec, const char *text) {
 }
 
 static int push_text(Layer *layer, const CoopfileKey *key, const Json *item, void *to) {
-        const char *text;
+        const char *text = "";
         int r = value_text(layer, key, item, &text);
 
         return r ? error_trace(r) : push_bounded(layer, to, text);
@@ -125,7 +125,7 @@ int apply_env(Layer *layer, const CoopfileKey *key, const Json *value) {
         _cleanup_(freep) char *entry = NULL;
         StrVec *env = field_of(layer, key);
         Str name = json_key(value);
-        const char *text;
+        const char *text = "";
         char **old;
         int r = value_text(layer, key, value, &text);
 

@@ -2,8 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Coopfile: the configuration of one coop session, laid over each other from four layers (docs/coopfile.md):
- * what is built in, the user's default.toml, the workspace's coop.toml, and the text that came with
- * `create`.
+ * what is built in, the user's default.toml, the workspace's coop.toml, the text that came with `create`.
  *
  * Plain values, all owned by the Coopfile. It says what was asked for, not whether it can be had: nothing is
  * mounted, started or looked up here but the three texts and the host variables that [env] names. Those
@@ -26,8 +25,7 @@ typedef enum CoopfileLayer {
 } CoopfileLayer;
 
 typedef struct Mount {
-        char *host, *inside; /* absolute; need not exist, and `..` and links are not resolved on the host's
-                                side */
+        char *host, *inside; /* absolute; host as written: it may be missing, hold `..` or be a link */
 } Mount;
 
 typedef struct Packages {
@@ -45,8 +43,7 @@ typedef struct Coopfile {
         StrVec args;
         char *shell; /* of the `shell` command, when it names none */
 
-        StrVec setup; /* shell commands at the build of an image: install, run and setup, in the order of the
-                         layers */
+        StrVec setup; /* commands for the build of an image, in the order of the layers */
         Packages *packages;
         size_t n_packages;
         char *image; /* NULL: not said */
@@ -72,11 +69,10 @@ typedef struct Coopfile {
 } Coopfile;
 
 /*
- * workspace is absolute; an empty override is no layer, and files that are not there are none either. Reads
- * files: call it from a worker. COOPFILE_E_INVALID: a text that cannot be read or does not mean anything;
- * reterr then names the file
- * (`coopfile` for override), the line where it is known, the key, and what is wrong, in UTF-8 without
- * control characters. *ret is set on success only.
+ * workspace is absolute. Files that are not there, and an empty override, are no layers. Reads files: call
+ * it from a worker. COOPFILE_E_INVALID: a text cannot be read or makes no sense; reterr then names the file
+ * (`coopfile` for override), the line where it is known, the key and what is wrong, in UTF-8 without control
+ * characters. *ret is set on success only.
  */
 int coopfile_load(Coopfile *ret, const char *workspace, Str override, char *reterr, size_t n_reterr);
 void coopfile_deinit(Coopfile *file); /* leaves zeros; those are fine too */

@@ -94,6 +94,11 @@ static void done(void *user) {
         free(job);
 }
 
+static void write_answer(const Pty *pty, JsonWriter *w) {
+        jw_field_cstr(w, "session", pty->session->name);
+        jw_field_int(w, "pid", pty->hosted ? pty->hosted->pid : 0);
+}
+
 static int begin(Call *call, Session *session) {
         Job *job = calloc(1, sizeof(*job));
         int r = job ? pty_new(&job->pty, session, 0, "") : -ENOMEM;
@@ -107,6 +112,7 @@ static int begin(Call *call, Session *session) {
         job->workspace = strdup(session->workspace);
         job->override = strdup(session->override);
         job->pty->waiting = call;
+        job->pty->write_answer = write_answer;
         if (!job->workspace || !job->override || loop_work(call->daemon->loop, run, done, job)) {
                 job->pty->waiting = NULL;
                 session_check_gone(session);

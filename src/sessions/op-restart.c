@@ -31,6 +31,11 @@ static int set_command(Pty *pty) {
         return 0;
 }
 
+static void write_answer(const Pty *pty, JsonWriter *w) {
+        jw_field_int(w, "pid", pty->hosted ? pty->hosted->pid : 0);
+        jw_field_uint(w, "pty", pty->id);
+}
+
 int op_coop_restart(Call *call, const CoopRestartArgs *args) {
         Session *session = session_find(call->daemon->sessions, args->session);
         Pty *pty = session ? pty_find(session, (uint64_t)args->pty) : NULL;
@@ -51,6 +56,7 @@ int op_coop_restart(Call *call, const CoopRestartArgs *args) {
         pty->is_stopped = false;
         pty->n_quick = 0;
         pty->waiting = call;
+        pty->write_answer = write_answer;
         pty_restart(pty);
         return CALL_LATER;
 }

@@ -24,11 +24,15 @@ static uint32_t next_id(const Session *session) {
         return highest + 1;
 }
 
+static void write_answer(const Pty *pty, JsonWriter *w) {
+        jw_field_uint(w, "pty", pty->id);
+}
+
 static int reuse(Call *call, Pty *pty, const CoopShellArgs *args) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
-        jw_field_uint(w, "pty", pty->id);
+        write_answer(pty, w);
         jw_end_object(w);
         host_resize(pty->hosted, (unsigned)args->cols, (unsigned)args->rows);
         call->target = pty;
@@ -42,6 +46,7 @@ static int start(Call *call, Session *session, const char *command, const CoopSh
         if (r)
                 return r;
         pty->waiting = call;
+        pty->write_answer = write_answer;
         r = pty_start(pty, (unsigned)args->cols, (unsigned)args->rows);
         if (!r)
                 return CALL_LATER;

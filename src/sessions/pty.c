@@ -187,12 +187,7 @@ static void answer(Pty *pty, int error) {
         }
         w = call_result(call);
         jw_begin_object(w);
-        if (!strcmp(call->op->name, "create"))
-                jw_field_cstr(w, "session", pty->session->name);
-        else
-                jw_field_uint(w, "pty", pty->id);
-        if (strcmp(call->op->name, "shell") != 0)
-                jw_field_int(w, "pid", pty->hosted->pid);
+        pty->write_answer(pty, w);
         jw_end_object(w);
         call->target = pty;
         call_finish(call, 0);

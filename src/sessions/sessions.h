@@ -56,6 +56,7 @@ struct Pty {
         Timer restart;
         PtyClient *clients;
         Call *waiting; /* the call that started it, until it runs */
+        void (*write_answer)(const Pty *pty, JsonWriter *w); /* members of its answer then */
         Buf carried;   /* scrollback of the process before */
 };
 

@@ -112,7 +112,7 @@ static int make_record(const char *path, ShimKind kind) {
         r = posix_fallocate(fd, 0, SHIM_RECORD_BYTES);
         if (!r && pwrite(fd, &record, sizeof(record), 0) != (ssize_t)sizeof(record))
                 r = EIO;
-        return error_origin(-r);
+        return r ? error_origin(-r) : 0;
 }
 
 static int make_folder(const Start *start) {

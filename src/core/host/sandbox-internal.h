@@ -1,14 +1,16 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the files of the sandbox: paths that were looked at, and the binds that come of a spec. Not for anybody else.
+ * Between the files of the sandbox: paths that were looked at, and the binds that come of a spec. Not for
+ * anybody else.
  */
 #include <sys/types.h>
 
 #include "base/macro.h"
 #include "core/host/sandbox.h"
 
-/* A thing on the disk: the name without links and the identity belong together, both were taken from one open file. */
+/* A thing on the disk: the name without links and the identity belong together, both were taken from one
+ * open file. */
 typedef struct SandboxPath {
         char *path;
         dev_t dev;
@@ -35,7 +37,8 @@ typedef struct SandboxBind {
         bool is_writable;
 } SandboxBind;
 
-/* Sorted by inside: a folder stands before what is bound below it. At most one for each inside: the last that was asked for. */
+/* Sorted by inside: a folder stands before what is bound below it. At most one for each inside: the last
+ * that was asked for. */
 typedef struct SandboxBinds {
         SandboxBind *items;
         size_t n;
@@ -44,12 +47,14 @@ typedef struct SandboxBinds {
 
 #define SANDBOX_BINDS_NULL ((SandboxBinds){0})
 
-/* Conditions: SANDBOX_E_WORKSPACE, SANDBOX_E_MOUNT. Makes mount points and persistent folders that are missing. */
+/* Conditions: SANDBOX_E_WORKSPACE, SANDBOX_E_MOUNT. Makes mount points and persistent folders that are
+ * missing. */
 int sandbox_binds_collect(SandboxBinds *ret, const SandboxSpec *spec, SandboxReport *report);
 void sandbox_binds_deinit(SandboxBinds *binds);
 
 /* sandbox.c: `helper enter bwrap` and all that does not depend on the workspace. */
-int sandbox_base(StrVec *argv, const char *helper, const char *bwrap, const char *name, SandboxNetwork network);
+int sandbox_base(StrVec *argv, const char *helper, const char *bwrap, const char *name,
+                 SandboxNetwork network);
 /* Pushes all, up to NULL. */
 int sandbox_push(StrVec *argv, ...) __attribute__((sentinel));
 /* A NULL after the last item. */

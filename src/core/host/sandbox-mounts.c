@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From what was asked for to binds that are safe to make: where a thing on the host really is, whether it may be shown, where it
- * goes inside and whether there is a place for it. Files that list mounts may be written by the very agent that is to be held:
- * nothing here trusts them. What is exchanged after these checks is noticed inside, by identity (muster-sandbox confine).
+ * From what was asked for to binds that are safe to make: where a thing on the host really is, whether it
+ * may be shown, where it goes inside and whether there is a place for it. Files that list mounts may be
+ * written by the very agent that is to be held: nothing here trusts them. What is exchanged after these
+ * checks is noticed inside, by identity (muster-sandbox confine).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +32,8 @@ static bool is_hidden(const SandboxSpec *spec, const char *path, bool or_holds) 
         for (char *const *hidden = spec->hidden; hidden && *hidden; hidden++) {
                 _cleanup_(freep) char *real = realpath(*hidden, NULL);
 
-                if (real && (sandbox_path_is_within(path, real) || (or_holds && sandbox_path_is_within(real, path))))
+                if (real &&
+                    (sandbox_path_is_within(path, real) || (or_holds && sandbox_path_is_within(real, path))))
                         return true;
         }
         return false;
@@ -63,20 +65,23 @@ static int add_bind(SandboxBinds *binds, SandboxBind *bind) {
         return 0;
 }
 
-/* ---- inside --------------------------------------------------------------------------------------------------------------------- */
+/* ---- inside ---------------------------------------------------------------------------------- */
 
 /* /tmp is new and empty inside: what links the host has there does not matter. */
 static bool is_private(const Collect *collect, const char *path) {
-        return sandbox_path_is_within(path, "/tmp") && !sandbox_path_is_within(path, collect->spec->workspace) &&
+        return sandbox_path_is_within(path, "/tmp") &&
+               !sandbox_path_is_within(path, collect->spec->workspace) &&
                !sandbox_path_is_within(path, collect->binds->workspace.path);
 }
 
 static int inside_path(const Collect *collect, const char *text, char **ret) {
-        _cleanup_(freep) char *expanded = sandbox_path_expand(text, collect->binds->home.path), *normal = NULL;
+        _cleanup_(freep) char *expanded = sandbox_path_expand(text, collect->binds->home.path),
+                              *normal = NULL;
         int r = expanded ? sandbox_path_normal(expanded, &normal) : -ENOMEM;
 
         if (r == -EINVAL)
-                return sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "%s: must be absolute, without . or ..", text);
+                return sandbox_refuse(collect->report, SANDBOX_E_MOUNT,
+                                      "%s: must be absolute, without . or ..", text);
         if (!r && is_private(collect, normal)) {
                 *ret = steal(&normal);
                 return 0;
@@ -93,12 +98,13 @@ static int check_inside(const Collect *collect, const char *inside) {
 
         if (is_forbidden(inside) || sandbox_path_is_within(binds->workspace.path, inside) ||
             (binds->home.path && sandbox_path_is_within(binds->home.path, inside)))
-                return sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "%s: nothing can be mounted there", inside);
+                return sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "%s: nothing can be mounted there",
+                                      inside);
         return 0;
 }
 
-/* The root is read-only, so bubblewrap can make mount points in the workspace and in /tmp only. In the home we do. NULL: there is
- * a place now; else why not. */
+/* The root is read-only, so bubblewrap can make mount points in the workspace and in /tmp only. In the home
+ * we do. NULL: there is a place now; else why not. */
 static const char *make_mount_point(const Collect *collect, const char *inside, bool is_dir) {
         const SandboxBinds *binds = collect->binds;
         struct stat st;
@@ -106,7 +112,8 @@ static const char *make_mount_point(const Collect *collect, const char *inside, 
         if (is_private(collect, inside))
                 return NULL;
         if (!stat(inside, &st))
-                return S_ISDIR(st.st_mode) == is_dir ? NULL : "a file and a folder cannot stand for each other";
+                return S_ISDIR(st.st_mode) == is_dir ? NULL
+                                                     : "a file and a folder cannot stand for each other";
         if (sandbox_path_is_within(inside, binds->workspace.path))
                 return NULL;
         if (is_dir && binds->home.path && sandbox_path_is_within(inside, binds->home.path))
@@ -114,9 +121,10 @@ static const char *make_mount_point(const Collect *collect, const char *inside, 
         return "there is no such place inside, and the root is read-only";
 }
 
-/* ---- mounts --------------------------------------------------------------------------------------------------------------------- */
+/* ---- mounts ---------------------------------------------------------------------------------- */
 
-/* A path of the workspace has to lead into the workspace, one of the home into the home. Either may itself be named by a link. */
+/* A path of the workspace has to lead into the workspace, one of the home into the home. Either may itself
+ * be named by a link. */
 static bool leads_out(const char *asked, const char *found, const char *folder, const char *real_folder) {
         bool is_ours = sandbox_path_is_within(asked, folder) || sandbox_path_is_within(asked, real_folder);
 
@@ -151,9 +159,11 @@ static int host_path(const Collect *collect, const char *text, SandboxPath *ret)
         if (r)
                 return sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "mount %s: %s", text, strerror(-r));
         if (!is_allowed(collect, asked, ret->path))
-                r = sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "mount %s: lies outside the home and the workspace", text);
+                r = sandbox_refuse(collect->report, SANDBOX_E_MOUNT,
+                                   "mount %s: lies outside the home and the workspace", text);
         else if (is_hidden(collect->spec, ret->path, true))
-                r = sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "mount %s: would show what is hidden", text);
+                r = sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "mount %s: would show what is hidden",
+                                   text);
         if (r)
                 sandbox_path_deinit(ret);
         return r;
@@ -171,14 +181,15 @@ static int add_mount(const Collect *collect, const SandboxMount *mount) {
                 r = check_inside(collect, bind.inside);
         obstacle = r ? NULL : make_mount_point(collect, bind.inside, bind.host.is_dir);
         if (obstacle)
-                r = sandbox_warn(collect->report, "mount %s: %s: %s, skipped", mount->host, mount->inside, obstacle);
+                r = sandbox_warn(collect->report, "mount %s: %s: %s, skipped", mount->host, mount->inside,
+                                 obstacle);
         if (!r && !obstacle)
                 return error_trace(add_bind(collect->binds, &bind));
         bind_deinit(&bind);
         return r;
 }
 
-/* ---- persistent folders --------------------------------------------------------------------------------------------------------- */
+/* ---- persistent folders ---------------------------------------------------------------------- */
 
 static int persist_inside(const Collect *collect, const char *text, char **ret) {
         const char *home = collect->binds->home.path, *obstacle;
@@ -187,10 +198,12 @@ static int persist_inside(const Collect *collect, const char *text, char **ret) 
         if (r)
                 return r;
         if (!home || !sandbox_path_is_within(*ret, home))
-                return sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "persist %s: must lie below the home", text);
+                return sandbox_refuse(collect->report, SANDBOX_E_MOUNT,
+                                      "persist %s: must lie below the home", text);
         r = check_inside(collect, *ret);
         obstacle = r ? NULL : make_mount_point(collect, *ret, true);
-        return obstacle ? sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "persist %s: %s", text, obstacle) : r;
+        return obstacle ? sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "persist %s: %s", text, obstacle)
+                        : r;
 }
 
 static int add_persist(const Collect *collect, const SandboxMount *persist) {
@@ -200,7 +213,8 @@ static int add_persist(const Collect *collect, const SandboxMount *persist) {
         if (!r)
                 r = sandbox_path_open(persist->host, &bind.host);
         if (r < 0 && r != -ENOMEM)
-                return sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "persist %s: %s", persist->host, strerror(-r));
+                return sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "persist %s: %s", persist->host,
+                                      strerror(-r));
         if (!r)
                 r = persist_inside(collect, persist->inside, &bind.inside);
         if (!r)
@@ -209,7 +223,7 @@ static int add_persist(const Collect *collect, const SandboxMount *persist) {
         return error_trace(r);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static int open_workspace(const Collect *collect) {
         SandboxPath *workspace = &collect->binds->workspace;
@@ -218,11 +232,11 @@ static int open_workspace(const Collect *collect) {
         if (r == -ENOMEM)
                 return error_trace(r);
         if (r || !workspace->is_dir)
-                return sandbox_refuse(collect->report, SANDBOX_E_WORKSPACE, "%s: %s", collect->spec->workspace,
-                                      strerror(r ? -r : ENOTDIR));
+                return sandbox_refuse(collect->report, SANDBOX_E_WORKSPACE, "%s: %s",
+                                      collect->spec->workspace, strerror(r ? -r : ENOTDIR));
         if (is_forbidden(workspace->path) || is_hidden(collect->spec, workspace->path, false))
-                return sandbox_refuse(collect->report, SANDBOX_E_WORKSPACE, "%s: cannot be the workspace of a sandbox",
-                                      workspace->path);
+                return sandbox_refuse(collect->report, SANDBOX_E_WORKSPACE,
+                                      "%s: cannot be the workspace of a sandbox", workspace->path);
         return 0;
 }
 

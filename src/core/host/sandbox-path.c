@@ -52,7 +52,8 @@ int sandbox_path_normal(const char *path, char **ret) {
         return 0;
 }
 
-/* The name that the kernel has for an open file. One that was removed meanwhile, or lies outside our root, has none. */
+/* The name that the kernel has for an open file. One that was removed meanwhile, or lies outside our root,
+ * has none. */
 static int name_of(int fd, char **ret) {
         char link[32], name[PATH_MAX + 1];
         ssize_t n;
@@ -78,7 +79,8 @@ int sandbox_path_open(const char *path, SandboxPath *ret) {
         r = name_of(fd, &name);
         if (r)
                 return r;
-        *ret = (SandboxPath){.path = name, .dev = st.st_dev, .ino = st.st_ino, .is_dir = S_ISDIR(st.st_mode)};
+        *ret = (SandboxPath){
+                .path = name, .dev = st.st_dev, .ino = st.st_ino, .is_dir = S_ISDIR(st.st_mode)};
         return 0;
 }
 

@@ -31,7 +31,8 @@ static int find_program(const char *name, char **ret) {
 
         for (folders = folders ? folders : "/usr/bin:/bin"; *folders;) {
                 size_t n = strcspn(folders, ":");
-                _cleanup_(freep) char *folder = strndup(folders, n), *path = folder ? path_join(folder, name) : NULL;
+                _cleanup_(freep) char *folder = strndup(folders, n),
+                                      *path = folder ? path_join(folder, name) : NULL;
 
                 if (!path)
                         return error_origin(-ENOMEM);
@@ -44,7 +45,7 @@ static int find_program(const char *name, char **ret) {
         return 0;
 }
 
-/* ---- one run ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- one run --------------------------------------------------------------------------------- */
 
 static int spawn_attributes(posix_spawnattr_t *attributes) {
         sigset_t none, all;
@@ -56,8 +57,8 @@ static int spawn_attributes(posix_spawnattr_t *attributes) {
         if (!r)
                 r = posix_spawnattr_setsigdefault(attributes, &all);
         if (!r)
-                r = posix_spawnattr_setflags(attributes,
-                                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+                r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                                 POSIX_SPAWN_SETPGROUP);
         return r;
 }
 
@@ -121,7 +122,8 @@ static void append_hint(char *reason, size_t n_reason) {
                 _cleanup_(buf_deinit) Buf text = BUF_NULL;
                 size_t n = strlen(reason);
 
-                if (file_read(switches[i].path, 64, &text) == 0 && str_is(str_trim(buf_str(&text)), switches[i].bad))
+                if (file_read(switches[i].path, 64, &text) == 0 &&
+                    str_is(str_trim(buf_str(&text)), switches[i].bad))
                         snprintf(reason + n, n_reason - n, " (%s is %s)", switches[i].path, switches[i].bad);
         }
 }
@@ -149,13 +151,14 @@ static int run_once(char *const *argv, char *reason, size_t n_reason) {
         return 0;
 }
 
-static int try_network(const char *helper, const char *bwrap, SandboxNetwork network, char *reason, size_t n_reason) {
+static int try_network(const char *helper, const char *bwrap, SandboxNetwork network, char *reason,
+                       size_t n_reason) {
         _cleanup_(strvec_deinit) StrVec argv = {0};
         int r = sandbox_base(&argv, helper, bwrap, "probe", network);
 
         if (!r)
-                r = sandbox_push(&argv, "--ro-bind", helper, helper, "--", helper, "confine", "--write", "/tmp", "--write",
-                                 "/dev", "--", "true", NULL);
+                r = sandbox_push(&argv, "--ro-bind", helper, helper, "--", helper, "confine", "--write",
+                                 "/tmp", "--write", "/dev", "--", "true", NULL);
         if (!r)
                 r = sandbox_terminate(&argv);
         if (!r)
@@ -179,7 +182,8 @@ int sandbox_probe(const char *helper, SandboxProbe *ret) {
         if (r || ret->reason[0])
                 return error_trace(r);
         ret->is_available = true;
-        r = try_network(helper, ret->program, SANDBOX_NETWORK_NONE, ret->network_reason, sizeof(ret->network_reason));
+        r = try_network(helper, ret->program, SANDBOX_NETWORK_NONE, ret->network_reason,
+                        sizeof(ret->network_reason));
         ret->has_network_none = !r && !ret->network_reason[0];
         return error_trace(r);
 }

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@
 enum { HOSTNAME_MAX = 63 };
 
 static const char *const mode_names[] = {[SANDBOX_NONE] = "none", [SANDBOX_BWRAP] = "bwrap"};
-static const char *const network_names[] = {[SANDBOX_NETWORK_HOST] = "host", [SANDBOX_NETWORK_NONE] = "none"};
+static const char *const network_names[] = {
+        [SANDBOX_NETWORK_HOST] = "host", [SANDBOX_NETWORK_NONE] = "none"};
 
 static int find_name(const char *const *names, size_t n, const char *name) {
         for (size_t i = 0; i < n; i++)
@@ -38,7 +40,7 @@ int sandbox_network_from_name(const char *name) {
         return find_name(network_names, ARRAY_SIZE(network_names), name);
 }
 
-/* ---- words of the report, items of the argv --------------------------------------------------------------------------------------- */
+/* ---- words of the report, items of the argv -------------------------------------------------- */
 
 int sandbox_refuse(SandboxReport *report, int condition, const char *format, ...) {
         va_list args;
@@ -94,7 +96,7 @@ int sandbox_terminate(StrVec *argv) {
         return 0;
 }
 
-/* ---- the command line --------------------------------------------------------------------------------------------------------------- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 /* What is no letter, digit, dot or dash becomes a dash. */
 static void host_name(const char *name, char *ret) {
@@ -108,22 +110,26 @@ static void host_name(const char *name, char *ret) {
 }
 
 /*
- * Capabilities go even when we are root: with them the read-only mounts could be made writable again. And root may write to
- * /proc/sys without any (the kernel asks for the user only), so that is bound read-only; bubblewrap looks after the rest of /proc.
- * No --new-session: it would take job control away; the filter does what it is good for.
+ * Capabilities go even when we are root: with them the read-only mounts could be made writable again. And
+ * root may write to /proc/sys without any (the kernel asks for the user only), so that is bound read-only;
+ * bubblewrap looks after the rest of /proc. No --new-session: it would take job control away; the filter
+ * does what it is good for.
  */
-int sandbox_base(StrVec *argv, const char *helper, const char *bwrap, const char *name, SandboxNetwork network) {
+int sandbox_base(StrVec *argv, const char *helper, const char *bwrap, const char *name,
+                 SandboxNetwork network) {
         char hostname[HOSTNAME_MAX + 1];
         int r;
 
         host_name(name, hostname);
-        r = sandbox_push(argv, helper, "enter", bwrap, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
-                         "--unshare-cgroup-try", "--die-with-parent", "--cap-drop", "ALL", "--hostname", hostname, NULL);
+        r = sandbox_push(argv, helper, "enter", bwrap, "--unshare-user", "--unshare-pid", "--unshare-ipc",
+                         "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent", "--cap-drop", "ALL",
+                         "--hostname", hostname, NULL);
         if (!r && network == SANDBOX_NETWORK_NONE)
                 r = sandbox_push(argv, "--unshare-net", NULL);
         if (!r)
-                r = sandbox_push(argv, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys",
-                                 "/proc/sys", "--perms", "1777", "--tmpfs", "/tmp", NULL);
+                r = sandbox_push(argv, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+                                 "--ro-bind", "/proc/sys", "/proc/sys", "--perms", "1777", "--tmpfs", "/tmp",
+                                 NULL);
         return error_trace(r);
 }
 
@@ -133,12 +139,14 @@ static int push_binds(StrVec *argv, const SandboxBinds *binds) {
         for (size_t i = 0; !r && i < binds->n; i++) {
                 const SandboxBind *bind = &binds->items[i];
 
-                r = sandbox_push(argv, bind->is_writable ? "--bind" : "--ro-bind", bind->host.path, bind->inside, NULL);
+                r = sandbox_push(argv, bind->is_writable ? "--bind" : "--ro-bind", bind->host.path,
+                                 bind->inside, NULL);
         }
         return error_trace(r);
 }
 
-/* After the binds: the workspace may be the home, with our sockets in it. A missing path stays out: there is nothing to hide. */
+/* After the binds: the workspace may be the home, with our sockets in it. A missing path stays out: there is
+ * nothing to hide. */
 static int push_hidden(StrVec *argv, const SandboxSpec *spec) {
         int r = 0;
 
@@ -165,8 +173,8 @@ static int push_expected(StrVec *argv, const SandboxBind *bind) {
 
 /* The helper is bound onto itself: it may lie in /tmp, in something hidden, or in the workspace. */
 static int push_confine(StrVec *argv, const SandboxSpec *spec, const SandboxBinds *binds) {
-        int r = sandbox_push(argv, "--ro-bind", spec->helper, spec->helper, "--chdir", binds->workspace.path, "--",
-                             spec->helper, "confine", NULL);
+        int r = sandbox_push(argv, "--ro-bind", spec->helper, spec->helper, "--chdir", binds->workspace.path,
+                             "--", spec->helper, "confine", NULL);
 
         for (size_t i = 0; !r && i < binds->n; i++) {
                 r = push_expected(argv, &binds->items[i]);
@@ -178,7 +186,7 @@ static int push_confine(StrVec *argv, const SandboxSpec *spec, const SandboxBind
         return error_trace(r);
 }
 
-/* ---- the command -------------------------------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static const char *search_path(char *const *env) {
         for (; env && *env; env++)
@@ -192,15 +200,16 @@ static int try_command(const char *workspace, const char *folder, size_t n_folde
         char path[PATH_MAX];
         struct stat st;
         bool is_absolute = n_folder ? folder[0] == '/' : name[0] == '/';
-        int n = snprintf(path, sizeof(path), "%s%s%.*s%s%s", is_absolute ? "" : workspace, is_absolute ? "" : "/",
-                         (int)n_folder, folder, n_folder ? "/" : "", name);
+        int n = snprintf(path, sizeof(path), "%s%s%.*s%s%s", is_absolute ? "" : workspace,
+                         is_absolute ? "" : "/", (int)n_folder, folder, n_folder ? "/" : "", name);
 
         if (n < 0 || (size_t)n >= sizeof(path) || stat(path, &st))
                 return ENOENT;
         return S_ISREG(st.st_mode) && access(path, X_OK) == 0 ? 0 : EACCES;
 }
 
-/* Inside, a failing exec can only be an exit status; looked for here, it is an answer to whoever asked for the start. */
+/* Inside, a failing exec can only be an exit status; looked for here, it is an answer to whoever asked for
+ * the start. */
 static int find_command(const SandboxSpec *spec, const char *name) {
         const char *folders = search_path(spec->env);
         int error = ENOENT;
@@ -230,7 +239,8 @@ static int wrap_bwrap(const SandboxSpec *spec, char *const *argv, StrVec *ret, S
                 return error_trace(r);
         report->command_errno = find_command(spec, argv[0]);
         if (report->command_errno)
-                return sandbox_refuse(report, SANDBOX_E_COMMAND, "%s: %s", argv[0], strerror(report->command_errno));
+                return sandbox_refuse(report, SANDBOX_E_COMMAND, "%s: %s", argv[0],
+                                      strerror(report->command_errno));
         r = sandbox_base(ret, spec->helper, spec->bwrap, spec->name, spec->network);
         if (!r)
                 r = push_binds(ret, &binds);

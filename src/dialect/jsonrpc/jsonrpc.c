@@ -63,8 +63,8 @@ void jsonrpc_frame(Client *client, Str line) {
                 client_refuse(client, CALL_E_PARSE, STR("null"), NULL, "Parse error: %s",
                               r < 0 ? "no memory" : fault.what);
         else if (json_is(json, JSON_ARRAY) && json_count(json) > JSONRPC_BATCH_MAX)
-                client_refuse(client, CALL_E_INVALID_REQUEST, STR("null"), NULL, "a batch has at most %d requests",
-                              JSONRPC_BATCH_MAX);
+                client_refuse(client, CALL_E_INVALID_REQUEST, STR("null"), NULL,
+                              "a batch has at most %d requests", JSONRPC_BATCH_MAX);
         else if (json_is(json, JSON_ARRAY) && json_count(json) && profile->has_batches)
                 jsonrpc_batch(client, line);
         else

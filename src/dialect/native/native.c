@@ -137,7 +137,8 @@ static void first_line(Client *client, Str line) {
 
 static void first_line_eof(Client *client, Str rest) {
         if (str_trim(rest).n && recognise(client, rest) == &cccc_dialect)
-                enter(client, &cccc_dialect, STR_NULL, rest); /* only there the end of the stream ends a line */
+                enter(client, &cccc_dialect, STR_NULL,
+                      rest); /* only there the end of the stream ends a line */
         else
                 conn_finish(client->conn, "end of stream");
 }

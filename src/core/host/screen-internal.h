@@ -1,0 +1,102 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of Screen, for its own files and its tests.
+ */
+#include <vterm.h>
+
+#include "core/host/pen.h"
+#include "core/host/screen.h"
+
+enum {
+        SCREEN_TEXT_MAX = 1024, /* bytes of text given to libvterm at a time; it puts four times that on the stack */
+        SCREEN_MARKS_MAX = VTERM_MAX_CHARS_PER_CELL - 1,
+        SCREEN_GLYPHS = 256,    /* cached */
+};
+
+typedef enum GlyphKind { GLYPH_UNKNOWN, GLYPH_NARROW, GLYPH_WIDE, GLYPH_MARK, GLYPH_BAD } GlyphKind;
+
+typedef struct Charsets {
+        char g[4];  /* 'B', '0' (line drawing) or 'A' */
+        uint8_t gl; /* which of them is in use */
+} Charsets;
+
+#define CHARSETS_NULL ((Charsets){.g = {'B', 'B', 'B', 'B'}})
+
+/* What DECSC keeps. */
+typedef struct SavedCursor {
+        int row, col;
+        Pen pen;
+        Charsets charsets;
+} SavedCursor;
+
+/* A character that is not yet whole: the bytes so far, and what the next one may be. */
+typedef struct Utf8Open {
+        uint8_t n, n_more;
+        unsigned char low, high;
+        char bytes[4];
+} Utf8Open;
+
+struct Screen {
+        VTerm *vt;
+        VTermState *state;
+        VTermScreen *grid;
+        VTerm *probe;          /* tells how wide libvterm takes a character to be */
+        int cols, rows;
+        int top, bottom;       /* scroll region: first line, line behind the last */
+        Modes modes;
+        Pen pen;
+        Charsets charsets;
+        SavedCursor saved[2];  /* of the main and the alternate screen */
+        bool pen_is_sent;      /* libvterm has it */
+        bool has_alternate;    /* libvterm has the second buffer */
+        bool is_alternate;     /* libvterm is in it */
+        bool is_unseen;        /* the alternate screen was entered before our time: it stands in the main buffer */
+        bool is_peeking;
+        bool will_wrap;        /* the last column has just been printed to */
+        bool has_tabs;         /* other than every eight columns */
+        VTermRect last_put;
+        Utf8Open open;
+        uint8_t n_marks;       /* on the last character of text */
+        uint16_t n_text;
+        uint8_t n_last;
+        char last[4];          /* last character, for REP */
+        char text[SCREEN_TEXT_MAX];
+        uint8_t tabs[SCREEN_COLS_MAX / 8];
+        Buf replies;
+        struct {
+                uint32_t character;
+                uint8_t kind;
+        } glyphs[SCREEN_GLYPHS];
+};
+
+/* screen.c */
+void screen_flush(Screen *screen); /* text that libvterm has not seen yet */
+void screen_send(Screen *screen, Str sequences);
+VTermPos screen_cursor(const Screen *screen);
+void screen_move(Screen *screen, int row, int col);
+void screen_forget(Screen *screen); /* as after RIS, but for the grid and the modes */
+int screen_enable_alternate(Screen *screen);
+
+/* screen-text.c */
+size_t screen_take_text(Screen *screen, Str bytes);
+void screen_repeat(Screen *screen, unsigned count);
+
+/* screen-glyph.c */
+GlyphKind screen_glyph(Screen *screen, uint32_t character);
+size_t utf8_put(char *out, uint32_t character);
+/*
+ * One row as a terminal would show it: halves of overwritten wide characters are blank. cells[].width: 0 for the right half
+ * of a wide one. Blank cells have chars[0] == 0 and no attributes but a background.
+ */
+void screen_row(Screen *screen, int row, VTermScreenCell *cells);
+Pen screen_cell_pen(const VTermScreenCell *cell);
+/* Makes screen_row() show the main screen while the alternate one is in use, and back. */
+void screen_peek(Screen *screen, bool at_main);
+
+/* screen-sequence.c */
+void screen_control(Screen *screen, char c);
+void screen_escape(Screen *screen);
+void screen_csi(Screen *screen);
+void screen_reset_tabs(Screen *screen, int from);
+bool screen_has_tab(const Screen *screen, int col);

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/host/screen.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/macro.h"
+#include "core/host/screen-internal.h"
+
+/* ---- talking to libvterm -------------------------------------------------------------------------------- */
+
+static int on_damage(VTermRect rect, void *user) {
+        Screen *screen = user;
+
+        screen->last_put = rect;
+        return 1;
+}
+
+/* Refusing keeps libvterm's state layer from clearing a buffer that was only looked at. */
+static int on_property(VTermProp prop, VTermValue *value, void *user) {
+        Screen *screen = user;
+
+        (void)value;
+        return prop != VTERM_PROP_ALTSCREEN || !screen->is_peeking;
+}
+
+static const VTermScreenCallbacks callbacks = {.damage = on_damage, .settermprop = on_property};
+
+static void write_pen(Screen *screen) {
+        char sgr[PEN_SGR_MAX];
+
+        if (screen->pen_is_sent)
+                return;
+        vterm_input_write(screen->vt, sgr, pen_sgr(sgr, &screen->pen, true));
+        screen->pen_is_sent = true;
+}
+
+void screen_flush(Screen *screen) {
+        if (!screen->n_text)
+                return;
+        write_pen(screen);
+        vterm_input_write(screen->vt, screen->text, screen->n_text);
+        screen->n_text = screen->n_marks = 0;
+        /* The last thing that text damages is the last character. */
+        screen->will_wrap = screen->modes.set & MODE_AUTOWRAP && screen->last_put.end_col >= screen->cols;
+}
+
+VTermPos screen_cursor(const Screen *screen) {
+        VTermPos pos;
+
+        vterm_state_get_cursorpos(screen->state, &pos);
+        return pos;
+}
+
+static void write_move(Screen *screen, int row, int col) {
+        char sequence[32];
+        int n;
+
+        row = MIN(MAX(row, 0), screen->rows - 1);
+        col = MIN(MAX(col, 0), screen->cols - 1);
+        if (screen->modes.set & MODE_ORIGIN)
+                row = MAX(row - screen->top, 0);
+        n = snprintf(sequence, sizeof(sequence), "\x1b[%d;%dH", row + 1, col + 1);
+        vterm_input_write(screen->vt, sequence, (size_t)n);
+        screen->will_wrap = false;
+}
+
+void screen_move(Screen *screen, int row, int col) {
+        screen_flush(screen);
+        write_move(screen, row, col);
+}
+
+/* Whatever is not text ends a pending wrap. libvterm keeps it in some cases, with the character gone that made it. */
+void screen_send(Screen *screen, Str sequences) {
+        screen_flush(screen);
+        if (screen->will_wrap) {
+                VTermPos pos = screen_cursor(screen);
+                write_move(screen, pos.row, pos.col);
+        }
+        write_pen(screen);
+        vterm_input_write(screen->vt, sequences.data, sequences.n);
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------- */
+
+static void *allocate(size_t n, void *user) {
+        (void)user;
+        return calloc(1, n);
+}
+
+static void release(void *block, void *user) {
+        (void)user;
+        free(block);
+}
+
+static VTermAllocatorFunctions allocator = {.malloc = allocate, .free = release};
+
+/* libvterm does not look whether it got memory, so we look before it asks. A cell is less than 40 bytes. */
+static int probe_memory(int cols, int rows, int n_buffers) {
+        void *block = malloc((size_t)cols * (size_t)rows * 40 * (size_t)n_buffers + (16 << 10));
+
+        if (!block)
+                return error_origin(-ENOMEM);
+        free(block);
+        return 0;
+}
+
+int screen_enable_alternate(Screen *screen) {
+        int r;
+
+        if (screen->has_alternate)
+                return 0;
+        r = probe_memory(screen->cols, screen->rows, 1);
+        if (r)
+                return error_trace(r);
+        vterm_screen_enable_altscreen(screen->grid, 1);
+        screen->has_alternate = true;
+        return 0;
+}
+
+void screen_forget(Screen *screen) {
+        screen->top = 0;
+        screen->bottom = screen->rows;
+        screen->pen = PEN_NULL;
+        screen->pen_is_sent = false;
+        screen->charsets = CHARSETS_NULL;
+        for (size_t i = 0; i < ARRAY_SIZE(screen->saved); i++)
+                screen->saved[i] = (SavedCursor){.charsets = CHARSETS_NULL};
+        screen->is_alternate = screen->is_unseen = screen->will_wrap = screen->has_tabs = false;
+        screen->n_last = 0;
+        screen_reset_tabs(screen, 0);
+}
+
+static void start(Screen *screen) {
+        screen->vt = vterm_new_with_allocator(screen->rows, screen->cols, &allocator, NULL);
+        vterm_set_utf8(screen->vt, 1);
+        screen->state = vterm_obtain_state(screen->vt);
+        screen->grid = vterm_obtain_screen(screen->vt);
+        vterm_screen_set_callbacks(screen->grid, &callbacks, screen);
+        vterm_screen_reset(screen->grid, 1);
+        screen->probe = vterm_new_with_allocator(1, 8, &allocator, NULL);
+        vterm_set_utf8(screen->probe, 1);
+        vterm_screen_reset(vterm_obtain_screen(screen->probe), 1);
+}
+
+static int in_range(unsigned value, int low, int high) {
+        return value > (unsigned)high ? high : MAX((int)value, low);
+}
+
+int screen_new(Screen **ret, unsigned cols, unsigned rows, const Modes *modes) {
+        _cleanup_(screen_freep) Screen *screen = calloc(1, sizeof(*screen));
+        int r;
+
+        if (!screen)
+                return error_origin(-ENOMEM);
+        screen->cols = in_range(cols, SCREEN_COLS_MIN, SCREEN_COLS_MAX);
+        screen->rows = in_range(rows, 1, SCREEN_ROWS_MAX);
+        r = probe_memory(screen->cols, screen->rows, 1);
+        if (r)
+                return error_trace(r);
+        start(screen);
+        modes_init(&screen->modes);
+        screen_forget(screen);
+        if (modes)
+                screen_set_modes(screen, modes);
+        *ret = steal(&screen);
+        return 0;
+}
+
+Screen *screen_free(Screen *screen) {
+        if (!screen)
+                return NULL;
+        if (screen->vt)
+                vterm_free(screen->vt);
+        if (screen->probe)
+                vterm_free(screen->probe);
+        buf_deinit(&screen->replies);
+        free(screen);
+        return NULL;
+}
+
+void screen_freep(Screen **screen) {
+        *screen = screen_free(*screen);
+}
+
+/* ---- feeding -------------------------------------------------------------------------------------------- */
+
+static void obey(Screen *screen, VtEvent event, char c) {
+        if (event == VT_EVENT_NONE)
+                return;
+        if (event == VT_EVENT_CONTROL) {
+                screen_control(screen, c);
+                return;
+        }
+        screen_flush(screen); /* before the modes change under it */
+        modes_apply(&screen->modes, event);
+        if (event == VT_EVENT_ESCAPE)
+                screen_escape(screen);
+        else if (event == VT_EVENT_CSI)
+                screen_csi(screen);
+}
+
+void screen_feed(Screen *screen, Str bytes) {
+        VtParser *parser = &screen->modes.parser;
+
+        while (bytes.n) {
+                size_t n = parser->state == VT_GROUND ? screen_take_text(screen, bytes) : 0;
+
+                if (!n) {
+                        VtEvent event = vt_next(parser, bytes.data[0]);
+                        n = event != VT_EVENT_PRINT;
+                        if (n)
+                                obey(screen, event, bytes.data[0]);
+                }
+                bytes = (Str){bytes.data + n, bytes.n - n};
+        }
+}
+
+/* The new size also ends the scroll region, as in other terminals; libvterm would keep one that does not fit. */
+static void set_size(Screen *screen, int cols, int rows) {
+        VTermPos pos;
+        int old_cols = screen->cols;
+
+        screen_flush(screen);
+        pos = screen_cursor(screen);
+        screen_send(screen, STR("\x1b[r\x1b[0m"));
+        screen->top = 0;
+        screen->pen_is_sent = false;
+        modes_resized(&screen->modes);
+        write_move(screen, pos.row, pos.col);
+        vterm_set_size(screen->vt, rows, cols);
+        screen->cols = cols;
+        screen->rows = screen->bottom = rows;
+        screen_reset_tabs(screen, old_cols);
+        pos = screen_cursor(screen); /* may be above the top */
+        write_move(screen, pos.row, pos.col);
+}
+
+int screen_resize(Screen *screen, unsigned cols, unsigned rows) {
+        int new_cols = in_range(cols, SCREEN_COLS_MIN, SCREEN_COLS_MAX), new_rows = in_range(rows, 1, SCREEN_ROWS_MAX), r;
+
+        if (new_cols == screen->cols && new_rows == screen->rows)
+                return 0;
+        r = probe_memory(new_cols, new_rows, 2);
+        if (r)
+                return error_trace(r);
+        set_size(screen, new_cols, new_rows);
+        return 0;
+}
+
+/* ---- modes from elsewhere ------------------------------------------------------------------------------- */
+
+static void send_switches(Screen *screen) {
+        uint32_t set = screen->modes.set;
+
+        screen_send(screen, set & MODE_AUTOWRAP ? STR("\x1b[?7h") : STR("\x1b[?7l"));
+        screen_send(screen, set & MODE_INSERT ? STR("\x1b[4h") : STR("\x1b[4l"));
+        screen_send(screen, set & MODE_NEWLINE ? STR("\x1b[20h") : STR("\x1b[20l"));
+        screen_send(screen, set & MODE_ORIGIN ? STR("\x1b[?6h") : STR("\x1b[?6l"));
+}
+
+static void send_region(Screen *screen) {
+        int top = MAX(screen->modes.top, 1) - 1, bottom = screen->modes.bottom;
+        char sequence[32];
+        int n;
+
+        if (!bottom || bottom > screen->rows)
+                bottom = screen->rows;
+        if (bottom - top < 2)
+                top = 0, bottom = screen->rows;
+        screen->top = top;
+        screen->bottom = bottom;
+        n = snprintf(sequence, sizeof(sequence), "\x1b[%d;%dr", top + 1, bottom);
+        screen_send(screen, (Str){sequence, (size_t)n});
+}
+
+void screen_set_modes(Screen *screen, const Modes *modes) {
+        VtParser parser = screen->modes.parser;
+        VTermPos pos;
+
+        screen_flush(screen);
+        pos = screen_cursor(screen);
+        screen->modes = *modes;
+        screen->modes.parser = parser;
+        send_region(screen);
+        send_switches(screen);
+        screen_move(screen, pos.row, pos.col);
+        screen->is_unseen = modes->set & MODE_ALTERNATE && !screen->is_alternate;
+}
+
+const Modes *screen_modes(const Screen *screen) {
+        return &screen->modes;
+}
+
+int screen_take_replies(Screen *screen, Buf *out) {
+        int r = buf_append_str(out, buf_str(&screen->replies));
+
+        if (r)
+                return error_trace(r);
+        screen->replies.n = 0;
+        return 0;
+}
