@@ -49,6 +49,8 @@ void *arena_grow(Arena *arena, size_t n) {
         size_t want = arena->head ? arena->head->n * 2 : ARENA_FIRST - sizeof(ArenaChunk);
         ArenaChunk *chunk;
 
+        if (!n || n > SIZE_MAX / 2) /* 0: rounding it up wrapped around */
+                return NULL;
         want = MIN(want, (size_t)1 << 20);
         want = MAX(want, n);
         chunk = malloc(sizeof(*chunk) + want);

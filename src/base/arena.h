@@ -24,8 +24,8 @@ void arena_reset(Arena *arena);
 void *arena_grow(Arena *arena, size_t n); /* slow path of arena_alloc(); NULL without memory */
 
 static inline void *arena_alloc(Arena *arena, size_t n) {
-        n = (n + 7) & ~(size_t)7;
-        if (__builtin_expect((size_t)(arena->end - arena->at) < n, 0))
+        n = (n + 7 + !n) & ~(size_t)7; /* 0 bytes have an address, too; 0 now: it wrapped around */
+        if (__builtin_expect(n - 1 >= (size_t)(arena->end - arena->at), 0))
                 return arena_grow(arena, n);
         void *p = arena->at;
         arena->at += n;

@@ -171,8 +171,9 @@ static LoopPost *take_posts(Loop *loop) {
         return posts;
 }
 
-static void on_async(uv_async_t *handle) {
-        LoopPost *posts = take_posts(container_of(handle, Loop, async));
+bool loop_posts_run(Loop *loop) {
+        LoopPost *posts = take_posts(loop);
+        bool any = posts != NULL;
 
         while (posts) {
                 LoopPost *post = posts;
@@ -180,6 +181,11 @@ static void on_async(uv_async_t *handle) {
                 post->fn(post->user);
                 free(post);
         }
+        return any;
+}
+
+static void on_async(uv_async_t *handle) {
+        (void)loop_posts_run(container_of(handle, Loop, async));
 }
 
 int loop_posts_init(Loop *loop) {
@@ -189,7 +195,6 @@ int loop_posts_init(Loop *loop) {
 }
 
 void loop_posts_deinit(Loop *loop) {
-        on_async(&loop->async);
         uv_close((uv_handle_t *)&loop->async, NULL);
         pthread_mutex_destroy(&loop->post_lock);
 }

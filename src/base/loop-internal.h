@@ -19,11 +19,13 @@ struct Loop {
         bool is_frozen;
         int64_t frozen_ms, frozen_wall_us;
 
-        /* Timers: a binary heap by due_ms, feeding one uv timer. */
+        /* Timers: a binary heap by due_ms and number, feeding one uv timer. */
         Timer **heap;
         size_t n_heap, heap_cap;
         uv_timer_t alarm;
-        int64_t alarm_ms; /* what the uv timer is set to; INT64_MAX: not set */
+        int64_t alarm_ms;       /* what the uv timer is set to; INT64_MAX: not set */
+        uint64_t n_timers_set;  /* ever */
+        bool is_running_timers; /* the uv timer is set afterwards, in the prepare phase */
 
         /* Deferred calls and memory: run in the prepare phase, right before the loop waits. */
         Deferred *deferred;
@@ -45,4 +47,5 @@ struct Loop {
 void loop_timers_arm(Loop *loop); /* sets the uv timer for the top of the heap */
 void loop_timers_deinit(Loop *loop);
 int loop_posts_init(Loop *loop);
+bool loop_posts_run(Loop *loop); /* returns whether there were any */
 void loop_posts_deinit(Loop *loop);

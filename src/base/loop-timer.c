@@ -46,10 +46,14 @@ static void put(Loop *loop, size_t at, Timer *timer) {
         timer->slot = at + 1;
 }
 
+static bool is_before(const Timer *a, const Timer *b) {
+        return a->due_ms < b->due_ms || (a->due_ms == b->due_ms && a->number < b->number);
+}
+
 static void sift_up(Loop *loop, size_t at, Timer *timer) {
         while (at) {
                 size_t parent = (at - 1) / 2;
-                if (loop->heap[parent]->due_ms <= timer->due_ms)
+                if (is_before(loop->heap[parent], timer))
                         break;
                 put(loop, at, loop->heap[parent]);
                 at = parent;
@@ -62,9 +66,9 @@ static void sift_down(Loop *loop, size_t at, Timer *timer) {
                 size_t child = at * 2 + 1;
                 if (child >= loop->n_heap)
                         break;
-                if (child + 1 < loop->n_heap && loop->heap[child + 1]->due_ms < loop->heap[child]->due_ms)
+                if (child + 1 < loop->n_heap && is_before(loop->heap[child + 1], loop->heap[child]))
                         child++;
-                if (timer->due_ms <= loop->heap[child]->due_ms)
+                if (is_before(timer, loop->heap[child]))
                         break;
                 put(loop, at, loop->heap[child]);
                 at = child;
@@ -84,26 +88,30 @@ static void take_out(Loop *loop, Timer *timer) {
         sift_down(loop, last->slot - 1, last);
 }
 
-/* Timers set while these run wait for the next alarm, even when they are due at once. */
+/*
+ * Timers set while these run wait for the next turn, even when they are due at once. The uv timer must not
+ * be set before they are done: libuv runs one that is due again at once, before it looks at any descriptor.
+ */
 static void on_alarm(uv_timer_t *handle) {
         Loop *loop = container_of(handle, Loop, alarm);
         int64_t now = loop_now_ms(loop);
-        size_t budget = loop->n_heap;
+        uint64_t end = loop->n_timers_set;
 
         loop->alarm_ms = INT64_MAX;
-        while (budget-- && loop->n_heap && loop->heap[0]->due_ms <= now) {
+        loop->is_running_timers = true;
+        while (loop->n_heap && loop->heap[0]->due_ms <= now && loop->heap[0]->number < end) {
                 Timer *timer = loop->heap[0];
                 take_out(loop, timer);
                 timer->fn(timer);
         }
-        loop_timers_arm(loop);
+        loop->is_running_timers = false;
 }
 
 void loop_timers_arm(Loop *loop) {
         int64_t due = loop->n_heap ? loop->heap[0]->due_ms : INT64_MAX;
         int64_t now;
 
-        if (due == loop->alarm_ms && !loop->is_frozen)
+        if (loop->is_running_timers || (due == loop->alarm_ms && !loop->is_frozen))
                 return;
         loop->alarm_ms = due;
         if (due == INT64_MAX) {
@@ -153,6 +161,7 @@ int timer_set(Timer *timer, int64_t after_ms) {
         if (r)
                 return error_trace(r);
         timer->due_ms = loop_now_ms(loop) + MAX(after_ms, 0);
+        timer->number = loop->n_timers_set++;
         sift_up(loop, loop->n_heap++, timer);
         loop_timers_arm(loop);
         return 0;

@@ -46,7 +46,8 @@ static void on_prepare(uv_prepare_t *handle) {
         for (size_t i = 0; i < loop->n_garbage; i++)
                 free(loop->garbage[i]);
         loop->n_garbage = 0;
-        if (!loop->deferred)
+        loop_timers_arm(loop);
+        if (!loop->deferred && !loop->is_stopping)
                 (void)uv_idle_stop(&loop->keep_awake);
 }
 
@@ -85,7 +86,7 @@ int loop_new(Loop **ret, Log *log) {
 Loop *loop_free(Loop *loop) {
         if (!loop)
                 return NULL;
-        while (loop->deferred || loop->n_garbage)
+        while (loop_posts_run(loop) || loop->deferred || loop->n_garbage)
                 on_prepare(&loop->prepare);
         uv_close((uv_handle_t *)&loop->alarm, NULL);
         uv_close((uv_handle_t *)&loop->prepare, NULL);
@@ -128,8 +129,10 @@ static void on_poll(uv_poll_t *handle, int status, int events) {
         LoopFd *watch = container_of(handle, LoopFd, poll);
         unsigned got = 0;
 
-        if (status < 0)
+        if (status < 0) {
                 got = LOOP_READ | LOOP_WRITE;
+                watch->events = 0; /* libuv does not watch it any more: whoever asks again is told again */
+        }
         if (events & UV_READABLE)
                 got |= LOOP_READ;
         if (events & UV_WRITABLE)

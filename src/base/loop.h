@@ -45,7 +45,8 @@ struct Timer {
         Loop *loop;
         TimerFn fn;
         int64_t due_ms;
-        size_t slot; /* position in the heap + 1; 0: not armed */
+        uint64_t number; /* order of setting: of equal times, first set is first run */
+        size_t slot;     /* position in the heap + 1; 0: not armed */
 };
 void timer_init(Timer *timer, Loop *loop, TimerFn fn);
 int timer_set(Timer *timer, int64_t after_ms); /* arms or moves; 0 or -ENOMEM */

@@ -192,8 +192,7 @@ static void test_timer_equal_times(void **state) {
 }
 
 /* Of equal times, first set is first run. */
-/* Not in the list: waits for a fix. */
-_unused_ static void test_timer_equal_times_in_order(void **state) {
+static void test_timer_equal_times_in_order(void **state) {
         Loop *loop = *state;
         NamedTimer timers[9];
 
@@ -277,8 +276,7 @@ static void test_timer_cleared_from_another(void **state) {
 }
 
 /* A timer that is always due must leave the rest of the loop its turn, however many others are waiting. */
-/* Not in the list: waits for a fix. */
-_unused_ static void test_timer_of_zero_does_not_starve(void **state) {
+static void test_timer_of_zero_does_not_starve(void **state) {
         Loop *loop = *state;
         NamedTimer far[10], a;
 
@@ -300,8 +298,7 @@ _unused_ static void test_timer_of_zero_does_not_starve(void **state) {
                 timer_clear(&far[i].timer);
 }
 
-/* Not in the list: waits for a fix. */
-_unused_ static void test_timer_of_zero_with_the_real_clock(void **state) {
+static void test_timer_of_zero_with_the_real_clock(void **state) {
         Loop *loop = *state;
         NamedTimer a;
 
@@ -842,8 +839,7 @@ static void test_fd_error_counts_as_both(void **state) {
 }
 
 /* Level-triggered also for errors: whoever asks again is told again. */
-/* Not in the list: waits for a fix. */
-_unused_ static void test_fd_error_is_told_again(void **state) {
+static void test_fd_error_is_told_again(void **state) {
         Loop *loop = *state;
         Spot a = {.loop = loop, .name = 'a', .stand_in = -1};
         int fds[2];
@@ -1145,8 +1141,7 @@ static void defer_late(void *user) {
         assert_int_equal(loop_post(late.deferred.loop, on_note, user), 0);
 }
 
-/* Not in the list: waits for a fix. */
-_unused_ static void test_posts_at_the_end_may_defer(void **state) {
+static void test_posts_at_the_end_may_defer(void **state) {
         Loop *loop;
 
         (void)state;
@@ -1245,6 +1240,11 @@ static void test_idle_loop_does_not_wake_up(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 loop_test(test_timer_order),
+                loop_test(test_timer_equal_times_in_order),
+                loop_test(test_timer_of_zero_does_not_starve),
+                loop_test(test_timer_of_zero_with_the_real_clock),
+                loop_test(test_fd_error_is_told_again),
+                loop_test(test_posts_at_the_end_may_defer),
                 loop_test(test_timer_equal_times),
                 loop_test(test_timer_moved_and_cleared),
                 loop_test(test_timer_armed_from_its_callback),

@@ -44,54 +44,27 @@ static bool is_folder(const char *path) {
         return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* ---- the coopfile is read on a worker -------------------------------------------------------- */
+/* ---- the start ------------------------------------------------------------------------------- */
 
-typedef struct Job {
-        Session *session;
-        Pty *pty;
-        Coopfile config;
-        char *workspace, *override;
-        char wrong[256];
-        int r;
-} Job;
+static void fail(Pty *pty, int r, const char *wrong) {
+        Session *session = pty->session;
+        Call *call = pty->waiting;
 
-static void run(void *user) {
-        Job *job = user;
-
-        job->r = coopfile_load(&job->config, job->workspace, str_from(job->override), job->wrong,
-                               sizeof(job->wrong));
-}
-
-static void fail(Job *job, int r) {
-        Session *session = job->session;
-        Call *call = job->pty->waiting;
-
-        job->pty->waiting = NULL;
+        pty->waiting = NULL;
         if (r > 0)
-                r = call_fail(call, CALL_E_INVALID_COOPFILE, "%s", job->wrong);
-        else if (r < 0)
-                r = pty_fail(call, -r, job->pty->command);
-        pty_remove(job->pty);
+                r = call_fail(call, CALL_E_INVALID_COOPFILE, "%s", wrong);
+        else
+                r = pty_fail(call, -r, pty->command);
+        pty_remove(pty);
         session_check_gone(session);
         call_finish(call, r);
 }
 
-static void done(void *user) {
-        Job *job = user;
-        Pty *pty = job->pty;
-        int r = job->r;
-
-        if (!r) {
-                job->session->config = job->config;
-                free(pty->command);
-                pty->command = strdup(job->config.command);
-                r = pty->command ? pty_start(pty, 0, 0) : -ENOMEM;
-        }
+static void configured(Pty *pty, int r, const char *wrong) {
+        if (!r)
+                r = pty_start(pty, 0, 0);
         if (r)
-                fail(job, r);
-        free(job->workspace);
-        free(job->override);
-        free(job);
+                fail(pty, r, wrong);
 }
 
 static void write_answer(const Pty *pty, JsonWriter *w) {
@@ -100,28 +73,20 @@ static void write_answer(const Pty *pty, JsonWriter *w) {
 }
 
 static int begin(Call *call, Session *session) {
-        Job *job = calloc(1, sizeof(*job));
-        int r = job ? pty_new(&job->pty, session, 0, "") : -ENOMEM;
+        Pty *pty;
+        int r = pty_new(&pty, session, 0, "");
 
-        if (r) {
-                free(job);
-                session_check_gone(session);
-                return r;
+        if (!r) {
+                pty->waiting = call;
+                pty->write_answer = write_answer;
+                r = pty_configure(pty, configured);
         }
-        job->session = session;
-        job->workspace = strdup(session->workspace);
-        job->override = strdup(session->override);
-        job->pty->waiting = call;
-        job->pty->write_answer = write_answer;
-        if (!job->workspace || !job->override || loop_work(call->daemon->loop, run, done, job)) {
-                job->pty->waiting = NULL;
-                session_check_gone(session);
-                free(job->workspace);
-                free(job->override);
-                free(job);
-                return -ENOMEM;
-        }
-        return CALL_LATER;
+        if (!r)
+                return CALL_LATER;
+        if (session->ptys)
+                session->ptys->waiting = NULL;
+        session_check_gone(session);
+        return r;
 }
 
 /* ---- the operation --------------------------------------------------------------------------- */
@@ -135,6 +100,8 @@ int op_coop_create(Call *call, const CoopCreateArgs *args) {
 
         if (has_nul(args->workspace))
                 return call_fail(call, CALL_E_INVALID_WORKSPACE, "the workspace holds a NUL");
+        if (has_nul(args->coopfile))
+                return call_fail(call, CALL_E_INVALID_COOPFILE, "coopfile: holds a NUL");
         if (!is_name(name) || !name_text)
                 return call_fail(call, CALL_E_INVALID_PARAMS,
                                  "name must have 1 to %d bytes, no '/', and be neither '.' nor '..'",

@@ -65,7 +65,9 @@ int op_coop_shell(Call *call, const CoopShellArgs *args) {
                                  STR_ARG(args->session));
         if (args->command.n && memchr(args->command.data, 0, args->command.n))
                 return call_fail(call, CALL_E_INVALID_PARAMS, "command holds a NUL");
-        command = args->command.n ? args->command.data : session->config.shell;
+        command = args->command.n         ? args->command.data
+                  : session->config.shell ? session->config.shell
+                                          : "/bin/sh";
         call_after(call, stream);
         pty = args->has_force_new && !args->force_new ? live_shell(session, command) : NULL;
         return pty ? reuse(call, pty, args) : start(call, session, command, args);

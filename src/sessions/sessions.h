@@ -53,11 +53,12 @@ struct Pty {
         unsigned n_quick; /* ends in a row that came too soon */
         bool is_stopped;  /* is not to be started again */
         bool is_restarting;
+        bool is_configuring; /* its coopfile is being read */
         Timer restart;
         PtyClient *clients;
-        Call *waiting; /* the call that started it, until it runs */
+        Call *waiting;                                       /* the call that started it, until it runs */
         void (*write_answer)(const Pty *pty, JsonWriter *w); /* members of its answer then */
-        Buf carried;   /* scrollback of the process before */
+        Buf carried;                                         /* scrollback of the process before */
 };
 
 typedef struct PtyClientOps {
@@ -103,6 +104,11 @@ void pty_detach(PtyClient *client);
 /* Conditions as host_write(). */
 int pty_write(Pty *pty, Str bytes);
 Str pty_scrollback(const Pty *pty);
+
+/* configure.c: reads the coopfile; fn follows with 0 (session->config and pty->command are set),
+ * COOPFILE_E_INVALID and what is wrong, or a negative number. */
+typedef void (*ConfiguredFn)(Pty *pty, int r, const char *wrong);
+int pty_configure(Pty *pty, ConfiguredFn fn);
 
 /* pty-start.c: starts the process of a terminal; pty->waiting (may be NULL) is answered when it runs or not.
  * Condition: a CALL_E_* that was set on call (when there is one). */

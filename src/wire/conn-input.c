@@ -16,8 +16,7 @@ static void note_first_frame(Conn *conn) {
         if (conn->has_frame)
                 return;
         conn->has_frame = true;
-        if (!conn->limits.idle_ms)
-                timer_clear(&conn->deadline);
+        conn_await_silence(conn);
 }
 
 /* Hands out frames from the front of input; returns how many bytes they took. */
@@ -41,6 +40,7 @@ static size_t hand_out(Conn *conn, Str input) {
                 if (r == FRAMING_E_TOO_LARGE) {
                         note_first_frame(conn);
                         conn->is_oversize = true;
+                        conn->n_scanned = 0;
                         conn->handler->oversize(conn->user);
                         return input.n;
                 }
@@ -90,7 +90,9 @@ static void got_bytes(Conn *conn, Str bytes) {
 }
 
 static void tell_eof(Conn *conn) {
-        if (!conn->saw_eof || conn->told_eof || conn->has_backlog || conn->is_paused || conn->is_closed)
+        if (!conn->saw_eof || conn->told_eof || conn->is_closed)
+                return;
+        if (!conn->is_finishing && (conn->has_backlog || conn->is_paused))
                 return;
         conn->told_eof = true;
         if (conn->is_lingering) {

@@ -37,7 +37,7 @@ struct Conn {
         bool is_lingering; /* everything sent; dropping what the peer still sends */
         bool is_closed;    /* the descriptors are gone; only `closed` is left to be told */
         unsigned depth;    /* > 0: one of our own functions is on the stack and will tidy up */
-        size_t n_lingered;
+        size_t n_lingered; /* bytes of input that were dropped because it is finishing */
         int64_t active_ms;
         const char *reason;
 
@@ -47,6 +47,8 @@ struct Conn {
 
 /* Handles what is in `in`, then reads once and handles that. */
 void conn_input(Conn *conn);
+/* The first frame has come: from now on only the idle deadline counts, if there is one. */
+void conn_await_silence(Conn *conn);
 void conn_enter(Conn *conn);
 /* Flushes, watches what is wanted, and frees the connection when it is closed: conn may be gone afterwards.
  */

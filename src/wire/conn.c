@@ -31,14 +31,23 @@ static void on_deadline(Timer *timer) {
                 conn_abort(conn, conn->reason);
                 return;
         }
-        if (!conn->has_frame) {
+        if (!conn->has_frame && conn->limits.handshake_ms) {
                 conn_abort(conn, "handshake timeout");
                 return;
         }
+        if (!conn->limits.idle_ms)
+                return; /* the limits have changed */
         left = conn->active_ms + conn->limits.idle_ms - loop_now_ms(conn->shared->loop);
         if (left <= 0)
                 conn_abort(conn, "idle");
         else if (timer_set(timer, left))
+                conn_abort(conn, "out of memory");
+}
+
+void conn_await_silence(Conn *conn) {
+        if (!conn->limits.idle_ms)
+                timer_clear(&conn->deadline);
+        else if (timer_set(&conn->deadline, conn->limits.idle_ms))
                 conn_abort(conn, "out of memory");
 }
 
@@ -104,7 +113,7 @@ void conn_enter(Conn *conn) {
 }
 
 static void begin_linger(Conn *conn) {
-        bool peer_may_send = !conn->saw_eof && (conn->is_oversize || conn->in.n || conn->has_backlog);
+        bool peer_may_send = !conn->saw_eof && (conn->is_oversize || conn->n_lingered);
 
         if (!peer_may_send || shutdown(conn->fd_out, SHUT_WR) ||
             timer_set(&conn->deadline, CONN_LINGER_MS)) {
@@ -112,6 +121,11 @@ static void begin_linger(Conn *conn) {
                 return;
         }
         conn->is_lingering = true;
+}
+
+/* Nobody will handle what is left of the input. */
+static void drop_input(Conn *conn) {
+        conn->n_lingered += conn->in.n;
         conn->has_backlog = false;
         buf_deinit(&conn->in);
 }
@@ -124,13 +138,15 @@ static void begin_drain(Conn *conn) {
 }
 
 static void flush(Conn *conn) {
-        if (outq_pending(&conn->out) && outq_send(&conn->out, conn->fd_out)) {
+        size_t before = outq_pending(&conn->out), pending;
+
+        if (before && outq_send(&conn->out, conn->fd_out)) {
                 conn_abort(conn, "peer is gone");
                 return;
         }
-        if (conn->limits.idle_ms)
+        pending = outq_pending(&conn->out);
+        if (pending < before && conn->limits.idle_ms)
                 conn->active_ms = loop_now_ms(conn->shared->loop);
-        size_t pending = outq_pending(&conn->out);
         if (conn->limits.hard_limit && pending > conn->limits.hard_limit)
                 conn_abort(conn, "slow reader");
         else if (conn->is_throttled && pending <= conn->limits.low_water)
@@ -140,8 +156,10 @@ static void flush(Conn *conn) {
                 conn->handler->drained(conn->user);
                 deferred_schedule(&conn->work); /* what it wrote is sent in the next turn */
         }
-        if (conn->is_finishing && !conn->is_lingering && !conn->is_closed)
-                pending ? begin_drain(conn) : begin_linger(conn);
+        if (conn->is_finishing && !conn->is_lingering && !conn->is_closed) {
+                drop_input(conn);
+                outq_pending(&conn->out) ? begin_drain(conn) : begin_linger(conn);
+        }
 }
 
 static void charge(Conn *conn) {
@@ -173,9 +191,8 @@ static int open_watch(Conn *conn, int fd, LoopFd **ret) {
 }
 
 static void watch(Conn *conn) {
-        bool wants_input = !conn->saw_eof && !conn->has_backlog && !conn->is_throttled &&
-                           (!conn->is_paused || conn->is_lingering) &&
-                           (!conn->is_finishing || conn->is_lingering);
+        bool takes_frames = !conn->has_backlog && !conn->is_throttled && !conn->is_paused;
+        bool wants_input = !conn->saw_eof && (conn->is_finishing ? !conn->is_unpollable : takes_frames);
         unsigned in = wants_input ? LOOP_READ : 0, out = outq_pending(&conn->out) ? LOOP_WRITE : 0;
         bool is_pair = conn->fd_in != conn->fd_out;
 
@@ -219,13 +236,12 @@ void conn_start(Conn *conn, const Framing *framing, const ConnLimits *limits, co
         conn->limits = *limits;
         conn->handler = handler;
         conn->user = user;
+        conn->active_ms = loop_now_ms(conn->shared->loop);
         conn_enter(conn);
         conn_input(conn); /* the request is usually there already */
-        if (!conn->is_closed && !conn->is_finishing && ms && (!conn->has_frame || limits->idle_ms)) {
-                conn->active_ms = loop_now_ms(conn->shared->loop);
-                if (timer_set(&conn->deadline, ms))
-                        conn_abort(conn, "out of memory");
-        }
+        if (!conn->is_closed && !conn->is_finishing && !conn->has_frame && ms &&
+            timer_set(&conn->deadline, ms))
+                conn_abort(conn, "out of memory");
         conn_leave(conn);
 }
 
@@ -247,6 +263,9 @@ void conn_reframe(Conn *conn, const Framing *framing) {
 
 void conn_set_limits(Conn *conn, const ConnLimits *limits) {
         conn->limits = *limits;
+        conn->active_ms = loop_now_ms(conn->shared->loop);
+        if (conn->has_frame && !conn->is_finishing && !conn->is_closed)
+                conn_await_silence(conn);
 }
 
 Buf *conn_out(Conn *conn) {

@@ -816,8 +816,7 @@ static void finish_when_drained(Link *link) {
         conn_finish(link->conn, "finished");
 }
 
-/* Not in the list: waits for a fix. */
-_unused_ static void test_finish_inside_drained(void **state) {
+static void test_finish_inside_drained(void **state) {
         Link link;
 
         link_begin(&link, *state);
@@ -975,8 +974,7 @@ static void test_idle_without_handshake(void **state) {
 }
 
 /* No handshake deadline is asked for: an unfinished first frame may take as long as it keeps coming. */
-/* Not in the list: waits for a fix. */
-_unused_ static void test_idle_before_the_first_frame(void **state) {
+static void test_idle_before_the_first_frame(void **state) {
         Bench *bench = *state;
         ConnLimits limits = {.high_water = 1000, .idle_ms = 1000};
         Link link;
@@ -995,8 +993,7 @@ _unused_ static void test_idle_before_the_first_frame(void **state) {
 }
 
 /* Silence is counted from the last byte, not from the end of a longer handshake deadline. */
-/* Not in the list: waits for a fix. */
-_unused_ static void test_idle_shorter_than_handshake(void **state) {
+static void test_idle_shorter_than_handshake(void **state) {
         Bench *bench = *state;
         ConnLimits limits = {.high_water = 1000, .handshake_ms = 60000, .idle_ms = 1000};
         Link link;
@@ -1015,8 +1012,7 @@ _unused_ static void test_idle_shorter_than_handshake(void **state) {
 }
 
 /* Bytes that are queued for a peer that takes none are not bytes in either direction. */
-/* Not in the list: waits for a fix. */
-_unused_ static void test_idle_ignores_a_stuck_queue(void **state) {
+static void test_idle_ignores_a_stuck_queue(void **state) {
         Bench *bench = *state;
         ConnLimits limits = {.high_water = 1000, .idle_ms = 1000};
         Link link;
@@ -1060,8 +1056,7 @@ static void test_idle_counts_output(void **state) {
 }
 
 /* Limits that change later: none, and then one. */
-/* Not in the list: waits for a fix. */
-_unused_ static void test_idle_limit_changes(void **state) {
+static void test_idle_limit_changes(void **state) {
         Bench *bench = *state;
         ConnLimits limits = {.high_water = 1000, .idle_ms = 1000}, none = {.high_water = 1000};
         Link link;
@@ -1163,8 +1158,7 @@ static void test_drain_limit(void **state) {
 }
 
 /* Nor does it keep the loop busy when frames are left that nobody will handle. */
-/* Not in the list: waits for a fix. */
-_unused_ static void test_drain_with_backlog_sleeps(void **state) {
+static void test_drain_with_backlog_sleeps(void **state) {
         Bench *bench = *state;
         Link link;
 
@@ -1180,8 +1174,7 @@ _unused_ static void test_drain_with_backlog_sleeps(void **state) {
 }
 
 /* A peer that writes all it has before it reads anything gets the answers that were queued for it. */
-/* Not in the list: waits for a fix. */
-_unused_ static void test_drain_reads_on(void **state) {
+static void test_drain_reads_on(void **state) {
         Bench *bench = *state;
         _cleanup_(freep) char *block = calloc(1, 1 << 20);
         Link link;
@@ -1264,8 +1257,7 @@ static void test_linger_limits(void **state) {
 
 /* While it lingers, the end of the peer's side ends it, even if an answer is still owed and input is paused.
  */
-/* Not in the list: waits for a fix. */
-_unused_ static void test_linger_of_a_paused_one(void **state) {
+static void test_linger_of_a_paused_one(void **state) {
         Bench *bench = *state;
         Link link;
 
@@ -1283,8 +1275,7 @@ _unused_ static void test_linger_of_a_paused_one(void **state) {
 }
 
 /* A handler may let an oversize pass; what follows must not be read from beyond the input. */
-/* Not in the list: waits for a fix. */
-_unused_ static void test_oversize_not_finished(void **state) {
+static void test_oversize_not_finished(void **state) {
         char block[300];
         Link link;
 
@@ -1664,6 +1655,15 @@ static void test_quota(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 conn_test(test_frames),
+                conn_test(test_finish_inside_drained),
+                conn_test(test_idle_before_the_first_frame),
+                conn_test(test_idle_shorter_than_handshake),
+                conn_test(test_idle_ignores_a_stuck_queue),
+                conn_test(test_idle_limit_changes),
+                conn_test(test_drain_with_backlog_sleeps),
+                conn_test(test_drain_reads_on),
+                conn_test(test_linger_of_a_paused_one),
+                conn_test(test_oversize_not_finished),
                 conn_test(test_pause_and_resume),
                 conn_test(test_paused_input_is_bounded),
                 conn_test(test_resume_inside_the_frame),

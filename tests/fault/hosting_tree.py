@@ -6,8 +6,7 @@ import signal
 import time
 
 from coop_stream import hosting
-from harness import SCALE, Daemon, Home, check, equal, eventually, is_alive, processes_of_sessions, start_time, wait_pid
-from coop_stream import Sessions
+from harness import SCALE, Home, check, equal, eventually, is_alive, processes_of_sessions, start_time, wait_pid
 
 TIMEOUT = 90
 BOUND = 7 * SCALE  # 5 s between SIGTERM and SIGKILL, and room
@@ -42,8 +41,6 @@ def daemonised():
     null = os.open("/dev/null", os.O_RDWR)
     for i in range(3):
         os.dup2(null, i)
-    os.chdir("/tmp")
-    os.chdir(HERE)
     forever("daemonised")
 
 def stopped():
@@ -61,7 +58,6 @@ def deep():
             continue
         time.sleep(1000)
 
-HERE = os.getcwd()
 deaf() if "deaf" in sys.argv else None
 child(lambda: forever("plain"))
 child(lambda: (deaf(), forever("deaf")))
@@ -70,8 +66,9 @@ child(lambda: (deaf(), os.setsid(), forever("own session")))
 child(daemonised)
 child(stopped)
 child(deep)
-while len(open("pids", "a+").read() and open("pids").read().split("\n")) < 8 if os.path.exists("pids") else True:
-    time.sleep(0.01)
+open("pids", "a").close()
+while open("pids").read().count("\n") < 7:
+    time.sleep(0.005)
 print("ready", flush=True)
 if "leave" in sys.argv:
     sys.stdin.readline()
@@ -215,10 +212,10 @@ def test_many_children():
 def test_kill_after_the_daemon_was_replaced():
     """The next daemon ends the tree of a process that the one before started."""
     with Home() as home:
-        with Daemon(only="coop", args=["--sandbox", "none"], home=home) as d, Sessions(d) as s:
+        with hosting(home=home) as s:
             name, tree = _awkward(s, "deaf")
-            d.kill()
-        with Daemon(only="coop", args=["--sandbox", "none"], home=home) as d, Sessions(d) as s:
+            s.d.kill()
+        with hosting(home=home) as s:
             began = time.monotonic()
             s.kill(name)
             _all_gone(tree, began)
@@ -227,11 +224,11 @@ def test_kill_after_the_daemon_was_replaced():
 def test_kill_goes_on_when_the_daemon_dies_in_the_middle():
     """SIGTERM sent, daemon killed before SIGKILL is due: the tree is gone all the same."""
     with Home() as home:
-        with Daemon(only="coop", args=["--sandbox", "none"], home=home) as d, Sessions(d) as s:
+        with hosting(home=home) as s:
             name, tree = _awkward(s, "deaf")
             began = time.monotonic()
             s.kill(name)
-            d.kill()
+            s.d.kill()
         _all_gone(tree, began)
 
 
@@ -259,16 +256,16 @@ def test_shim_killed():
 def test_shim_killed_while_no_daemon_runs():
     """Reported when the next daemon comes, never guessed: the session is there, its agent is not."""
     with Home() as home:
-        with Daemon(only="coop", args=["--sandbox", "none"], home=home) as d, Sessions(d) as s:
+        with hosting(home=home) as s:
             reply = s.created("stty -echo; printf 'ready\\n'; exec cat", name="lost")
             who = reply["pid"], start_time(reply["pid"])
             s.attach("lost").until("ready")
-            d.kill()
+            s.d.kill()
         record = next(r for r in home.hosted() if r.child_pid == reply["pid"])
         os.kill(record.shim_pid, signal.SIGKILL)
         check(wait_pid(record.shim_pid), "the shim does not end")
         eventually(lambda: not is_alive(*who), what="the agent is gone")
-        with Daemon(only="coop", args=["--sandbox", "none"], home=home) as d, Sessions(d) as s:
+        with hosting(home=home) as s:
             check(s.listed("lost"), "the session was forgotten without a word")
             c = s.attach("lost")
             c.ended()
@@ -282,10 +279,10 @@ def test_shim_killed_while_no_daemon_runs():
 def test_pid_of_another_process_in_the_record():
     """Identity is pid plus start time: a record whose pid belongs to somebody else now is not touched."""
     with Home() as home:
-        with Daemon(only="coop", args=["--sandbox", "none"], home=home) as d, Sessions(d) as s:
+        with hosting(home=home) as s:
             reply = s.created("stty -echo; printf 'ready\\n'; exec cat", name="reused")
             s.attach("reused").until("ready")
-            d.kill()
+            s.d.kill()
         record = next(r for r in home.hosted() if r.child_pid == reply["pid"])
         os.kill(record.shim_pid, signal.SIGKILL)
         check(wait_pid(record.shim_pid) and wait_pid(reply["pid"]), "they do not end")
@@ -297,7 +294,7 @@ def test_pid_of_another_process_in_the_record():
             with open(os.path.join(record.folder, "record"), "r+b") as f:  # shim_pid and child_pid, start times as they were
                 f.seek(28)
                 f.write(bystander.to_bytes(4, "little") * 2)
-            with Daemon(only="coop", args=["--sandbox", "none"], home=home) as d, Sessions(d) as s:
+            with hosting(home=home) as s:
                 s.good({"cmd": "kill", "session": "", "all": True, "force": True})
                 s.unlisted("reused")
                 eventually(lambda: not any(os.listdir(f) for f in home.host_folders()), what="the record is gone")

@@ -89,21 +89,32 @@ void sandbox_path_deinit(SandboxPath *path) {
         *path = SANDBOX_PATH_NULL;
 }
 
-int sandbox_path_resolve(const char *path, char **ret) {
+/* The longest part of path that exists, in *n bytes. A link to nowhere is no place to put anything: -ELOOP.
+ */
+static int open_existing(const char *path, size_t *n, SandboxPath *ret) {
         _cleanup_(freep) char *prefix = strdup(path);
-        _cleanup_(sandbox_path_deinit) SandboxPath found = SANDBOX_PATH_NULL;
-        size_t n = strlen(path);
+        struct stat st;
         int r;
 
         if (!prefix)
                 return error_origin(-ENOMEM);
-        while ((r = sandbox_path_open(n ? prefix : "/", &found)) == -ENOENT && n) {
-                while (n && prefix[n] != '/')
-                        n--;
-                prefix[n] = 0;
+        while ((r = sandbox_path_open(*n ? prefix : "/", ret)) == -ENOENT && *n) {
+                if (!lstat(prefix, &st))
+                        return -ELOOP;
+                while (*n && prefix[*n] != '/')
+                        --*n;
+                prefix[*n] = 0;
         }
-        if (r)
-                return r;
+        return r;
+}
+
+int sandbox_path_resolve(const char *path, char **ret) {
+        _cleanup_(sandbox_path_deinit) SandboxPath found = SANDBOX_PATH_NULL;
+        size_t n = strlen(path);
+        int r = open_existing(path, &n, &found);
+
+        if (r || !found.path)
+                return r ? r : error_origin(-ENOENT);
         *ret = path[n] ? path_join(found.path, path + n + strspn(path + n, "/")) : strdup(found.path);
         return *ret ? 0 : error_origin(-ENOMEM);
 }

@@ -24,8 +24,6 @@ enum {
         LANDLOCK_VERSION = 1, /* LANDLOCK_CREATE_RULESET_VERSION, which old headers do not have */
 };
 
-extern char **environ;
-
 static int find_program(const char *name, char **ret) {
         const char *folders = getenv("PATH");
 

@@ -2,6 +2,7 @@
 #include "core/host/screen.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -275,18 +276,32 @@ static void send_region(Screen *screen) {
         screen_send(screen, (Str){sequence, (size_t)n});
 }
 
+static bool differs(const Modes *a, const Modes *b) {
+        uint32_t drawing = MODE_AUTOWRAP | MODE_INSERT | MODE_NEWLINE | MODE_ORIGIN;
+
+        return (a->set ^ b->set) & drawing || a->top != b->top || a->bottom != b->bottom;
+}
+
 void screen_set_modes(Screen *screen, const Modes *modes) {
         VtParser parser = screen->modes.parser;
+        bool is_other = differs(&screen->modes, modes), is_alternate = modes->set & MODE_ALTERNATE;
         VTermPos pos;
 
         screen_flush(screen);
         pos = screen_cursor(screen);
+        if (is_other)
+                screen_move(screen, pos.row, pos.col);
+        if (screen->is_alternate && !is_alternate)
+                screen_send(screen, STR("\x1b[?1047l"));
+        screen->is_alternate = screen->is_alternate && is_alternate;
+        screen->is_unseen = is_alternate && !screen->is_alternate;
         screen->modes = *modes;
         screen->modes.parser = parser;
+        if (!is_other)
+                return;
         send_region(screen);
         send_switches(screen);
         screen_move(screen, pos.row, pos.col);
-        screen->is_unseen = modes->set & MODE_ALTERNATE && !screen->is_alternate;
 }
 
 const Modes *screen_modes(const Screen *screen) {

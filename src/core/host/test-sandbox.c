@@ -24,8 +24,6 @@
 #include "base/macro.h"
 #include "core/host/sandbox-internal.h"
 
-extern char **environ;
-
 /* An empty folder with a home and a workspace in it, which is also the working directory. */
 typedef struct World {
         char path[64], home[96], workspace[96];
@@ -148,6 +146,9 @@ static void test_resolve_keeps_what_is_missing(void **state) {
                          0);
         assert_string_equal(path, at_path(world, "home/new/file", want, sizeof(want)));
         free(path);
+        assert_int_equal(symlink("nowhere", "dangling"), 0);
+        assert_int_equal(sandbox_path_resolve(at_path(world, "dangling/x", want, sizeof(want)), &path),
+                         -ELOOP);
 }
 
 /* ---- the command line
@@ -446,6 +447,9 @@ static void test_persist(void **state) {
         assert_int_equal(wrap(world, &spec), SANDBOX_E_MOUNT);
         assert_int_equal(symlink("/etc", "home/link"), 0);
         persist.inside = "~/link";
+        assert_int_equal(wrap(world, &spec), SANDBOX_E_MOUNT);
+        assert_int_equal(symlink("nowhere", "home/dangling"), 0);
+        persist.inside = "~/dangling";
         assert_int_equal(wrap(world, &spec), SANDBOX_E_MOUNT);
 }
 

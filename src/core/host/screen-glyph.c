@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Characters and cells as libvterm has them. Its table of widths is private, so it is asked: a terminal of one line, and where
+ * the cursor is after a character.
+ */
+#include "base/macro.h"
+#include "core/host/screen-internal.h"
+
+size_t utf8_put(char *out, uint32_t character) {
+        size_t n = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+        static const unsigned char leads[5] = {0, 0, 0xc0, 0xe0, 0xf0};
+
+        for (size_t i = n - 1; i > 0; i--, character >>= 6)
+                out[i] = (char)(0x80 | (character & 0x3f));
+        out[0] = (char)(leads[n] | character);
+        return n;
+}
+
+/* Where the cursor is after the prefix and the character. */
+static int probe(Screen *screen, Str prefix, uint32_t character) {
+        char bytes[16];
+        VTermPos pos;
+        size_t n = prefix.n;
+
+        memcpy(bytes, prefix.data, n);
+        n += utf8_put(bytes + n, character);
+        vterm_input_write(screen->probe, bytes, n);
+        vterm_state_get_cursorpos(vterm_obtain_state(screen->probe), &pos);
+        return pos.col;
+}
+
+static GlyphKind ask(Screen *screen, uint32_t character) {
+        int width = probe(screen, STR("\rA\r"), character);
+        VTermScreenCell cell;
+
+        probe(screen, STR("\r   \rA"), character);
+        if (!vterm_screen_get_cell(vterm_obtain_screen(screen->probe), (VTermPos){0, 0}, &cell))
+                return GLYPH_BAD;
+        if (cell.chars[0] == 'A' && cell.chars[1])
+                return width == 0 ? GLYPH_MARK : GLYPH_BAD; /* a mark that libvterm would widen its cell for */
+        return width == 1 ? GLYPH_NARROW : width == 2 ? GLYPH_WIDE : GLYPH_BAD;
+}
+
+GlyphKind screen_glyph(Screen *screen, uint32_t character) {
+        size_t i = (character ^ character >> 8) % SCREEN_GLYPHS;
+
+        if (character < 0x300)
+                return GLYPH_NARROW;
+        if (screen->glyphs[i].character != character) {
+                screen->glyphs[i].kind = (uint8_t)ask(screen, character);
+                screen->glyphs[i].character = character;
+        }
+        return (GlyphKind)screen->glyphs[i].kind;
+}
+
+/* ---- cells ---------------------------------------------------------------------------------------------- */
+
+static const uint32_t right_half = (uint32_t)-1;
+
+static uint32_t colour(const VTermColor *from) {
+        if (from->type & VTERM_COLOR_DEFAULT_MASK)
+                return PEN_DEFAULT;
+        if (VTERM_COLOR_IS_INDEXED(from))
+                return PEN_INDEXED | from->indexed.idx;
+        return PEN_RGB | (uint32_t)from->rgb.red << 16 | (uint32_t)from->rgb.green << 8 | from->rgb.blue;
+}
+
+Pen screen_cell_pen(const VTermScreenCell *cell) {
+        const VTermScreenCellAttrs *attrs = &cell->attrs;
+        Pen pen = {.bg = colour(&cell->bg)};
+
+        if (!cell->chars[0])
+                return pen;
+        pen.fg = colour(&cell->fg);
+        pen.underline = (uint8_t)attrs->underline;
+        pen.attrs = (uint8_t)((attrs->bold ? PEN_BOLD : 0) | (attrs->italic ? PEN_ITALIC : 0) |
+                              (attrs->blink ? PEN_BLINK : 0) | (attrs->reverse ? PEN_REVERSE : 0) |
+                              (attrs->strike ? PEN_STRIKE : 0) | (attrs->font & 1 ? PEN_DIM : 0) |
+                              (attrs->font & 2 ? PEN_CONCEAL : 0) | (attrs->font & 4 ? PEN_OVERLINE : 0));
+        return pen;
+}
+
+static void make_blank(VTermScreenCell *cell) {
+        cell->chars[0] = 0;
+        cell->width = 1;
+}
+
+void screen_row(Screen *screen, int row, VTermScreenCell *cells) {
+        int cols = screen->cols;
+
+        for (int col = 0; col < cols; col++)
+                vterm_screen_get_cell(screen->grid, (VTermPos){row, col}, &cells[col]);
+        for (int col = 0; col < cols; col++) {
+                VTermScreenCell *cell = &cells[col];
+                bool is_wide = cell->chars[0] != right_half && screen_glyph(screen, cell->chars[0]) == GLYPH_WIDE;
+
+                if (is_wide && col + 1 < cols && cells[col + 1].chars[0] == right_half) {
+                        cell->width = 2;
+                        cells[++col].width = 0;
+                } else if (is_wide || cell->chars[0] == right_half) {
+                        make_blank(cell);
+                } else {
+                        cell->width = 1;
+                }
+        }
+}
+
+static void show_buffer(Screen *screen, bool is_alternate) {
+        VTermValue value = {.boolean = is_alternate};
+
+        vterm_state_set_termprop(screen->state, VTERM_PROP_ALTSCREEN, &value);
+}
+
+void screen_peek(Screen *screen, bool at_main) {
+        if (!screen->is_alternate)
+                return;
+        screen->is_peeking = true;
+        show_buffer(screen, !at_main);
+        screen->is_peeking = false;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Text on its way to libvterm: whole and valid UTF-8 only, translated from the character set in use, at most SCREEN_MARKS_MAX
+ * marks on a character, no C1 controls (libvterm takes them to be -1 columns wide). It is held back until something other than
+ * text comes, so that how the output was cut makes no difference.
+ */
+#include "base/macro.h"
+#include "core/host/screen-internal.h"
+
+static const char replacement[] = "\xef\xbf\xbd";
+
+/* What 5f-7e stand for in the line drawing set. */
+static const uint16_t drawing[0x20] = {
+        0x00a0, 0x25c6, 0x2592, 0x2409, 0x240c, 0x240d, 0x240a, 0x00b0, 0x00b1, 0x2424, 0x240b,
+        0x2518, 0x2510, 0x250c, 0x2514, 0x253c, 0x23ba, 0x23bb, 0x2500, 0x23bc, 0x23bd, 0x251c,
+        0x2524, 0x2534, 0x252c, 0x2502, 0x2264, 0x2265, 0x03c0, 0x2260, 0x00a3, 0x00b7,
+};
+
+static void append(Screen *screen, const char *bytes, size_t n) {
+        memcpy(screen->text + screen->n_text, bytes, n);
+        screen->n_text += (uint16_t)n;
+}
+
+/* Room is kept for the marks of the last character, so that they are never torn from it. */
+static void append_base(Screen *screen, const char *bytes, size_t n) {
+        if (screen->n_text + n + 4 * SCREEN_MARKS_MAX > SCREEN_TEXT_MAX)
+                screen_flush(screen);
+        append(screen, bytes, n);
+        screen->n_marks = 0;
+        memcpy(screen->last, bytes, n);
+        screen->n_last = (uint8_t)n;
+}
+
+/* A mark without its character right before it would take a cell of its own: dropped. */
+static void append_mark(Screen *screen, const char *bytes, size_t n) {
+        if (!screen->n_text || screen->n_marks == SCREEN_MARKS_MAX)
+                return;
+        append(screen, bytes, n);
+        screen->n_marks++;
+}
+
+static uint32_t decode(const char *bytes, size_t n) {
+        uint32_t character = (unsigned char)bytes[0] & (n == 2 ? 0x1f : n == 3 ? 0x0f : 0x07);
+
+        for (size_t i = 1; i < n; i++)
+                character = character << 6 | ((unsigned char)bytes[i] & 0x3f);
+        return character;
+}
+
+/* One valid character of several bytes. */
+static void append_character(Screen *screen, const char *bytes, size_t n) {
+        uint32_t character = decode(bytes, n);
+
+        if (character < 0xa0)
+                return; /* C1 */
+        switch (character < 0x300 ? GLYPH_NARROW : screen_glyph(screen, character)) {
+        case GLYPH_MARK: append_mark(screen, bytes, n); break;
+        case GLYPH_BAD: break;
+        default: append_base(screen, bytes, n); break;
+        }
+}
+
+static void append_ascii(Screen *screen, char c) {
+        char set = screen->charsets.g[screen->charsets.gl], bytes[4];
+        uint32_t character = (unsigned char)c;
+
+        if (set == '0' && c >= 0x5f && c <= 0x7e)
+                character = drawing[c - 0x5f];
+        else if (set == 'A' && c == '#')
+                character = 0xa3;
+        append_base(screen, bytes, utf8_put(bytes, character));
+}
+
+/* ---- UTF-8, as the Encoding Standard decodes it --------------------------------------------------------- */
+
+static bool begin_character(Utf8Open *open, unsigned char lead) {
+        if (lead < 0xc2 || lead > 0xf4)
+                return false;
+        *open = (Utf8Open){.n = 1, .low = 0x80, .high = 0xbf, .bytes = {(char)lead}};
+        open->n_more = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+        if (lead == 0xe0)
+                open->low = 0xa0; /* overlong */
+        else if (lead == 0xf0)
+                open->low = 0x90;
+        else if (lead == 0xed)
+                open->high = 0x9f; /* surrogates */
+        else if (lead == 0xf4)
+                open->high = 0x8f;
+        return true;
+}
+
+static void give_up_character(Screen *screen) {
+        screen->open.n = 0;
+        append_base(screen, replacement, 3);
+}
+
+/* False: the byte does not belong to the open character, which is given up. */
+static bool continue_character(Screen *screen, unsigned char c) {
+        Utf8Open *open = &screen->open;
+
+        if (c < open->low || c > open->high) {
+                give_up_character(screen);
+                return false;
+        }
+        open->low = 0x80, open->high = 0xbf;
+        open->bytes[open->n++] = (char)c;
+        if (--open->n_more == 0) {
+                append_character(screen, open->bytes, open->n);
+                open->n = 0;
+        }
+        return true;
+}
+
+static void take_high(Screen *screen, unsigned char c) {
+        if (screen->open.n && continue_character(screen, c))
+                return;
+        if (!begin_character(&screen->open, c))
+                append_base(screen, replacement, 3);
+}
+
+/* ---- runs ----------------------------------------------------------------------------------------------- */
+
+static bool is_ascii(char c) {
+        return c >= 0x20 && c < 0x7f;
+}
+
+/* Plain ASCII in the plain set goes in one piece. */
+static size_t take_ascii(Screen *screen, Str bytes) {
+        size_t room, n = 1;
+
+        if (screen->charsets.g[screen->charsets.gl] != 'B') {
+                append_ascii(screen, bytes.data[0]);
+                return 1;
+        }
+        append_base(screen, bytes.data, 1);
+        room = (size_t)(SCREEN_TEXT_MAX - 4 * SCREEN_MARKS_MAX - screen->n_text);
+        while (n < bytes.n && n <= room && is_ascii(bytes.data[n]))
+                n++;
+        append(screen, bytes.data + 1, n - 1);
+        screen->last[0] = bytes.data[n - 1];
+        return n;
+}
+
+/* Takes text from the front of bytes. 0: what stands there is none. */
+size_t screen_take_text(Screen *screen, Str bytes) {
+        size_t n = 0;
+
+        while (n < bytes.n) {
+                char c = bytes.data[n];
+
+                if ((unsigned char)c >= 0x80) {
+                        take_high(screen, (unsigned char)c);
+                        n++;
+                        continue;
+                }
+                if (screen->open.n)
+                        give_up_character(screen);
+                if (!is_ascii(c))
+                        break;
+                n += take_ascii(screen, (Str){bytes.data + n, bytes.n - n});
+        }
+        return n;
+}
+
+void screen_repeat(Screen *screen, unsigned count) {
+        unsigned most = (unsigned)(screen->cols * screen->rows);
+        size_t n = screen->n_last;
+        char last[4];
+
+        memcpy(last, screen->last, sizeof(last));
+        for (unsigned i = 0; n && i < MIN(count, most); i++)
+                append_base(screen, last, n);
+}
