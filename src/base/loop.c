@@ -137,6 +137,8 @@ static void on_poll(uv_poll_t *handle, int status, int events) {
                 got |= LOOP_READ;
         if (events & UV_WRITABLE)
                 got |= LOOP_WRITE;
+        if (events & UV_DISCONNECT)
+                got |= LOOP_HANGUP;
         watch->fn(watch->user, got);
 }
 
@@ -171,6 +173,8 @@ void loop_fd_watch(LoopFd *watch, unsigned events) {
                 uv_events |= UV_READABLE;
         if (events & LOOP_WRITE)
                 uv_events |= UV_WRITABLE;
+        if (events & LOOP_HANGUP)
+                uv_events |= UV_DISCONNECT;
         uv_poll_start(&watch->poll, uv_events, on_poll);
 }
 

@@ -32,7 +32,11 @@ void loop_clock_advance(Loop *loop, int64_t ms); /* … and moves when told; due
 
 /* Descriptors: level-triggered readiness. */
 typedef struct LoopFd LoopFd;
-enum { LOOP_READ = 1, LOOP_WRITE = 2 };
+enum {
+        LOOP_READ = 1,
+        LOOP_WRITE = 2,
+        LOOP_HANGUP = 4, /* the other side has closed, or shut down its sending */
+};
 typedef void (*LoopFdFn)(void *user, unsigned events); /* an error or hang-up counts as both */
 int loop_fd_open(Loop *loop, int fd, LoopFdFn fn, void *user, LoopFd **ret); /* does not own fd */
 void loop_fd_watch(LoopFd *watch, unsigned events);                          /* 0: none */

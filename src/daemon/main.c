@@ -57,10 +57,13 @@ static void signals_close(Signals *signals) {
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-static void raise_descriptor_limit(void) {
+static void raise_descriptor_limit(Daemon *daemon) {
         struct rlimit limit;
 
-        if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= DESCRIPTORS_WANTED)
+        if (getrlimit(RLIMIT_NOFILE, &limit))
+                return;
+        daemon->n_files = limit.rlim_cur;
+        if (limit.rlim_cur >= DESCRIPTORS_WANTED)
                 return;
         limit.rlim_cur = limit.rlim_max < DESCRIPTORS_WANTED ? limit.rlim_max : DESCRIPTORS_WANTED;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
@@ -117,7 +120,7 @@ static int start(Daemon *daemon) {
         daemon->stopping = on_stopping;
         log_init(&daemon->log);
         (void)log_add(&daemon->log, dup(STDERR_FILENO), setup_log_level(&daemon->config));
-        raise_descriptor_limit();
+        raise_descriptor_limit(daemon);
         if (daemon_init(daemon))
                 fprintf(stderr, "musterd: cannot start (is the file for --record writable?)\n");
         else if (!service_take_sockets(daemon) && !setup_endpoints(daemon))

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "sessions/sessions.h"
+#include "sessions/pty-start.h"
 
 enum { COLS_DEFAULT = 120, ROWS_DEFAULT = 40 };
 
@@ -91,14 +91,15 @@ static int build_meta(const Pty *pty, Buf *out) {
  * none. */
 static const char *sandbox_mode(const Session *session) {
         const char *wide = session->owner->daemon->config.sandbox, *said = session->config.sandbox_mode;
+        const char *mode;
 
         if (said && session->config.sandbox_mode_layer == COOPFILE_PROJECT && !strcmp(said, "none"))
                 said = NULL;
-        return said ? said : wide ? wide : "bwrap";
+        mode = said ? said : wide ? wide : "bwrap";
+        return strcmp(mode, "none") == 0 ? "none" : "bwrap";
 }
 
-/* A list as exec wants it: the strings stay the vector's. */
-static char **as_list(const StrVec *vec) {
+char **strvec_list(const StrVec *vec) {
         char **list = calloc(vec->n + 1, sizeof(*list));
 
         if (list && vec->n)
@@ -106,57 +107,104 @@ static char **as_list(const StrVec *vec) {
         return list;
 }
 
-static int start_with(Pty *pty, const StrVec *argv, const StrVec *env, Str meta, unsigned cols,
-                      unsigned rows) {
-        _cleanup_(freep) char **argv_list = as_list(argv), **env_list = as_list(env);
-        HostedSpec spec = {.owner = "sessions",
-                           .object = pty->session->name,
-                           .workspace = pty->session->resolved,
-                           .sandbox = sandbox_mode(pty->session),
-                           .meta = meta,
-                           .kind = SHIM_PTY,
-                           .argv = argv_list,
-                           .env = env_list,
-                           .cols = cols ? cols : COLS_DEFAULT,
-                           .rows = rows ? rows : ROWS_DEFAULT};
+/* ---- the start ------------------------------------------------------------------------------- */
 
-        if (!argv_list || !env_list)
+void pty_start_free(PtyStart *start) {
+        strvec_deinit(&start->argv);
+        strvec_deinit(&start->env);
+        buf_deinit(&start->meta);
+        free(start->workspace);
+        free(start->command);
+        free(start);
+}
+
+static int host(PtyStart *start) {
+        Daemon *daemon = start->pty->session->owner->daemon;
+        _cleanup_(freep) char **argv = strvec_list(&start->argv), **env = strvec_list(&start->env);
+        HostedSpec spec = {.owner = "sessions",
+                           .object = start->pty->session->name,
+                           .workspace = start->workspace,
+                           .command = start->command,
+                           .sandbox = start->sandbox,
+                           .meta = buf_str(&start->meta),
+                           .kind = SHIM_PTY,
+                           .argv = argv,
+                           .env = env,
+                           .cols = start->cols ? start->cols : COLS_DEFAULT,
+                           .rows = start->rows ? start->rows : ROWS_DEFAULT};
+
+        if (!argv || !env)
                 return error_origin(-ENOMEM);
-        if (!pty->session->owner->daemon->host)
+        if (!daemon->host)
                 return error_origin(-ENOSYS); /* a daemon that hosts nothing (fuzzers) */
-        pty->started_ms = loop_now_ms(pty->session->owner->daemon->loop);
-        return host_start(pty->session->owner->daemon->host, &spec, &pty_hosted_handler, pty, &pty->hosted);
+        start->pty->started_ms = loop_now_ms(daemon->loop);
+        return host_start(daemon->host, &spec, &pty_hosted_handler, start->pty, &start->pty->hosted);
+}
+
+void pty_start_run(PtyStart *start) {
+        Pty *pty = start->pty;
+        int r = pty->is_stopped ? -ECANCELED : host(start);
+
+        pty_start_free(start);
+        if (r)
+                pty_failed(pty, pty_error(r == HOST_E_WORKSPACE ? ENOTDIR : -r),
+                           r == HOST_E_WORKSPACE ? "the workspace is no folder" : strerror(-r));
+}
+
+static int build(PtyStart *start) {
+        const Session *session = start->pty->session;
+        int r = build_argv(start->pty, &start->argv);
+
+        if (!r)
+                r = build_env(session, &start->env);
+        if (!r)
+                r = build_meta(start->pty, &start->meta);
+        start->workspace = strdup(session->resolved);
+        start->command = strdup(start->pty->command);
+        return !r && (!start->workspace || !start->command) ? error_origin(-ENOMEM) : error_trace(r);
+}
+
+static void on_soon(Timer *timer) {
+        Pty *pty = container_of(timer, Pty, soon);
+
+        pty_start_run(steal(&pty->starting));
+}
+
+/* Without a sandbox the host is asked in the next turn, so that success and failure always come later. */
+static int start_soon(PtyStart *start) {
+        start->pty->starting = start;
+        timer_init(&start->pty->soon, start->pty->session->owner->daemon->loop, on_soon);
+        return error_trace(timer_set(&start->pty->soon, 0));
 }
 
 int pty_start(Pty *pty, unsigned cols, unsigned rows) {
-        StrVec argv = {0}, env = {0};
-        Buf meta = BUF_NULL;
-        int r = build_argv(pty, &argv);
+        PtyStart *start = calloc(1, sizeof(*start));
+        int r;
 
+        if (!start)
+                return error_origin(-ENOMEM);
+        *start = (PtyStart){.pty = pty, .cols = cols, .rows = rows, .sandbox = sandbox_mode(pty->session)};
+        r = build(start);
         if (!r)
-                r = build_env(pty->session, &env);
-        if (!r)
-                r = build_meta(pty, &meta);
-        if (!r)
-                r = start_with(pty, &argv, &env, buf_str(&meta), cols, rows);
-        strvec_deinit(&argv);
-        strvec_deinit(&env);
-        buf_deinit(&meta);
-        return r == HOST_E_WORKSPACE ? -ENOTDIR : error_fold(r);
+                r = strcmp(start->sandbox, "none") == 0 ? start_soon(start) : pty_sandbox(start);
+        if (r)
+                pty_start_free(start);
+        return error_trace(r);
 }
 
-int pty_fail(Call *call, int error, const char *command) {
+int pty_error(int error) {
         switch (error) {
-        case ENOTDIR: return call_fail(call, CALL_E_INVALID_WORKSPACE, "the workspace is no folder");
+        case ENOTDIR: return CALL_E_INVALID_WORKSPACE;
         case EMFILE:
         case ENFILE:
         case ENOMEM:
         case ENOSPC:
         case EAGAIN:
-        case EDQUOT:
-                return call_fail(call, CALL_E_RESOURCE_LIMIT, "cannot start %s: %s", command,
-                                 strerror(error));
-        default:
-                return call_fail(call, CALL_E_SPAWN_FAILED, "cannot start %s: %s", command, strerror(error));
+        case EDQUOT: return CALL_E_RESOURCE_LIMIT;
+        default: return CALL_E_SPAWN_FAILED;
         }
+}
+
+int pty_fail(Call *call, int error, const char *command) {
+        return call_fail(call, pty_error(error), "cannot start %s: %s", command, strerror(error));
 }

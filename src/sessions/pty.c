@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sessions/sessions.h"
-
-static void on_failed(Pty *pty, int error);
+#include "sessions/pty-start.h"
 
 static void on_restart(Timer *timer) {
         Pty *pty = container_of(timer, Pty, restart);
@@ -16,7 +14,7 @@ static void on_restart(Timer *timer) {
         int r = pty_start(pty, 0, 0);
 
         if (r)
-                on_failed(pty, -r);
+                pty_failed(pty, pty_error(-r), strerror(-r));
 }
 
 int pty_new(Pty **ret, Session *session, uint32_t id, const char *command) {
@@ -68,6 +66,10 @@ void pty_remove(Pty *pty) {
         *at = pty->next;
         release_clients(pty);
         timer_clear(&pty->restart);
+        if (pty->starting) {
+                timer_clear(&pty->soon);
+                pty_start_free(pty->starting);
+        }
         if (pty->hosted)
                 pty->hosted->handler = NULL;
         buf_deinit(&pty->carried);
@@ -91,7 +93,7 @@ void pty_kill(Pty *pty, bool is_forced) {
 
 /* ---- the end of a process -------------------------------------------------------------------- */
 
-static int exit_code(const Hosted *hosted) {
+int pty_exit_code(const Hosted *hosted) {
         return hosted->state == HOSTED_ENDED ? hosted_exit_code(hosted) : 255; /* lost: nobody knows */
 }
 
@@ -158,7 +160,7 @@ static void finish(Pty *pty) {
 
 static void on_ended(Hosted *hosted) {
         Pty *pty = hosted->user;
-        int code = exit_code(hosted);
+        int code = pty_exit_code(hosted);
 
         for (PtyClient *client = pty->clients, *next; client; client = next) {
                 next = client->next;
@@ -174,17 +176,13 @@ static void on_ended(Hosted *hosted) {
 
 /* ---- the start of a process ------------------------------------------------------------------ */
 
-static void answer(Pty *pty, int error) {
+static void answer(Pty *pty) {
         Call *call = pty->waiting;
         JsonWriter *w;
 
         if (!call)
                 return;
         pty->waiting = NULL;
-        if (error) {
-                call_finish(call, pty_fail(call, error, pty->command));
-                return;
-        }
         w = call_result(call);
         jw_begin_object(w);
         pty->write_answer(pty, w);
@@ -193,14 +191,18 @@ static void answer(Pty *pty, int error) {
         call_finish(call, 0);
 }
 
-static void on_failed(Pty *pty, int error) {
+void pty_failed(Pty *pty, int call_error, const char *text) {
         Session *session = pty->session;
+        Call *call = pty->waiting;
         bool is_first = !session->is_listed;
 
         pty->hosted = NULL; /* it frees itself */
-        answer(pty, error);
-        log_warning(&session->owner->daemon->log, session->name, "%s could not be started error=%d",
-                    pty->command, error);
+        pty->waiting = NULL;
+        pty->is_restarting = false;
+        log_warning(&session->owner->daemon->log, session->name, "%s could not be started: %s", pty->command,
+                    text);
+        if (call)
+                call_finish(call, call_fail(call, call_error, "cannot start %s: %s", pty->command, text));
         if (pty->id != 0 || is_first) {
                 pty_remove(pty);
                 session_check_gone(session);
@@ -212,7 +214,7 @@ static void on_started(Hosted *hosted, int error) {
         Pty *pty = hosted->user;
 
         if (error) {
-                on_failed(pty, error);
+                pty_failed(pty, pty_error(error), strerror(error));
                 return;
         }
         if (pty->carried.n) {
@@ -226,7 +228,7 @@ static void on_started(Hosted *hosted, int error) {
                         viewer_attach(&client->viewer, hosted);
         if (!hosted->is_adopted && pty->id == 0 && !pty->is_stopped)
                 pty->session->is_listed = true;
-        answer(pty, 0);
+        answer(pty);
 }
 
 const HostedHandler pty_hosted_handler = {.started = on_started, .ended = on_ended};

@@ -73,7 +73,7 @@ void session_check_gone(Session *session) {
         if (session->is_listed)
                 return;
         for (Pty *pty = session->ptys; pty; pty = pty->next)
-                if (pty->hosted || pty->waiting || pty->is_configuring)
+                if (pty->hosted || pty->waiting || pty->is_configuring || pty->starting)
                         return;
         session_free(session);
 }

@@ -55,6 +55,8 @@ struct Pty {
         bool is_restarting;
         bool is_configuring; /* its coopfile is being read */
         Timer restart;
+        Timer soon; /* the start below */
+        struct PtyStart *starting;
         PtyClient *clients;
         Call *waiting;                                       /* the call that started it, until it runs */
         void (*write_answer)(const Pty *pty, JsonWriter *w); /* members of its answer then */
@@ -95,6 +97,7 @@ int pty_new(Pty **ret, Session *session, uint32_t id, const char *command);
 Pty *pty_find(Session *session, uint64_t id);
 void pty_remove(Pty *pty);
 bool pty_is_live(const Pty *pty);
+int pty_exit_code(const Hosted *hosted); /* 255 when it was lost */
 void pty_kill(Pty *pty, bool is_forced);
 void pty_restart(Pty *pty); /* ends what runs and starts it again; pty->waiting is answered then */
 /* The domain's part in the life of its processes. */
@@ -110,7 +113,10 @@ Str pty_scrollback(const Pty *pty);
 typedef void (*ConfiguredFn)(Pty *pty, int r, const char *wrong);
 int pty_configure(Pty *pty, ConfiguredFn fn);
 
-/* pty-start.c: starts the process of a terminal; pty->waiting (may be NULL) is answered when it runs or not.
- * Condition: a CALL_E_* that was set on call (when there is one). */
+/* pty-start.c: starts the process of a terminal, in its sandbox. Negative when that cannot even be tried; else pty_hosted_handler
+ * or pty_failed() follow in a later turn. */
 int pty_start(Pty *pty, unsigned cols, unsigned rows);
-int pty_fail(Call *call, int error, const char *command); /* errno of a start → CALL_E_*, with words */
+int pty_error(int error); /* CALL_E_* for the errno of a start */
+int pty_fail(Call *call, int error, const char *command);
+/* pty.c: a start did not come to anything: answers pty->waiting, may free the terminal and its session. */
+void pty_failed(Pty *pty, int call_error, const char *text);

@@ -19,7 +19,10 @@
 #include "base/macro.h"
 #include "shim/shim-internal.h"
 
-enum { FIXED_ARGS = 8 };
+enum {
+        FIXED_ARGS = 8,
+        REOPEN_MS = 50, /* how often a terminal that nobody has open is looked at */
+};
 
 static int parse(int argc, char **argv, ShimArgs *ret) {
         if (argc <= FIXED_ARGS)
@@ -97,7 +100,10 @@ static void drain(Shim *shim, int stream) {
 
         if (r == -EAGAIN || r == -EINTR || (r == 0 && n > 0))
                 return;
-        *fd = close_fd(*fd); /* the other side has ended */
+        if (r == -EIO && !shim->child_ended) /* nobody has the terminal open; the child may open it again */
+                shim->reopen_at_ms = shim_now_ms() + REOPEN_MS;
+        else
+                *fd = close_fd(*fd); /* the other side has ended */
 }
 
 /* Without a daemon: when the tree is gone what is left in the terminal is read out, and then there is
@@ -118,18 +124,25 @@ static bool is_done(Shim *shim) {
         return true;
 }
 
+static int wait_ms(const Shim *shim, bool is_closed) {
+        int kill_ms = shim_kill_wait_ms(shim);
+
+        return is_closed && (kill_ms < 0 || kill_ms > REOPEN_MS) ? REOPEN_MS : kill_ms;
+}
+
 static void turn(Shim *shim) {
         bool has_daemon = shim->control >= 0;
+        bool is_closed = !has_daemon && shim_now_ms() < shim->reopen_at_ms;
         struct pollfd fds[] = {
                 {.fd = shim->signals, .events = POLLIN},
                 {.fd = has_daemon ? shim->control : -1, .events = POLLIN},
                 {.fd = shim->listener, .events = POLLIN},
-                {.fd = has_daemon ? -1 : output_fd(shim, 0), .events = POLLIN},
+                {.fd = has_daemon || is_closed ? -1 : output_fd(shim, 0), .events = POLLIN},
                 {.fd = has_daemon ? -1 : output_fd(shim, 1), .events = POLLIN},
         };
         struct signalfd_siginfo info;
 
-        if (poll(fds, ARRAY_SIZE(fds), shim_kill_wait_ms(shim)) < 0)
+        if (poll(fds, ARRAY_SIZE(fds), wait_ms(shim, is_closed)) < 0)
                 return;
         while (fds[0].revents && read(shim->signals, &info, sizeof(info)) > 0)
                 ;

@@ -33,6 +33,7 @@ typedef struct Shim {
         bool child_ended, tree_is_gone, is_released;
         bool is_killing;
         int64_t kill_at_ms; /* is_killing: when TERM turns into KILL */
+        int64_t reopen_at_ms; /* nobody has the terminal open: not looked at before */
 } Shim;
 
 /* shim-start.c: everything up to the running child. Returns 0 or a positive errno. */

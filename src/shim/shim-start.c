@@ -107,7 +107,7 @@ static int enter_cgroup(const char *folder) {
 }
 
 static int become(const ShimArgs *args, const Ends *ends) {
-        struct rlimit files = {args->n_files, args->n_files};
+        struct rlimit files;
         int r;
 
         /* Should the shim be killed, its child goes too: nobody would be left to reap or to kill it. */
@@ -118,8 +118,11 @@ static int become(const ShimArgs *args, const Ends *ends) {
                 r = args->kind == SHIM_PTY ? take_terminal(ends->slave) : take_pipes(ends);
         if (r)
                 return r;
-        if (args->n_files && setrlimit(RLIMIT_NOFILE, &files))
-                return errno;
+        if (args->n_files && !getrlimit(RLIMIT_NOFILE, &files)) {
+                files.rlim_cur = MIN((rlim_t)args->n_files, files.rlim_max);
+                if (setrlimit(RLIMIT_NOFILE, &files))
+                        return errno;
+        }
         if (chdir(args->cwd))
                 return errno;
         clean_signals();

@@ -30,6 +30,7 @@ struct Conn {
         bool is_unpollable; /* a regular file: always readable, never watched */
         bool has_frame;     /* the first whole frame has come */
         bool saw_eof, told_eof;
+        bool is_half_closed; /* the peer ended its sending while we were paused; the end is not read yet */
         bool wants_drained;
         bool is_oversize;
         bool is_finishing; /* send what is queued, then close */

@@ -4,6 +4,7 @@
 #include "wire/conn.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -171,10 +172,25 @@ static void charge(Conn *conn) {
                 conn_abort(conn, "quota of the peer used up");
 }
 
+/* While paused nothing is read, so a peer that has gone would not be noticed. One that only ended its own
+ * sending is waited for: its frames are still to be handled. */
+static void note_hangup(Conn *conn) {
+        struct pollfd pfd = {.fd = conn->fd_in};
+
+        if (!conn->is_paused)
+                return;
+        if (poll(&pfd, 1, 0) == 1 && pfd.revents & (POLLHUP | POLLERR))
+                conn_abort(conn, "peer is gone");
+        else
+                conn->is_half_closed = true;
+}
+
 static void on_ready(void *user, unsigned events) {
         Conn *conn = user;
 
         conn_enter(conn);
+        if (events & LOOP_HANGUP)
+                note_hangup(conn);
         if (events & LOOP_READ)
                 conn_input(conn);
         conn_leave(conn);
@@ -193,8 +209,10 @@ static int open_watch(Conn *conn, int fd, LoopFd **ret) {
 static void watch(Conn *conn) {
         bool takes_frames = !conn->has_backlog && !conn->is_throttled && !conn->is_paused;
         bool wants_input = !conn->saw_eof && (conn->is_finishing ? !conn->is_unpollable : takes_frames);
-        unsigned in = wants_input ? LOOP_READ : 0, out = outq_pending(&conn->out) ? LOOP_WRITE : 0;
         bool is_pair = conn->fd_in != conn->fd_out;
+        bool wants_hangup = conn->is_paused && !is_pair && !conn->saw_eof && !conn->is_half_closed;
+        unsigned in = wants_input ? LOOP_READ : wants_hangup ? LOOP_HANGUP : 0;
+        unsigned out = outq_pending(&conn->out) ? LOOP_WRITE : 0;
 
         if (!conn->watch_in && (in || out) && !conn->is_unpollable &&
             open_watch(conn, conn->fd_in, &conn->watch_in))
@@ -205,7 +223,8 @@ static void watch(Conn *conn) {
                 loop_fd_watch(conn->watch_in, is_pair ? in : in | out);
         if (is_pair && conn->watch_out)
                 loop_fd_watch(conn->watch_out, out);
-        if ((conn->is_unpollable && in) || (conn->has_backlog && !conn->is_paused && !conn->is_throttled))
+        if ((conn->is_unpollable && wants_input) ||
+            (conn->has_backlog && !conn->is_paused && !conn->is_throttled))
                 deferred_schedule(&conn->work);
         return;
 failed:

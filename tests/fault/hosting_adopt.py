@@ -7,7 +7,7 @@ import signal
 
 from clients import ready
 from coop_stream import SIZE, hosting
-from harness import HOSTED_EXITED, Home, check, equal, eventually, is_alive, read_hosted, start_time, wait_pid
+from harness import HOSTED_EXITED, Home, check, equal, eventually, is_alive, processes_of_sessions, read_hosted, start_time, wait_pid
 
 TIMEOUT = 120
 
@@ -237,6 +237,53 @@ def test_scrollback_over_a_manual_restart_and_a_crash():
             c.until("pid-%d" % second)
 
 
+def _stopped_shim(home, pid):
+    record = next(r for r in home.hosted() if r.child_pid == pid)
+    os.kill(record.shim_pid, signal.SIGSTOP)
+    return record.shim_pid
+
+
+def test_input_before_the_shim_has_answered():
+    """The shim is slow to hand over the terminal: what is typed meanwhile waits for it, and so does a resize."""
+    with Home() as home:
+        with hosting(home=home) as s:
+            pid = s.created(SIZE, name="slow")["pid"]
+            s.attach("slow").until("ready")
+            s.d.kill()
+        shim = _stopped_shim(home, pid)
+        try:
+            with hosting(home=home) as s:
+                c = s.attach("slow", cols=77, rows=17)
+                c.until("ready")
+                c.key(b"\n")
+                s.listed("slow")  # the daemon has taken the key
+                os.kill(shim, signal.SIGCONT)
+                c.until("17 77\r\n")
+        finally:
+            os.kill(shim, signal.SIGCONT)
+
+
+def test_output_between_adoption_and_handover():
+    """What the shim reads before it hands over is shown at once, not only with the next output."""
+    with Home() as home:
+        with hosting(home=home) as s:
+            workspace = _gate(s)
+            pid = s.created("stty -echo; printf ready; read l < gate; printf meanwhile; : > done; read l", name="seam", workspace=workspace)["pid"]
+            s.attach("seam").until("ready")
+            s.d.kill()
+        shim = _stopped_shim(home, pid)
+        try:
+            _open_gate(workspace)
+            eventually(lambda: os.path.exists(os.path.join(workspace, "done")), what="it is printed")
+            with hosting(home=home) as s:
+                c = s.attach("seam")
+                c.until("ready")
+                os.kill(shim, signal.SIGCONT)
+                equal(c.until("meanwhile"), b"meanwhile")
+        finally:
+            os.kill(shim, signal.SIGCONT)
+
+
 def test_create_killed_in_the_middle():
     """kill -9 right after a create was sent: at the next start there is the session or nothing."""
     dice = random.Random(3)
@@ -253,13 +300,15 @@ def test_create_killed_in_the_middle():
                 s.attach(name).until("ready")
             s.good({"cmd": "kill", "session": "", "all": True, "force": True})
             eventually(lambda: not any(os.listdir(f) for f in home.host_folders()), what="all folders are gone")
+            eventually(lambda: not processes_of_sessions(home.base), what="no agent is left that no daemon knows")
             for i in range(20):
                 name = s.create(name="half-%d" % i)
                 s.kill(name, force=True)
 
 
 def test_damaged_folders_are_passed_over():
-    """Garbage among the hosted processes: the daemon starts, says so, adopts the good ones and does not touch what it cannot read."""
+    """Garbage among the hosted processes: the daemon starts, says so, and adopts the good ones. Of what it cannot adopt either the
+    folder stays, so that somebody can look after it, or nothing runs any more."""
     with Home() as home:
         with hosting(home=home) as s:
             s.create(name="good")
@@ -278,18 +327,24 @@ def test_damaged_folders_are_passed_over():
         with open(os.path.join(folder_of["no-meta"], "meta.json"), "w", encoding="ascii") as f:
             f.write("{")
         os.truncate(os.path.join(folder_of["no-ring"], "out"), 100)
-        shim = read_hosted(folder_of["cut-record"])
+        records = {name: read_hosted(path) for name, path in folder_of.items()}
         os.truncate(os.path.join(folder_of["cut-record"], "record"), 10)
-        with hosting(home=home) as s:
-            c = s.attach("good")
-            c.until("ready")
-            c.key(b"fine\n")
-            c.until("fine\r\n")
-            s.good({"cmd": "ls"})
-        for pid, start in ((shim.child_pid, shim.child_start), (shim.shim_pid, shim.shim_start)):  # nobody else can find it any more
-            if is_alive(pid, start):
-                os.kill(pid, signal.SIGKILL)
-                wait_pid(pid)
+        try:
+            with hosting(home=home) as s:
+                c = s.attach("good")
+                c.until("ready")
+                c.key(b"fine\n")
+                c.until("fine\r\n")
+                for name, path in folder_of.items():
+                    r = records[name]
+                    if not os.path.exists(path):
+                        eventually(lambda r=r: not is_alive(r.child_pid, r.child_start), what="the agent of %s, whose folder is gone, is gone" % name)
+        finally:
+            for r in records.values():  # the record of one cannot be read by the teardown
+                for pid, start in ((r.child_pid, r.child_start), (r.shim_pid, r.shim_start)):
+                    if is_alive(pid, start):
+                        os.kill(pid, signal.SIGKILL)
+                        wait_pid(pid)
 
 
 def test_two_daemons_do_not_share_a_process():

@@ -6,11 +6,7 @@
 
 /* Bytes that need no look: text but DEL and C2, LF, TAB. */
 static const bool is_plain[256] = {
-        ['\t'] = true,
-        ['\n'] = true,
-        [0x20 ... 0x7e] = true,
-        [0x80 ... 0xc1] = true,
-        [0xc3 ... 0xff] = true,
+        ['\t'] = true, ['\n'] = true, [0x20 ... 0x7e] = true, [0x80 ... 0xc1] = true, [0xc3 ... 0xff] = true,
 };
 
 static const char *end_of_plain(const char *p, const char *end) {

@@ -92,6 +92,8 @@ static int adopt(Hosted *hosted) {
         uint32_t state;
         int r = hosted_open_files(hosted);
 
+        if (r == -ENOENT)
+                return RING_E_DAMAGED; /* a daemon was killed while it made or removed the folder */
         if (!r)
                 r = read_meta(hosted);
         if (r)
@@ -118,6 +120,18 @@ static bool is_id(const char *name) {
         return strlen(name) == ID_DIGITS && strspn(name, "0123456789abcdef") == ID_DIGITS;
 }
 
+/* A folder that makes no sense goes; one that just could not be read now (no descriptor, no memory) stays
+ * for another day. */
+static void reject(Hosted *hosted, int r) {
+        log_warning(host_log(hosted->host), hosted->id, "cannot be adopted: %s",
+                    r < 0 ? strerror(-r) : "the folder is damaged or was never used, and is removed");
+        hosted->state = HOSTED_FAILED;
+        if (r > 0)
+                host_forget(hosted);
+        else
+                hosted_unlink_and_free(hosted);
+}
+
 int host_adopt(Host *host, void (*found)(Hosted *hosted, void *user), void *user) {
         DIR *dir = opendir(host->dir);
         struct dirent *entry;
@@ -131,18 +145,13 @@ int host_adopt(Host *host, void (*found)(Hosted *hosted, void *user), void *user
                 if (!is_id(entry->d_name))
                         continue;
                 r = hosted_new(&hosted, host, entry->d_name);
+                if (r)
+                        break;
+                r = adopt(hosted);
                 if (!r)
-                        r = adopt(hosted);
-                if (r < 0) {
-                        closedir(dir);
-                        return error_trace(r);
-                }
-                if (r) {
-                        log_warning(host_log(host), hosted->id, "folder cannot be used and is removed");
-                        hosted->state = HOSTED_FAILED;
-                        host_forget(hosted);
-                } else
                         found(hosted, user);
+                else
+                        reject(hosted, r);
         }
         closedir(dir);
         return 0;

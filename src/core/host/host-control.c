@@ -43,7 +43,7 @@ static void end(Hosted *hosted, HostedEvent event) {
 void hosted_check_end(Hosted *hosted) {
         if (hosted->state != HOSTED_RUNNING || !hosted->has_exited)
                 return;
-        if (!hosted_output_is_over(hosted) && hosted->tree_is_gone)
+        if (!hosted_output_is_over(hosted) && (hosted->tree_is_gone || timer_is_set(&hosted->reopen)))
                 hosted_read_rest(hosted);
         if (hosted_output_is_over(hosted) || hosted->tree_is_gone)
                 end(hosted, HOSTED_EVENT_ENDED);

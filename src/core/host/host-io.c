@@ -86,6 +86,8 @@ bool hosted_output_is_over(const Hosted *hosted) {
 }
 
 void hosted_read_rest(Hosted *hosted) {
+        if (hosted->reopen.loop)
+                timer_clear(&hosted->reopen);
         for (int stream = 0; stream < 2; stream++) {
                 Ring *ring = stream ? &hosted->err : &hosted->out;
                 while ((stream ? hosted->fd_err : hosted->fd_out) >= 0) {
@@ -103,7 +105,7 @@ void hosted_read_rest(Hosted *hosted) {
 static void watch_out(Hosted *hosted) {
         bool is_one = hosted->fd_in == hosted->fd_out;
 
-        if (hosted->watch_out)
+        if (hosted->watch_out && !(hosted->reopen.loop && timer_is_set(&hosted->reopen)))
                 loop_fd_watch(hosted->watch_out, LOOP_READ | (is_one && hosted->input.n ? LOOP_WRITE : 0));
         if (!is_one && hosted->watch_in)
                 loop_fd_watch(hosted->watch_in, hosted->input.n ? LOOP_WRITE : 0);
@@ -138,7 +140,7 @@ static void flush_input(Hosted *hosted) {
 int host_write(Hosted *hosted, Str bytes) {
         int r;
 
-        if (hosted->state != HOSTED_RUNNING || hosted->fd_in < 0)
+        if (hosted->state != HOSTED_RUNNING || (hosted->fd_in < 0 && !hosted->awaits_io))
                 return HOST_E_ENDED;
         r = buf_append(&hosted->input, bytes.data, bytes.n);
         if (r)
@@ -157,6 +159,11 @@ void host_close_input(Hosted *hosted) {
 void host_resize(Hosted *hosted, unsigned cols, unsigned rows) {
         struct winsize size = {0};
 
+        if (hosted->awaits_io) { /* hosted_open_io() sets it */
+                hosted->cols = cols ? cols : hosted->cols;
+                hosted->rows = rows ? rows : hosted->rows;
+                return;
+        }
         if (hosted->kind != SHIM_PTY || hosted->fd_out < 0 || ioctl(hosted->fd_out, TIOCGWINSZ, &size))
                 return;
         if (cols)
@@ -171,13 +178,30 @@ void host_resize(Hosted *hosted, unsigned cols, unsigned rows) {
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
+/* A terminal that nobody has open is over only when the process is, too: it may open it again. */
+static void read_out(Hosted *hosted) {
+        if (read_some(hosted, false))
+                return;
+        if (hosted->kind == SHIM_PTY && !hosted->has_exited && !timer_set(&hosted->reopen, HOST_REOPEN_MS))
+                loop_fd_watch(hosted->watch_out, 0);
+        else
+                end_stream(hosted, false);
+}
+
+static void on_reopen(Timer *timer) {
+        Hosted *hosted = container_of(timer, Hosted, reopen);
+
+        if (hosted->watch_out)
+                watch_out(hosted);
+}
+
 static void on_out(void *user, unsigned events) {
         Hosted *hosted = user;
 
         if (events & LOOP_WRITE && hosted->fd_in == hosted->fd_out)
                 flush_input(hosted);
-        if (events & LOOP_READ && hosted->fd_out >= 0 && !read_some(hosted, false))
-                end_stream(hosted, false);
+        if (events & LOOP_READ && hosted->fd_out >= 0)
+                read_out(hosted);
 }
 
 static void on_err(void *user, _unused_ unsigned events) {
@@ -199,10 +223,23 @@ static int open_watch(Hosted *hosted, int fd, LoopFdFn fn, LoopFd **ret, unsigne
         return error_trace(r);
 }
 
+/* What happened between an adoption and the arrival of the descriptors: output that the shim still read,
+ * input and a size that could not be passed on yet. */
+static void catch_up(Hosted *hosted) {
+        hosted->awaits_io = false;
+        show(hosted, false);
+        if (hosted->err.header)
+                show(hosted, true);
+        if (hosted->cols || hosted->rows)
+                host_resize(hosted, hosted->cols, hosted->rows);
+        flush_input(hosted);
+}
+
 int hosted_open_io(Hosted *hosted, const int *fds, int n_fds) {
         bool is_pty = n_fds == 1;
         int r;
 
+        timer_init(&hosted->reopen, hosted->host->daemon->loop, on_reopen);
         hosted->fd_in = fds[0];
         hosted->fd_out = fds[is_pty ? 0 : 1];
         hosted->fd_err = is_pty ? -1 : fds[2];
@@ -214,12 +251,18 @@ int hosted_open_io(Hosted *hosted, const int *fds, int n_fds) {
                 r = open_watch(hosted, hosted->fd_err, on_err, &hosted->watch_err, LOOP_READ);
         if (!r && !is_pty)
                 r = open_watch(hosted, hosted->fd_in, on_in, &hosted->watch_in, 0);
-        if (r)
+        if (r) {
                 hosted_close_io(hosted);
-        return error_trace(r);
+                return error_trace(r);
+        }
+        if (hosted->awaits_io)
+                catch_up(hosted);
+        return 0;
 }
 
 void hosted_close_io(Hosted *hosted) {
+        if (hosted->reopen.loop)
+                timer_clear(&hosted->reopen);
         hosted->watch_out = loop_fd_close(hosted->watch_out);
         hosted->watch_err = loop_fd_close(hosted->watch_err);
         hosted->watch_in = loop_fd_close(hosted->watch_in);

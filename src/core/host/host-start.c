@@ -72,7 +72,7 @@ static int shim_argv(Start *start, const Hosted *hosted, const HostedSpec *spec)
 
         snprintf(cols, sizeof(cols), "%u", spec->cols);
         snprintf(rows, sizeof(rows), "%u", spec->rows);
-        snprintf(files, sizeof(files), "%lu", spec->n_files);
+        snprintf(files, sizeof(files), "%lu", spec->n_files ? spec->n_files : hosted->host->daemon->n_files);
         start->argv = copy_list(spec->argv, N_FIXED);
         for (size_t i = 0; start->argv && i < N_FIXED; i++) {
                 start->argv[i] = strdup(fixed[i]);
@@ -91,7 +91,7 @@ static int write_meta(Start *start, const HostedSpec *spec) {
         jw_field_cstr(&w, "owner", spec->owner);
         jw_field_cstr(&w, "object", spec->object);
         jw_field_cstr(&w, "workspace", spec->workspace);
-        jw_field_cstr(&w, "command", spec->argv[0]);
+        jw_field_cstr(&w, "command", spec->command ? spec->command : spec->argv[0]);
         jw_field_cstr(&w, "sandbox", spec->sandbox);
         jw_key(&w, "meta");
         jw_raw(&w, spec->meta.n ? spec->meta : STR("{}"));
@@ -210,7 +210,7 @@ static int fill(Hosted *hosted, const HostedSpec *spec) {
         hosted->owner = strdup(spec->owner);
         hosted->object = strdup(spec->object);
         hosted->workspace = strdup(spec->workspace);
-        hosted->command = strdup(spec->argv[0]);
+        hosted->command = strdup(spec->command ? spec->command : spec->argv[0]);
         hosted->sandbox = strdup(spec->sandbox);
         hosted->meta = spec->meta.n ? strndup(spec->meta.data, spec->meta.n) : strdup("{}");
         hosted->kind = spec->kind;

@@ -45,6 +45,7 @@ typedef struct HostedSpec {
         const char *object;    /* of the domain, for people: a session, an actor, a task */
         const char *workspace; /* working directory; must exist */
         const char *sandbox;   /* for people: "none" or "bwrap" */
+        const char *command;   /* for people; NULL: argv[0] */
         Str meta;              /* JSON object, the domain's own */
         ShimKind kind;
         char *const *argv;
@@ -89,10 +90,12 @@ struct Hosted {
         Buf input;                     /* not yet taken by the process */
         uint64_t shown_out, shown_err; /* ring positions up to which viewers were told */
         bool has_exited, tree_is_gone, is_forgotten;
+        bool awaits_io; /* adopted; its descriptors are on their way */
         unsigned cols, rows;
         Viewer *viewers;
         size_t n_viewers;
         Deferred settle; /* finish what a callback started */
+        Timer reopen;    /* nobody has the terminal open: look again */
 };
 
 /* What viewers get: the same bytes for all, framed once per kind. */
@@ -117,6 +120,7 @@ struct Viewer {
 enum {
         HOST_INPUT_MAX = 1 << 20,   /* bytes of input waiting for a process: above it senders are held */
         HOST_TURN_BYTES = 64 << 10, /* output taken from one process per turn */
+        HOST_REOPEN_MS = 50,        /* how often a terminal that nobody has open is looked at */
 };
 
 enum { _HOST_E_SUCCESS, HOST_E_FULL, HOST_E_ENDED, HOST_E_WORKSPACE };

@@ -11,7 +11,8 @@ enum {
         MOUSE_FORM = MODE_MOUSE_UTF8 | MODE_MOUSE_SGR | MODE_MOUSE_URXVT | MODE_MOUSE_PIXELS,
         AFTER_RESET = MODE_AUTOWRAP | MODE_CURSOR_VISIBLE,
         /* What DECSTR puts back. */
-        SOFT = MODE_CURSOR_KEYS | MODE_ORIGIN | MODE_AUTOWRAP | MODE_CURSOR_VISIBLE | MODE_KEYPAD | MODE_INSERT | MODE_NEWLINE,
+        SOFT = MODE_CURSOR_KEYS | MODE_ORIGIN | MODE_AUTOWRAP | MODE_CURSOR_VISIBLE | MODE_KEYPAD |
+               MODE_INSERT | MODE_NEWLINE,
 };
 
 const ModeInfo mode_infos[MODES_N_INFOS] = {
@@ -60,7 +61,8 @@ static void change(Modes *modes, uint32_t flag, uint32_t others, bool is_on) {
         modes->seen |= flag;
 }
 
-/* ---- switches ------------------------------------------------------------------------------------------- */
+/* ---- switches -------------------------------------------------------------------------------------------
+ */
 
 static int compare_number(const void *key, const void *info) {
         return (int)*(const unsigned *)key - ((const ModeInfo *)info)->number;
@@ -70,13 +72,22 @@ static const ModeInfo *find_info(unsigned number) {
         return bsearch(&number, mode_infos, ARRAY_SIZE(mode_infos), sizeof(mode_infos[0]), compare_number);
 }
 
+/* Its keyboard flags begin anew each time: what a program left there is not known to whoever comes later. */
+static void set_alternate(Modes *modes, bool is_on) {
+        if (is_on && !(modes->set & MODE_ALTERNATE)) {
+                modes->n_keyboards[1] = 0;
+                memset(modes->keyboards[1], 0, sizeof(modes->keyboards[1]));
+        }
+        change(modes, MODE_ALTERNATE, 0, is_on);
+}
+
 static void set_private(Modes *modes, unsigned number, bool is_on) {
         const ModeInfo *info = find_info(number);
 
         if (info)
                 change(modes, info->flag, info->others, is_on);
         else if (number == 47 || number == 1047 || number == 1049)
-                change(modes, MODE_ALTERNATE, 0, is_on);
+                set_alternate(modes, is_on);
         else if (number == 66)
                 change(modes, MODE_KEYPAD, 0, is_on);
         if (number == 69)
@@ -102,13 +113,15 @@ static void apply_switches(Modes *modes, bool is_on) {
 
 unsigned modes_report(const Modes *modes, unsigned number) {
         const ModeInfo *info = find_info(number);
-        uint32_t flag = info ? info->flag
-                        : number == 47 || number == 1047 || number == 1049 ? (uint32_t)MODE_ALTERNATE : 0;
+        uint32_t flag = info                                               ? info->flag
+                        : number == 47 || number == 1047 || number == 1049 ? (uint32_t)MODE_ALTERNATE
+                                                                           : 0;
 
         return !flag ? 0 : modes->set & flag ? 1 : 2;
 }
 
-/* ---- keyboard ------------------------------------------------------------------------------------------- */
+/* ---- keyboard -------------------------------------------------------------------------------------------
+ */
 
 unsigned modes_keyboard(const Modes *modes) {
         bool is_alternate = modes->set & MODE_ALTERNATE;
@@ -147,7 +160,8 @@ static void apply_keyboard(Modes *modes) {
         }
 }
 
-/* ---- sequences ------------------------------------------------------------------------------------------ */
+/* ---- sequences ------------------------------------------------------------------------------------------
+ */
 
 /* Regions of less than two lines are ignored, as by xterm. How many lines there are is not known here. */
 static void apply_margins(uint16_t *first, uint16_t *last, const VtParser *vt) {
@@ -208,7 +222,8 @@ static bool is_c1(const char *character, size_t n) {
         return n == 2 && character[0] == '\xc2' && (unsigned char)character[1] < 0xa0;
 }
 
-/* Whole characters, as many as there is room for. C0 does not reach us, C1 and ill-formed bytes are left out. */
+/* Whole characters, as many as there is room for. C0 does not reach us, C1 and ill-formed bytes are left
+ * out. */
 static void set_title(Modes *modes, Str title) {
         modes->n_title = 0;
         while (title.n) {

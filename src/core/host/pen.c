@@ -3,7 +3,8 @@
 
 #include "base/macro.h"
 
-/* ---- reading -------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------------------
+ */
 
 static bool is_sub(const VtParser *sgr, unsigned i) {
         return i < sgr->n_params && sgr->subs & 1u << i;
@@ -20,8 +21,8 @@ static uint32_t rgb(const VtParser *sgr, unsigned i) {
                (vt_param(sgr, i + 2, 0) & 255);
 }
 
-/* The colour behind 38, 48 or 58 at i: "5;n", "2;r;g;b", the same with colons, and "2:space:r:g:b". Returns the parameter
- * after it; *colour stays as it is when there is none. */
+/* The colour behind 38, 48 or 58 at i: "5;n", "2;r;g;b", the same with colons, and "2:space:r:g:b". Returns
+ * the parameter after it; *colour stays as it is when there is none. */
 static unsigned read_colour(const VtParser *sgr, unsigned i, uint32_t *colour) {
         bool has_subs = is_sub(sgr, i + 1);
         unsigned kind = vt_param(sgr, i + 1, 0), end = has_subs ? end_of_subs(sgr, i + 1) : sgr->n_params;
@@ -45,8 +46,8 @@ static void set_underline(Pen *pen, const VtParser *sgr, unsigned i) {
 }
 
 /* Attributes that one number switches on, and those that one switches off. */
-static const uint8_t set_by[10] = {[1] = PEN_BOLD,    [2] = PEN_DIM,     [3] = PEN_ITALIC, [5] = PEN_BLINK, [6] = PEN_BLINK,
-                                   [7] = PEN_REVERSE, [8] = PEN_CONCEAL, [9] = PEN_STRIKE};
+static const uint8_t set_by[10] = {[1] = PEN_BOLD,  [2] = PEN_DIM,     [3] = PEN_ITALIC,  [5] = PEN_BLINK,
+                                   [6] = PEN_BLINK, [7] = PEN_REVERSE, [8] = PEN_CONCEAL, [9] = PEN_STRIKE};
 static const uint8_t cleared_by[10] = {[2] = PEN_BOLD | PEN_DIM, [3] = PEN_ITALIC,  [5] = PEN_BLINK,
                                        [7] = PEN_REVERSE,        [8] = PEN_CONCEAL, [9] = PEN_STRIKE};
 
@@ -102,7 +103,8 @@ void pen_apply(Pen *pen, const VtParser *sgr) {
         }
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------------------
+ */
 
 static char *put_number(char *out, unsigned number) {
         char digits[10];
@@ -138,8 +140,10 @@ static char *put_colour(char *out, uint32_t colour, unsigned base) {
 }
 
 static char *put_attributes(char *out, const Pen *pen, bool for_libvterm) {
-        uint8_t kept = for_libvterm ? (uint8_t)(pen->attrs & ~(PEN_DIM | PEN_CONCEAL | PEN_OVERLINE)) : pen->attrs;
-        unsigned font = !!(pen->attrs & PEN_DIM) | !!(pen->attrs & PEN_CONCEAL) << 1 | !!(pen->attrs & PEN_OVERLINE) << 2;
+        uint8_t kept =
+                for_libvterm ? (uint8_t)(pen->attrs & ~(PEN_DIM | PEN_CONCEAL | PEN_OVERLINE)) : pen->attrs;
+        unsigned font = ((pen->attrs & PEN_DIM) ? 1u : 0u) | ((pen->attrs & PEN_CONCEAL) ? 1u : 0u) << 1 |
+                        ((pen->attrs & PEN_OVERLINE) ? 1u : 0u) << 2;
 
         for (unsigned number = 1; number < 10; number++)
                 if (number != 6 && kept & set_by[number])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Characters and cells as libvterm has them. Its table of widths is private, so it is asked: a terminal of one line, and where
- * the cursor is after a character.
+ * Characters and cells as libvterm has them. Its table of widths is private, so it is asked: a terminal of
+ * one line, and where the cursor is after a character.
  */
 #include "base/macro.h"
 #include "core/host/screen-internal.h"
@@ -37,7 +37,8 @@ static GlyphKind ask(Screen *screen, uint32_t character) {
         if (!vterm_screen_get_cell(vterm_obtain_screen(screen->probe), (VTermPos){0, 0}, &cell))
                 return GLYPH_BAD;
         if (cell.chars[0] == 'A' && cell.chars[1])
-                return width == 0 ? GLYPH_MARK : GLYPH_BAD; /* a mark that libvterm would widen its cell for */
+                return width == 0 ? GLYPH_MARK
+                                  : GLYPH_BAD; /* a mark that libvterm would widen its cell for */
         return width == 1 ? GLYPH_NARROW : width == 2 ? GLYPH_WIDE : GLYPH_BAD;
 }
 
@@ -53,7 +54,8 @@ GlyphKind screen_glyph(Screen *screen, uint32_t character) {
         return (GlyphKind)screen->glyphs[i].kind;
 }
 
-/* ---- cells ---------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------------------
+ */
 
 static const uint32_t right_half = (uint32_t)-1;
 
@@ -92,7 +94,8 @@ void screen_row(Screen *screen, int row, VTermScreenCell *cells) {
                 vterm_screen_get_cell(screen->grid, (VTermPos){row, col}, &cells[col]);
         for (int col = 0; col < cols; col++) {
                 VTermScreenCell *cell = &cells[col];
-                bool is_wide = cell->chars[0] != right_half && screen_glyph(screen, cell->chars[0]) == GLYPH_WIDE;
+                bool is_wide =
+                        cell->chars[0] != right_half && screen_glyph(screen, cell->chars[0]) == GLYPH_WIDE;
 
                 if (is_wide && col + 1 < cols && cells[col + 1].chars[0] == right_half) {
                         cell->width = 2;

@@ -60,7 +60,7 @@ struct Screen {
         uint8_t n_marks;       /* on the last character of text */
         uint16_t n_text;
         uint8_t n_last;
-        char last[4];          /* last character, for REP */
+        char last[4];           /* the character at last_put, for REP; none after anything but text */
         char text[SCREEN_TEXT_MAX];
         uint8_t tabs[SCREEN_COLS_MAX / 8];
         Buf replies;
@@ -73,6 +73,7 @@ struct Screen {
 /* screen.c */
 void screen_flush(Screen *screen); /* text that libvterm has not seen yet */
 void screen_send(Screen *screen, Str sequences);
+void screen_write(Screen *screen, Str switches); /* that leave cells and cursor alone */
 VTermPos screen_cursor(const Screen *screen);
 void screen_move(Screen *screen, int row, int col);
 void screen_forget(Screen *screen); /* as after RIS, but for the grid and the modes */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What sequences do to the screen. libvterm gets those that move, scroll and erase, written anew; saving and restoring the cursor,
- * character sets, colours, resets and replies are done here, where libvterm's ways differ from those of terminals in use.
+ * What sequences do to the screen. libvterm gets those that move, scroll and erase, written anew; saving and
+ * restoring the cursor, character sets, colours, resets and replies are done here, where libvterm's ways
+ * differ from those of terminals in use.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,12 +10,14 @@
 #include "base/macro.h"
 #include "core/host/screen-internal.h"
 
-/* ---- tab stops ------------------------------------------------------------------------------------------ */
+/* ---- tab stops ------------------------------------------------------------------------------------------
+ */
 
 static void set_tab(Screen *screen, int col, bool is_set) {
         uint8_t bit = (uint8_t)(1 << col % 8);
 
-        screen->tabs[col / 8] = (uint8_t)(is_set ? screen->tabs[col / 8] | bit : screen->tabs[col / 8] & ~bit);
+        screen->tabs[col / 8] =
+                (uint8_t)(is_set ? screen->tabs[col / 8] | bit : screen->tabs[col / 8] & ~bit);
 }
 
 bool screen_has_tab(const Screen *screen, int col) {
@@ -44,7 +47,8 @@ static void set_tab_here(Screen *screen) {
         screen_send(screen, STR("\x1bH"));
 }
 
-/* ---- cursor, buffers, resets ---------------------------------------------------------------------------- */
+/* ---- cursor, buffers, resets ----------------------------------------------------------------------------
+ */
 
 static void save_cursor(Screen *screen, bool is_alternate) {
         VTermPos pos = screen_cursor(screen);
@@ -93,7 +97,8 @@ static void leave_alternate(Screen *screen, bool with_cursor) {
 static void hard_reset(Screen *screen) {
         if (screen->is_alternate)
                 screen_send(screen, STR("\x1b[?1047l"));
-        screen_send(screen, STR("\x1b" "c"));
+        screen_send(screen, STR("\x1b"
+                                "c"));
         screen_forget(screen);
 }
 
@@ -110,12 +115,23 @@ static void soft_reset(Screen *screen) {
         screen->saved[in_alternate(screen)] = (SavedCursor){.charsets = CHARSETS_NULL};
 }
 
-/* ---- modes ---------------------------------------------------------------------------------------------- */
+/* ---- modes ----------------------------------------------------------------------------------------------
+ */
+
+/* A wrap that is pending survives being switched on again, and only that. */
+static void switch_autowrap(Screen *screen, bool is_on) {
+        if (!is_on && screen->will_wrap)
+                screen_send(screen, STR("\x1b[?7l"));
+        else
+                screen_write(screen, is_on ? STR("\x1b[?7h") : STR("\x1b[?7l"));
+        if (is_on && !screen->will_wrap)
+                screen->n_last = 0;
+}
 
 static void switch_private(Screen *screen, unsigned number, bool is_on) {
         switch (number) {
         case 6: screen_send(screen, is_on ? STR("\x1b[?6h") : STR("\x1b[?6l")); break;
-        case 7: screen_send(screen, is_on ? STR("\x1b[?7h") : STR("\x1b[?7l")); break;
+        case 7: switch_autowrap(screen, is_on); break;
         case 47:
         case 1047:
         case 1049:
@@ -136,9 +152,9 @@ static void switch_private(Screen *screen, unsigned number, bool is_on) {
 
 static void switch_ansi(Screen *screen, unsigned number, bool is_on) {
         if (number == 4)
-                screen_send(screen, is_on ? STR("\x1b[4h") : STR("\x1b[4l"));
+                screen_write(screen, is_on ? STR("\x1b[4h") : STR("\x1b[4l"));
         else if (number == 20)
-                screen_send(screen, is_on ? STR("\x1b[20h") : STR("\x1b[20l"));
+                screen_write(screen, is_on ? STR("\x1b[20h") : STR("\x1b[20l"));
 }
 
 static void switch_all(Screen *screen, bool is_on) {
@@ -167,11 +183,13 @@ static void set_region(Screen *screen) {
         screen->bottom = bottom;
 }
 
-/* ---- replies -------------------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------------------
+ */
 
 static void reply(Screen *screen, const char *text, int n) {
         if (screen->replies.n + (size_t)n <= SCREEN_REPLIES_MAX)
-                (void)buf_append(&screen->replies, text, (size_t)n); /* lost without memory, as when there are too many */
+                (void)buf_append(&screen->replies, text,
+                                 (size_t)n); /* lost without memory, as when there are too many */
 }
 
 static void reply_status(Screen *screen) {
@@ -181,7 +199,9 @@ static void reply_status(Screen *screen) {
         int row = pos.row - (screen->modes.set & MODE_ORIGIN ? screen->top : 0);
 
         if (vt_param(vt, 0, 0) == 6)
-                reply(screen, text, snprintf(text, sizeof(text), "\x1b[%s%d;%dR", vt->leader ? "?" : "", row + 1, pos.col + 1));
+                reply(screen, text,
+                      snprintf(text, sizeof(text), "\x1b[%s%d;%dR", vt->leader ? "?" : "", row + 1,
+                               pos.col + 1));
         else if (vt_param(vt, 0, 0) == 5 && !vt->leader)
                 reply(screen, "\x1b[0n", 4);
 }
@@ -190,7 +210,8 @@ static void reply_mode(Screen *screen) {
         unsigned number = vt_param(&screen->modes.parser, 0, 0);
         char text[48];
 
-        reply(screen, text, snprintf(text, sizeof(text), "\x1b[?%u;%u$y", number, modes_report(&screen->modes, number)));
+        reply(screen, text,
+              snprintf(text, sizeof(text), "\x1b[?%u;%u$y", number, modes_report(&screen->modes, number)));
 }
 
 /* A VT100 with advanced video, as libvterm says. */
@@ -209,7 +230,8 @@ static void reply_keyboard(Screen *screen) {
         reply(screen, text, snprintf(text, sizeof(text), "\x1b[?%uu", modes_keyboard(&screen->modes)));
 }
 
-/* ---- dispatch ------------------------------------------------------------------------------------------- */
+/* ---- dispatch -------------------------------------------------------------------------------------------
+ */
 
 /* Moving, erasing, inserting, deleting, scrolling: the same sequence, with at most its two numbers. */
 static void forward(Screen *screen) {
@@ -219,7 +241,8 @@ static void forward(Screen *screen) {
 
         if (vt->final == 'T' && vt->n_params > 1)
                 return; /* mouse tracking, not scrolling */
-        n = snprintf(sequence, sizeof(sequence), "\x1b[%u;%u%c", vt_param(vt, 0, 0), vt_param(vt, 1, 0), vt->final);
+        n = snprintf(sequence, sizeof(sequence), "\x1b[%u;%u%c", vt_param(vt, 0, 0), vt_param(vt, 1, 0),
+                     vt->final);
         screen_send(screen, (Str){sequence, (size_t)n});
 }
 
@@ -290,8 +313,14 @@ static void plain_escape(Screen *screen, char final) {
         switch (final) {
         case '7': save_cursor(screen, in_alternate(screen)); break;
         case '8': restore_cursor(screen, in_alternate(screen)); break;
-        case 'D': screen_send(screen, STR("\x1b" "D")); break;
-        case 'E': screen_send(screen, STR("\x1b" "E")); break;
+        case 'D':
+                screen_send(screen, STR("\x1b"
+                                        "D"));
+                break;
+        case 'E':
+                screen_send(screen, STR("\x1b"
+                                        "E"));
+                break;
         case 'H': set_tab_here(screen); break;
         case 'M': screen_send(screen, STR("\x1bM")); break;
         case 'c': hard_reset(screen); break;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The snapshot. In order: everything off that could disturb the drawing; the main screen if the alternate one hides it, with its
- * saved cursor; the alternate screen; the screen in use; tab stops, margins, saved cursor; cursor, pen, character sets;
- * modes; and what the program has begun to say and not finished.
+ * The snapshot. In order: everything off that could disturb the drawing; the main screen if the alternate
+ * one hides it, with its saved cursor; the alternate screen; the screen in use; tab stops, margins, saved
+ * cursor; cursor, pen, character sets; modes; and what the program has begun to say and not finished.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <errno.h>
 
 #include "base/error.h"
 #include "base/macro.h"
@@ -21,8 +20,8 @@ typedef struct Painter {
         int r;                  /* first failure */
         Pen pen;                /* as the receiver has it */
         Charsets charsets;
-        int skip;               /* columns to move right before the next character */
-        bool is_unsure;         /* the receiver may be in another column: it knows other widths than we do */
+        int skip;       /* columns to move right before the next character */
+        bool is_unsure; /* the receiver may be in another column: it knows other widths than we do */
 } Painter;
 
 static void put(Painter *painter, Str bytes) {
@@ -64,10 +63,12 @@ static void put_charsets(Painter *painter, Charsets charsets) {
 }
 
 static void put_position(Painter *painter, int row, int col) {
-        put_format(painter, "\x1b[%d;%dH", MIN(row, painter->screen->rows - 1) + 1, MIN(col, painter->screen->cols - 1) + 1);
+        put_format(painter, "\x1b[%d;%dH", MIN(row, painter->screen->rows - 1) + 1,
+                   MIN(col, painter->screen->cols - 1) + 1);
 }
 
-/* ---- cells ---------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------------------
+ */
 
 static bool is_blank(const VTermScreenCell *cell) {
         return !cell->chars[0];
@@ -109,7 +110,8 @@ static int put_blanks(Painter *painter, int col, int end) {
         uint32_t bg = screen_cell_pen(&painter->cells[col]).bg;
         int n = 1;
 
-        while (col + n < end && is_blank(&painter->cells[col + n]) && screen_cell_pen(&painter->cells[col + n]).bg == bg)
+        while (col + n < end && is_blank(&painter->cells[col + n]) &&
+               screen_cell_pen(&painter->cells[col + n]).bg == bg)
                 n++;
         if (bg != PEN_DEFAULT) {
                 put_skip(painter, col);
@@ -149,21 +151,34 @@ static void put_rows(Painter *painter) {
                 put_row(painter, row);
 }
 
-/* ---- state ---------------------------------------------------------------------------------------------- */
+/* ---- state ----------------------------------------------------------------------------------------------
+ */
 
 static void put_saved(Painter *painter, const SavedCursor *saved) {
         put_position(painter, saved->row, saved->col);
         put_pen(painter, saved->pen);
         put_charsets(painter, saved->charsets);
-        put(painter, STR("\x1b" "7"));
+        put(painter, STR("\x1b"
+                         "7"));
 }
 
 /* ST ends whatever string or sequence the receiver may be in. */
 static void put_reset(Painter *painter) {
-        put(painter, STR("\x1b\\\x1b[?1049l\x1b[?5;6;69l\x1b[?7h\x1b[4l\x1b[20l\x1b[r\x1b[0m\x1b(B\x1b)B\x1b*B\x1b+B\x0f"
+        put(painter, STR("\x1b\\\x1b[?1049l\x1b[?5;6;69l\x1b[?7h\x1b[4l\x1b[20l\x1b[r\x1b[0m\x1b(B\x1b)"
+                         "B\x1b*B\x1b+B\x0f"
                          "\x1b[H\x1b[2J"));
         painter->pen = PEN_NULL;
         painter->charsets = CHARSETS_NULL;
+}
+
+/* The two screens have keyboard flags of their own. */
+static void put_keyboard(Painter *painter, bool is_alternate) {
+        const Modes *modes = &painter->screen->modes;
+
+        if (modes->keyboards[is_alternate][0])
+                put_format(painter, "\x1b[=%u;1u", modes->keyboards[is_alternate][0]);
+        for (unsigned i = 1; i <= modes->n_keyboards[is_alternate]; i++)
+                put_format(painter, "\x1b[>%uu", modes->keyboards[is_alternate][i]);
 }
 
 static void put_hidden_main(Painter *painter) {
@@ -175,6 +190,7 @@ static void put_hidden_main(Painter *painter) {
                 screen_peek(screen, false);
         }
         put_saved(painter, &screen->saved[0]);
+        put_keyboard(painter, false);
         put(painter, STR("\x1b[?1049h"));
         put_pen(painter, PEN_NULL);
         put(painter, STR("\x1b[H\x1b[2J")); /* not all terminals do */
@@ -197,30 +213,42 @@ static void put_margins(Painter *painter) {
                 put_format(painter, "\x1b[%d;%dr", screen->top + 1, screen->bottom);
         if (modes->set & MODE_SIDE_MARGINS)
                 put(painter, STR("\x1b[?69h"));
-        if (modes->left || modes->right)
-                put_format(painter, modes->right ? "\x1b[%d;%ds" : "\x1b[%ds", modes->left, modes->right);
+        if (modes->right)
+                put_format(painter, "\x1b[%d;%ds", modes->left, modes->right);
+        else if (modes->left)
+                put_format(painter, "\x1b[%ds", modes->left);
         if (modes->set & MODE_ORIGIN)
                 put(painter, STR("\x1b[?6h"));
 }
 
-/* A cursor that waits behind the last column gets there only by printing that column's character again. */
+/* Prints the last character once more: only so does a cursor come to wait behind the last column, and REP know what to repeat. */
+static void put_last(Painter *painter, int top) {
+        Screen *screen = painter->screen;
+        int row = screen->last_put.start_row, col = screen->last_put.start_col;
+
+        if (!(screen->modes.set & MODE_AUTOWRAP))
+                put(painter, STR("\x1b[?7l"));
+        put_position(painter, row - top, col);
+        screen_row(screen, row, painter->cells);
+        put_charsets(painter, CHARSETS_NULL);
+        put_glyph(painter, &painter->cells[col]);
+}
+
 static void put_cursor(Painter *painter) {
         Screen *screen = painter->screen;
         VTermPos pos = screen_cursor(screen);
-        int row = pos.row - (screen->modes.set & MODE_ORIGIN ? screen->top : 0);
+        int top = screen->modes.set & MODE_ORIGIN ? screen->top : 0;
 
-        put_position(painter, row, pos.col);
-        if (screen->will_wrap) {
-                screen_row(screen, pos.row, painter->cells);
-                put_charsets(painter, CHARSETS_NULL);
-                put_glyph(painter, &painter->cells[pos.col]);
-        }
+        if (screen->n_last)
+                put_last(painter, top);
+        else
+                put_position(painter, pos.row - top, pos.col);
         put_pen(painter, screen->pen);
         put_charsets(painter, screen->charsets);
 }
 
-static bool is_sent_last(const ModeInfo *info, const Modes *modes) {
-        uint32_t elsewhere = MODE_ORIGIN | MODE_SIDE_MARGINS;
+static bool is_sent_last(const ModeInfo *info, const Modes *modes, bool is_on) {
+        uint32_t elsewhere = MODE_ORIGIN | MODE_SIDE_MARGINS | (is_on ? MODE_AUTOWRAP : 0);
 
         return !(info->flag & elsewhere) && (!info->is_optional || modes->seen & info->flag);
 }
@@ -232,25 +260,13 @@ static void put_switches(Painter *painter, bool is_on) {
 
         for (size_t i = 0; i < ARRAY_SIZE(mode_infos); i++) {
                 const ModeInfo *info = &mode_infos[i];
-                if (!!(modes->set & info->flag) != is_on || !is_sent_last(info, modes))
+                if (!!(modes->set & info->flag) != is_on || !is_sent_last(info, modes, is_on))
                         continue;
                 put_format(painter, is_first ? "\x1b[?%u" : ";%u", info->number);
                 is_first = false;
         }
         if (!is_first)
                 put(painter, is_on ? STR("h") : STR("l"));
-}
-
-static void put_keyboard(Painter *painter) {
-        const Modes *modes = &painter->screen->modes;
-        bool is_alternate = modes->set & MODE_ALTERNATE;
-
-        if (modes->modify_keys)
-                put_format(painter, "\x1b[>4;%um", modes->modify_keys);
-        if (modes->keyboards[is_alternate][0])
-                put_format(painter, "\x1b[=%u;1u", modes->keyboards[is_alternate][0]);
-        for (unsigned i = 1; i <= modes->n_keyboards[is_alternate]; i++)
-                put_format(painter, "\x1b[>%uu", modes->keyboards[is_alternate][i]);
 }
 
 static void put_modes(Painter *painter) {
@@ -262,7 +278,9 @@ static void put_modes(Painter *painter) {
         put(painter, modes->set & MODE_INSERT ? STR("\x1b[4h") : STR(""));
         put(painter, modes->set & MODE_NEWLINE ? STR("\x1b[20h") : STR(""));
         put_format(painter, "\x1b[%u q", modes->cursor_shape);
-        put_keyboard(painter);
+        if (modes->modify_keys)
+                put_format(painter, "\x1b[>4;%um", modes->modify_keys);
+        put_keyboard(painter, modes->set & MODE_ALTERNATE);
         if (modes->n_title) {
                 put(painter, STR("\x1b]2;"));
                 put(painter, (Str){modes->title, modes->n_title});

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text on its way to libvterm: whole and valid UTF-8 only, translated from the character set in use, at most SCREEN_MARKS_MAX
- * marks on a character, no C1 controls (libvterm takes them to be -1 columns wide). It is held back until something other than
- * text comes, so that how the output was cut makes no difference.
+ * Text on its way to libvterm: whole and valid UTF-8 only, translated from the character set in use, at most
+ * SCREEN_MARKS_MAX marks on a character, no C1 controls (libvterm takes them to be -1 columns wide). It is
+ * held back until something other than text comes, so that how the output was cut makes no difference.
  */
 #include "base/macro.h"
 #include "core/host/screen-internal.h"
@@ -71,7 +71,8 @@ static void append_ascii(Screen *screen, char c) {
         append_base(screen, bytes, utf8_put(bytes, character));
 }
 
-/* ---- UTF-8, as the Encoding Standard decodes it --------------------------------------------------------- */
+/* ---- UTF-8, as the Encoding Standard decodes it ---------------------------------------------------------
+ */
 
 static bool begin_character(Utf8Open *open, unsigned char lead) {
         if (lead < 0xc2 || lead > 0xf4)
@@ -118,7 +119,8 @@ static void take_high(Screen *screen, unsigned char c) {
                 append_base(screen, replacement, 3);
 }
 
-/* ---- runs ----------------------------------------------------------------------------------------------- */
+/* ---- runs -----------------------------------------------------------------------------------------------
+ */
 
 static bool is_ascii(char c) {
         return c >= 0x20 && c < 0x7f;

@@ -9,12 +9,14 @@
 #include "base/macro.h"
 #include "core/host/screen-internal.h"
 
-/* ---- talking to libvterm -------------------------------------------------------------------------------- */
+/* ---- talking to libvterm --------------------------------------------------------------------------------
+ */
 
 static int on_damage(VTermRect rect, void *user) {
         Screen *screen = user;
 
-        screen->last_put = rect;
+        if (!screen->is_peeking)
+                screen->last_put = rect;
         return 1;
 }
 
@@ -65,6 +67,7 @@ static void write_move(Screen *screen, int row, int col) {
         n = snprintf(sequence, sizeof(sequence), "\x1b[%d;%dH", row + 1, col + 1);
         vterm_input_write(screen->vt, sequence, (size_t)n);
         screen->will_wrap = false;
+        screen->n_last = 0;
 }
 
 void screen_move(Screen *screen, int row, int col) {
@@ -72,7 +75,13 @@ void screen_move(Screen *screen, int row, int col) {
         write_move(screen, row, col);
 }
 
-/* Whatever is not text ends a pending wrap. libvterm keeps it in some cases, with the character gone that made it. */
+void screen_write(Screen *screen, Str sequences) {
+        screen_flush(screen);
+        vterm_input_write(screen->vt, sequences.data, sequences.n);
+}
+
+/* Whatever changes the grid ends a pending wrap. libvterm keeps it in some cases, with the character gone
+ * that made it. */
 void screen_send(Screen *screen, Str sequences) {
         screen_flush(screen);
         if (screen->will_wrap) {
@@ -81,9 +90,11 @@ void screen_send(Screen *screen, Str sequences) {
         }
         write_pen(screen);
         vterm_input_write(screen->vt, sequences.data, sequences.n);
+        screen->n_last = 0;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------- */
+/* ---- life -----------------------------------------------------------------------------------------------
+ */
 
 static void *allocate(size_t n, void *user) {
         (void)user;
@@ -185,7 +196,8 @@ void screen_freep(Screen **screen) {
         *screen = screen_free(*screen);
 }
 
-/* ---- feeding -------------------------------------------------------------------------------------------- */
+/* ---- feeding --------------------------------------------------------------------------------------------
+ */
 
 static void obey(Screen *screen, VtEvent event, char c) {
         if (event == VT_EVENT_NONE)
@@ -218,7 +230,8 @@ void screen_feed(Screen *screen, Str bytes) {
         }
 }
 
-/* The new size also ends the scroll region, as in other terminals; libvterm would keep one that does not fit. */
+/* The new size also ends the scroll region, as in other terminals; libvterm would keep one that does not
+ * fit. */
 static void set_size(Screen *screen, int cols, int rows) {
         VTermPos pos;
         int old_cols = screen->cols;
@@ -239,7 +252,8 @@ static void set_size(Screen *screen, int cols, int rows) {
 }
 
 int screen_resize(Screen *screen, unsigned cols, unsigned rows) {
-        int new_cols = in_range(cols, SCREEN_COLS_MIN, SCREEN_COLS_MAX), new_rows = in_range(rows, 1, SCREEN_ROWS_MAX), r;
+        int new_cols = in_range(cols, SCREEN_COLS_MIN, SCREEN_COLS_MAX),
+            new_rows = in_range(rows, 1, SCREEN_ROWS_MAX), r;
 
         if (new_cols == screen->cols && new_rows == screen->rows)
                 return 0;
@@ -250,7 +264,8 @@ int screen_resize(Screen *screen, unsigned cols, unsigned rows) {
         return 0;
 }
 
-/* ---- modes from elsewhere ------------------------------------------------------------------------------- */
+/* ---- modes from elsewhere -------------------------------------------------------------------------------
+ */
 
 static void send_switches(Screen *screen) {
         uint32_t set = screen->modes.set;

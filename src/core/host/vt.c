@@ -23,17 +23,28 @@ typedef enum Class {
 } Class;
 
 static const uint8_t classes[256] = {
-        [0x00 ... 0x06] = CLASS_CONTROL, [0x07] = CLASS_BEL,
-        [0x08 ... 0x17] = CLASS_CONTROL, [0x18] = CLASS_CANCEL,
-        [0x19] = CLASS_CONTROL,          [0x1a] = CLASS_CANCEL,
-        [0x1b] = CLASS_ESC,              [0x1c ... 0x1f] = CLASS_CONTROL,
-        [0x20 ... 0x2f] = CLASS_BETWEEN, [0x30 ... 0x3b] = CLASS_PARAM,
-        [0x3c ... 0x3f] = CLASS_LEADER,  [0x40 ... 'O'] = CLASS_FINAL,
-        ['P'] = CLASS_STRING,            ['Q' ... 'W'] = CLASS_FINAL,
-        ['X'] = CLASS_STRING,            ['Y' ... 'Z'] = CLASS_FINAL,
-        ['['] = CLASS_CSI,               ['\\'] = CLASS_ST,
-        [']'] = CLASS_OSC,               ['^' ... '_'] = CLASS_STRING,
-        ['`' ... '~'] = CLASS_FINAL,     [0x7f] = CLASS_DEL,
+        [0x00 ... 0x06] = CLASS_CONTROL,
+        [0x07] = CLASS_BEL,
+        [0x08 ... 0x17] = CLASS_CONTROL,
+        [0x18] = CLASS_CANCEL,
+        [0x19] = CLASS_CONTROL,
+        [0x1a] = CLASS_CANCEL,
+        [0x1b] = CLASS_ESC,
+        [0x1c ... 0x1f] = CLASS_CONTROL,
+        [0x20 ... 0x2f] = CLASS_BETWEEN,
+        [0x30 ... 0x3b] = CLASS_PARAM,
+        [0x3c ... 0x3f] = CLASS_LEADER,
+        [0x40 ... 'O'] = CLASS_FINAL,
+        ['P'] = CLASS_STRING,
+        ['Q' ... 'W'] = CLASS_FINAL,
+        ['X'] = CLASS_STRING,
+        ['Y' ... 'Z'] = CLASS_FINAL,
+        ['['] = CLASS_CSI,
+        ['\\'] = CLASS_ST,
+        [']'] = CLASS_OSC,
+        ['^' ... '_'] = CLASS_STRING,
+        ['`' ... '~'] = CLASS_FINAL,
+        [0x7f] = CLASS_DEL,
         [0x80 ... 0xff] = CLASS_HIGH,
 };
 
@@ -42,105 +53,117 @@ typedef struct Move {
         uint8_t next;
 } Move;
 
-/* Controls inside a sequence are obeyed and the sequence goes on; CAN and SUB end it, ESC begins another one. */
-static const Move moves[_VT_STATE_N][_CLASS_N] = {
-        [VT_GROUND] = {
-                [CLASS_CONTROL ... CLASS_BEL] = {VT_EVENT_CONTROL, VT_GROUND},
-                [CLASS_CANCEL] = {VT_EVENT_CONTROL, VT_GROUND},
-                [CLASS_ESC] = {VT_EVENT_NONE, VT_ESCAPE},
-                [CLASS_BETWEEN ... CLASS_ST] = {VT_EVENT_PRINT, VT_GROUND},
-                [CLASS_DEL] = {VT_EVENT_CONTROL, VT_GROUND},
-                [CLASS_HIGH] = {VT_EVENT_PRINT, VT_GROUND},
-        },
-        [VT_ESCAPE] = {
-                [CLASS_CONTROL ... CLASS_BEL] = {VT_EVENT_CONTROL, VT_ESCAPE},
-                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
-                [CLASS_ESC] = {VT_EVENT_NONE, VT_ESCAPE},
-                [CLASS_BETWEEN] = {VT_EVENT_NONE, VT_ESCAPE_BETWEEN},
-                [CLASS_PARAM ... CLASS_FINAL] = {VT_EVENT_ESCAPE, VT_GROUND},
-                [CLASS_CSI] = {VT_EVENT_NONE, VT_CSI_START},
-                [CLASS_OSC] = {VT_EVENT_NONE, VT_OSC},
-                [CLASS_STRING] = {VT_EVENT_NONE, VT_STRING},
-                [CLASS_ST] = {VT_EVENT_ESCAPE, VT_GROUND},
-                [CLASS_DEL] = {VT_EVENT_NONE, VT_ESCAPE},
-                [CLASS_HIGH] = {VT_EVENT_PRINT, VT_GROUND},
-        },
-        [VT_ESCAPE_BETWEEN] = {
-                [CLASS_CONTROL ... CLASS_BEL] = {VT_EVENT_CONTROL, VT_ESCAPE_BETWEEN},
-                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
-                [CLASS_ESC] = {VT_EVENT_NONE, VT_ESCAPE},
-                [CLASS_BETWEEN] = {VT_EVENT_NONE, VT_ESCAPE_BETWEEN},
-                [CLASS_PARAM ... CLASS_ST] = {VT_EVENT_ESCAPE, VT_GROUND},
-                [CLASS_DEL] = {VT_EVENT_NONE, VT_ESCAPE_BETWEEN},
-                [CLASS_HIGH] = {VT_EVENT_PRINT, VT_GROUND},
-        },
-        [VT_CSI_START] = {
-                [CLASS_CONTROL ... CLASS_BEL] = {VT_EVENT_CONTROL, VT_CSI_START},
-                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
-                [CLASS_ESC] = {VT_EVENT_NONE, VT_ESCAPE},
-                [CLASS_BETWEEN] = {VT_EVENT_NONE, VT_CSI_BETWEEN},
-                [CLASS_PARAM ... CLASS_LEADER] = {VT_EVENT_NONE, VT_CSI_PARAMS},
-                [CLASS_FINAL ... CLASS_ST] = {VT_EVENT_CSI, VT_GROUND},
-                [CLASS_DEL] = {VT_EVENT_NONE, VT_CSI_START},
-                [CLASS_HIGH] = {VT_EVENT_PRINT, VT_GROUND},
-        },
-        [VT_CSI_PARAMS] = {
-                [CLASS_CONTROL ... CLASS_BEL] = {VT_EVENT_CONTROL, VT_CSI_PARAMS},
-                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
-                [CLASS_ESC] = {VT_EVENT_NONE, VT_ESCAPE},
-                [CLASS_BETWEEN] = {VT_EVENT_NONE, VT_CSI_BETWEEN},
-                [CLASS_PARAM] = {VT_EVENT_NONE, VT_CSI_PARAMS},
-                [CLASS_LEADER] = {VT_EVENT_NONE, VT_CSI_IGNORE},
-                [CLASS_FINAL ... CLASS_ST] = {VT_EVENT_CSI, VT_GROUND},
-                [CLASS_DEL] = {VT_EVENT_NONE, VT_CSI_PARAMS},
-                [CLASS_HIGH] = {VT_EVENT_PRINT, VT_GROUND},
-        },
-        [VT_CSI_BETWEEN] = {
-                [CLASS_CONTROL ... CLASS_BEL] = {VT_EVENT_CONTROL, VT_CSI_BETWEEN},
-                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
-                [CLASS_ESC] = {VT_EVENT_NONE, VT_ESCAPE},
-                [CLASS_BETWEEN] = {VT_EVENT_NONE, VT_CSI_BETWEEN},
-                [CLASS_PARAM ... CLASS_LEADER] = {VT_EVENT_NONE, VT_CSI_IGNORE},
-                [CLASS_FINAL ... CLASS_ST] = {VT_EVENT_CSI, VT_GROUND},
-                [CLASS_DEL] = {VT_EVENT_NONE, VT_CSI_BETWEEN},
-                [CLASS_HIGH] = {VT_EVENT_PRINT, VT_GROUND},
-        },
-        [VT_CSI_IGNORE] = {
-                [CLASS_CONTROL ... CLASS_BEL] = {VT_EVENT_CONTROL, VT_CSI_IGNORE},
-                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
-                [CLASS_ESC] = {VT_EVENT_NONE, VT_ESCAPE},
-                [CLASS_BETWEEN ... CLASS_LEADER] = {VT_EVENT_NONE, VT_CSI_IGNORE},
-                [CLASS_FINAL ... CLASS_ST] = {VT_EVENT_NONE, VT_GROUND},
-                [CLASS_DEL] = {VT_EVENT_NONE, VT_CSI_IGNORE},
-                [CLASS_HIGH] = {VT_EVENT_PRINT, VT_GROUND},
-        },
-        [VT_OSC] = {
-                [CLASS_CONTROL] = {VT_EVENT_NONE, VT_OSC},
-                [CLASS_BEL] = {VT_EVENT_STRING, VT_GROUND},
-                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
-                [CLASS_ESC] = {VT_EVENT_NONE, VT_STRING_ESCAPE},
-                [CLASS_BETWEEN ... CLASS_HIGH] = {VT_EVENT_NONE, VT_OSC},
-        },
-        [VT_STRING] = {
-                [CLASS_CONTROL ... CLASS_BEL] = {VT_EVENT_NONE, VT_STRING},
-                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
-                [CLASS_ESC] = {VT_EVENT_NONE, VT_STRING_ESCAPE},
-                [CLASS_BETWEEN ... CLASS_HIGH] = {VT_EVENT_NONE, VT_STRING},
-        },
-        /* As VT_ESCAPE, but for ST. */
-        [VT_STRING_ESCAPE] = {
-                [CLASS_CONTROL ... CLASS_BEL] = {VT_EVENT_CONTROL, VT_ESCAPE},
-                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
-                [CLASS_ESC] = {VT_EVENT_NONE, VT_ESCAPE},
-                [CLASS_BETWEEN] = {VT_EVENT_NONE, VT_ESCAPE_BETWEEN},
-                [CLASS_PARAM ... CLASS_FINAL] = {VT_EVENT_ESCAPE, VT_GROUND},
-                [CLASS_CSI] = {VT_EVENT_NONE, VT_CSI_START},
-                [CLASS_OSC] = {VT_EVENT_NONE, VT_OSC},
-                [CLASS_STRING] = {VT_EVENT_NONE, VT_STRING},
-                [CLASS_ST] = {VT_EVENT_STRING, VT_GROUND},
-                [CLASS_DEL] = {VT_EVENT_NONE, VT_ESCAPE},
-                [CLASS_HIGH] = {VT_EVENT_PRINT, VT_GROUND},
-        },
+/* Controls inside a sequence are obeyed and the sequence goes on; CAN and SUB end it, ESC begins another
+ * one. */
+static const Move moves[_VT_STATE_N][_CLASS_N] =
+        {
+                [VT_GROUND] =
+                        {
+                                [CLASS_CONTROL... CLASS_BEL] = {VT_EVENT_CONTROL, VT_GROUND},
+                                [CLASS_CANCEL] = {VT_EVENT_CONTROL, VT_GROUND},
+                                [CLASS_ESC] = {VT_EVENT_NONE, VT_ESCAPE},
+                                [CLASS_BETWEEN... CLASS_ST] = {VT_EVENT_PRINT, VT_GROUND},
+                                [CLASS_DEL] = {VT_EVENT_CONTROL, VT_GROUND},
+                                [CLASS_HIGH] = {VT_EVENT_PRINT, VT_GROUND},
+                        },
+                [VT_ESCAPE] =
+                        {
+                                [CLASS_CONTROL... CLASS_BEL] = {VT_EVENT_CONTROL, VT_ESCAPE},
+                                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
+                                [CLASS_ESC] = {VT_EVENT_NONE, VT_ESCAPE},
+                                [CLASS_BETWEEN] = {VT_EVENT_NONE, VT_ESCAPE_BETWEEN},
+                                [CLASS_PARAM... CLASS_FINAL] = {VT_EVENT_ESCAPE, VT_GROUND},
+                                [CLASS_CSI] = {VT_EVENT_NONE, VT_CSI_START},
+                                [CLASS_OSC] = {VT_EVENT_NONE, VT_OSC},
+                                [CLASS_STRING] = {VT_EVENT_NONE, VT_STRING},
+                                [CLASS_ST] = {VT_EVENT_ESCAPE, VT_GROUND},
+                                [CLASS_DEL] = {VT_EVENT_NONE, VT_ESCAPE},
+                                [CLASS_HIGH] = {VT_EVENT_PRINT, VT_GROUND},
+                        },
+                [VT_ESCAPE_BETWEEN] =
+                        {
+                                [CLASS_CONTROL... CLASS_BEL] = {VT_EVENT_CONTROL, VT_ESCAPE_BETWEEN},
+                                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
+                                [CLASS_ESC] = {VT_EVENT_NONE, VT_ESCAPE},
+                                [CLASS_BETWEEN] = {VT_EVENT_NONE, VT_ESCAPE_BETWEEN},
+                                [CLASS_PARAM... CLASS_ST] = {VT_EVENT_ESCAPE, VT_GROUND},
+                                [CLASS_DEL] = {VT_EVENT_NONE, VT_ESCAPE_BETWEEN},
+                                [CLASS_HIGH] = {VT_EVENT_PRINT, VT_GROUND},
+                        },
+                [VT_CSI_START] =
+                        {
+                                [CLASS_CONTROL... CLASS_BEL] = {VT_EVENT_CONTROL, VT_CSI_START},
+                                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
+                                [CLASS_ESC] = {VT_EVENT_NONE, VT_ESCAPE},
+                                [CLASS_BETWEEN] = {VT_EVENT_NONE, VT_CSI_BETWEEN},
+                                [CLASS_PARAM... CLASS_LEADER] = {VT_EVENT_NONE, VT_CSI_PARAMS},
+                                [CLASS_FINAL... CLASS_ST] = {VT_EVENT_CSI, VT_GROUND},
+                                [CLASS_DEL] = {VT_EVENT_NONE, VT_CSI_START},
+                                [CLASS_HIGH] = {VT_EVENT_PRINT, VT_GROUND},
+                        },
+                [VT_CSI_PARAMS] =
+                        {
+                                [CLASS_CONTROL... CLASS_BEL] = {VT_EVENT_CONTROL, VT_CSI_PARAMS},
+                                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
+                                [CLASS_ESC] = {VT_EVENT_NONE, VT_ESCAPE},
+                                [CLASS_BETWEEN] = {VT_EVENT_NONE, VT_CSI_BETWEEN},
+                                [CLASS_PARAM] = {VT_EVENT_NONE, VT_CSI_PARAMS},
+                                [CLASS_LEADER] = {VT_EVENT_NONE, VT_CSI_IGNORE},
+                                [CLASS_FINAL... CLASS_ST] = {VT_EVENT_CSI, VT_GROUND},
+                                [CLASS_DEL] = {VT_EVENT_NONE, VT_CSI_PARAMS},
+                                [CLASS_HIGH] = {VT_EVENT_PRINT, VT_GROUND},
+                        },
+                [VT_CSI_BETWEEN] =
+                        {
+                                [CLASS_CONTROL... CLASS_BEL] = {VT_EVENT_CONTROL, VT_CSI_BETWEEN},
+                                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
+                                [CLASS_ESC] = {VT_EVENT_NONE, VT_ESCAPE},
+                                [CLASS_BETWEEN] = {VT_EVENT_NONE, VT_CSI_BETWEEN},
+                                [CLASS_PARAM... CLASS_LEADER] = {VT_EVENT_NONE, VT_CSI_IGNORE},
+                                [CLASS_FINAL... CLASS_ST] = {VT_EVENT_CSI, VT_GROUND},
+                                [CLASS_DEL] = {VT_EVENT_NONE, VT_CSI_BETWEEN},
+                                [CLASS_HIGH] = {VT_EVENT_PRINT, VT_GROUND},
+                        },
+                [VT_CSI_IGNORE] =
+                        {
+                                [CLASS_CONTROL... CLASS_BEL] = {VT_EVENT_CONTROL, VT_CSI_IGNORE},
+                                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
+                                [CLASS_ESC] = {VT_EVENT_NONE, VT_ESCAPE},
+                                [CLASS_BETWEEN... CLASS_LEADER] = {VT_EVENT_NONE, VT_CSI_IGNORE},
+                                [CLASS_FINAL... CLASS_ST] = {VT_EVENT_NONE, VT_GROUND},
+                                [CLASS_DEL] = {VT_EVENT_NONE, VT_CSI_IGNORE},
+                                [CLASS_HIGH] = {VT_EVENT_PRINT, VT_GROUND},
+                        },
+                [VT_OSC] =
+                        {
+                                [CLASS_CONTROL] = {VT_EVENT_NONE, VT_OSC},
+                                [CLASS_BEL] = {VT_EVENT_STRING, VT_GROUND},
+                                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
+                                [CLASS_ESC] = {VT_EVENT_NONE, VT_STRING_ESCAPE},
+                                [CLASS_BETWEEN... CLASS_HIGH] = {VT_EVENT_NONE, VT_OSC},
+                        },
+                [VT_STRING] =
+                        {
+                                [CLASS_CONTROL... CLASS_BEL] = {VT_EVENT_NONE, VT_STRING},
+                                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
+                                [CLASS_ESC] = {VT_EVENT_NONE, VT_STRING_ESCAPE},
+                                [CLASS_BETWEEN... CLASS_HIGH] = {VT_EVENT_NONE, VT_STRING},
+                        },
+                /* As VT_ESCAPE, but for ST. */
+                [VT_STRING_ESCAPE] =
+                        {
+                                [CLASS_CONTROL... CLASS_BEL] = {VT_EVENT_CONTROL, VT_ESCAPE},
+                                [CLASS_CANCEL] = {VT_EVENT_NONE, VT_GROUND},
+                                [CLASS_ESC] = {VT_EVENT_NONE, VT_ESCAPE},
+                                [CLASS_BETWEEN] = {VT_EVENT_NONE, VT_ESCAPE_BETWEEN},
+                                [CLASS_PARAM... CLASS_FINAL] = {VT_EVENT_ESCAPE, VT_GROUND},
+                                [CLASS_CSI] = {VT_EVENT_NONE, VT_CSI_START},
+                                [CLASS_OSC] = {VT_EVENT_NONE, VT_OSC},
+                                [CLASS_STRING] = {VT_EVENT_NONE, VT_STRING},
+                                [CLASS_ST] = {VT_EVENT_STRING, VT_GROUND},
+                                [CLASS_DEL] = {VT_EVENT_NONE, VT_ESCAPE},
+                                [CLASS_HIGH] = {VT_EVENT_PRINT, VT_GROUND},
+                        },
 };
 
 VtEvent vt_step(uint8_t *state, char c) {

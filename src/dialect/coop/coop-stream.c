@@ -227,7 +227,7 @@ void coop_stream(Client *client, void *target, bool is_read_only) {
                 put_frame(client->conn, TAG_DATA, pty_scrollback(pty));
         pty_attach(pty, &stream->shown);
         if (pty->hosted && !pty_is_live(pty)) { /* it has ended already: say so, and that was it */
-                on_exited(&stream->shown, hosted_exit_code(pty->hosted));
+                on_exited(&stream->shown, pty_exit_code(pty->hosted));
                 pty_detach(&stream->shown);
                 conn_finish(client->conn, "the terminal has ended");
         }
