@@ -173,7 +173,11 @@ int main(int argc, char **argv) {
                 error = shim_listen(&shim);
         if (!error)
                 error = shim_start(&shim, &args);
-        shim_tell_started(&shim, error);
+        if (!shim_tell_started(&shim, error) &&
+            !error) { /* the daemon is gone: nobody was told that this one runs */
+                shim_kill(&shim, 0);
+                shim.is_released = true;
+        }
         if (error)
                 return 1;
         while (!is_done(&shim))

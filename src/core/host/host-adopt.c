@@ -22,6 +22,14 @@
 
 enum { META_MAX = 1 << 20, ID_DIGITS = 16 };
 
+/* Why one is not adopted. */
+enum {
+        _ADOPT_E_SUCCESS,
+        ADOPT_E_NOTHING, /* nothing ran, or nothing of use is left */
+        ADOPT_E_USELESS, /* it runs, but what we would have to know of it is gone */
+        ADOPT_E_UNKNOWN, /* nobody can tell */
+};
+
 static char *copy_member(const Json *json, const char *key) {
         Str s = json_str(json_get(json, key));
 
@@ -87,30 +95,39 @@ static void settle_dead(Hosted *hosted) {
         hosted_set_state(hosted, has_exited ? HOSTED_EVENT_ENDED : HOSTED_EVENT_LOST);
 }
 
+/* Alive: the shim answers, and is the one that the record names (a record that is still new names none). */
+static bool reach(Hosted *hosted, uint32_t state) {
+        if (state == SHIM_STATE_FAILED || (state != SHIM_STATE_NEW && !shim_is_alive(hosted->record)))
+                return false;
+        return !connect_shim(hosted);
+}
+
 static int adopt(Hosted *hosted) {
         ShimRecord *record;
         uint32_t state;
+        bool is_alive;
         int r = hosted_open_files(hosted);
 
-        if (r == -ENOENT)
-                return RING_E_DAMAGED; /* a daemon was killed while it made or removed the folder */
-        if (!r)
-                r = read_meta(hosted);
-        if (r)
-                return r;
+        if (r == -ENOENT && !hosted->record)
+                return ADOPT_E_NOTHING; /* a daemon was killed while it made or removed the folder */
+        if (r < 0 && r != -ENOENT)
+                return error_trace(r);
+        if (!hosted->record)
+                return ADOPT_E_UNKNOWN;
         record = hosted->record;
         state = atomic_load(&record->state);
-        if (state == SHIM_STATE_NEW || state == SHIM_STATE_FAILED)
-                return RING_E_DAMAGED; /* it never ran: nobody was told it did */
+        is_alive = reach(hosted, state);
+        if (!is_alive && (state == SHIM_STATE_NEW || state == SHIM_STATE_FAILED))
+                return ADOPT_E_NOTHING; /* it never ran: nobody was told it did */
+        if (r || read_meta(hosted))
+                return is_alive ? ADOPT_E_USELESS : ADOPT_E_NOTHING;
         hosted->is_adopted = true;
         hosted->pid = record->child_pid;
         hosted->started_us = record->started_us;
-        if (!shim_is_alive(record) || connect_shim(hosted))
+        hosted->awaits_io = is_alive; /* the descriptors arrive with the shim's first word */
+        hosted_set_state(hosted, HOSTED_EVENT_STARTED);
+        if (!is_alive)
                 settle_dead(hosted);
-        else
-                hosted_set_state(
-                        hosted,
-                        HOSTED_EVENT_STARTED); /* its descriptors arrive with the shim's first word */
         hosted->shown_out = ring_end(&hosted->out);
         hosted->shown_err = hosted->err.header ? ring_end(&hosted->err) : 0;
         return 0;
@@ -120,13 +137,22 @@ static bool is_id(const char *name) {
         return strlen(name) == ID_DIGITS && strspn(name, "0123456789abcdef") == ID_DIGITS;
 }
 
-/* A folder that makes no sense goes; one that just could not be read now (no descriptor, no memory) stays
- * for another day. */
+/* Never leaves a process behind that nobody knows of: it is ended, or its folder stays for somebody to look
+ * at. */
 static void reject(Hosted *hosted, int r) {
+        static const char *const words[] = {[ADOPT_E_NOTHING] = "it never ran; its folder is removed",
+                                            [ADOPT_E_USELESS] =
+                                                    "its folder is damaged; the process is ended",
+                                            [ADOPT_E_UNKNOWN] = "its record is damaged; the folder is left"};
+
         log_warning(host_log(hosted->host), hosted->id, "cannot be adopted: %s",
-                    r < 0 ? strerror(-r) : "the folder is damaged or was never used, and is removed");
+                    r < 0 ? strerror(-r) : words[r]);
+        if (r == ADOPT_E_USELESS) {
+                hosted_tell(hosted, SHIM_KILL, 0);
+                hosted_tell(hosted, SHIM_RELEASE, 0);
+        }
         hosted->state = HOSTED_FAILED;
-        if (r > 0)
+        if (r == ADOPT_E_USELESS || r == ADOPT_E_NOTHING)
                 host_forget(hosted);
         else
                 hosted_unlink_and_free(hosted);

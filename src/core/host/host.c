@@ -164,9 +164,12 @@ static int open_record(Hosted *hosted) {
         map = mmap(NULL, SHIM_RECORD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (map == MAP_FAILED)
                 return error_origin(-errno);
-        hosted->record = map;
-        if (memcmp(hosted->record->magic, "musshim1", 8) != 0 || hosted->record->version != SHIM_VERSION)
+        if (memcmp(((ShimRecord *)map)->magic, "musshim1", 8) != 0 ||
+            ((ShimRecord *)map)->version != SHIM_VERSION) {
+                (void)munmap(map, SHIM_RECORD_BYTES);
                 return RING_E_DAMAGED;
+        }
+        hosted->record = map;
         hosted->kind = hosted->record->kind == SHIM_PIPES ? SHIM_PIPES : SHIM_PTY;
         return 0;
 }
