@@ -173,11 +173,7 @@ int main(int argc, char **argv) {
                 error = shim_listen(&shim);
         if (!error)
                 error = shim_start(&shim, &args);
-        if (!shim_tell_started(&shim, error) &&
-            !error) { /* the daemon is gone: nobody was told that this one runs */
-                shim_kill(&shim, 0);
-                shim.is_released = true;
-        }
+        shim_tell_started(&shim, error); /* should the daemon be gone already, the next one adopts it */
         if (error)
                 return 1;
         while (!is_done(&shim))

@@ -45,14 +45,14 @@ void shim_accept(Shim *shim) {
                 return;
         }
         shim->control = fd;
-        (void)shim_tell_started(shim, 0);
+        shim_tell_started(shim, 0);
         if (shim->child_ended)
                 shim_tell(shim, SHIM_EXITED, shim->record->wait_status, 0);
         if (shim->tree_is_gone)
                 shim_tell(shim, SHIM_GONE, 0, 0);
 }
 
-static bool send_message(Shim *shim, const ShimMessage *message, const int *fds, int n_fds) {
+static void send_message(Shim *shim, const ShimMessage *message, const int *fds, int n_fds) {
         union {
                 struct cmsghdr header;
                 char space[CMSG_SPACE(3 * sizeof(int))];
@@ -61,7 +61,7 @@ static bool send_message(Shim *shim, const ShimMessage *message, const int *fds,
         struct msghdr header = {.msg_iov = &vector, .msg_iovlen = 1};
 
         if (shim->control < 0)
-                return false;
+                return;
         if (n_fds) {
                 header.msg_control = &control;
                 header.msg_controllen = CMSG_SPACE((size_t)n_fds * sizeof(int));
@@ -70,21 +70,21 @@ static bool send_message(Shim *shim, const ShimMessage *message, const int *fds,
                 memcpy(CMSG_DATA(&control.header), fds, (size_t)n_fds * sizeof(int));
         }
         /* A daemon that does not take a few small messages is as good as gone: poll() will say so. */
-        return sendmsg(shim->control, &header, MSG_NOSIGNAL) == (ssize_t)sizeof(*message);
+        (void)sendmsg(shim->control, &header, MSG_NOSIGNAL);
 }
 
 void shim_tell(Shim *shim, uint32_t type, int a, int b) {
-        (void)send_message(shim, &(ShimMessage){.type = type, .a = a, .b = b}, NULL, 0);
+        send_message(shim, &(ShimMessage){.type = type, .a = a, .b = b}, NULL, 0);
 }
 
-bool shim_tell_started(Shim *shim, int error) {
+void shim_tell_started(Shim *shim, int error) {
         ShimMessage message = {.type = SHIM_STARTED, .a = error, .b = shim->child};
         int fds[3], n = 0;
 
         for (int i = 0; i < shim->n_fds && !error; i++)
                 if (shim->fds[i] >= 0)
                         fds[n++] = shim->fds[i];
-        return send_message(shim, &message, fds, n == shim->n_fds ? n : 0);
+        send_message(shim, &message, fds, n == shim->n_fds ? n : 0);
 }
 
 static void obey(Shim *shim, const ShimMessage *message) {

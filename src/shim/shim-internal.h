@@ -50,5 +50,5 @@ int64_t shim_wall_us(void);
 int shim_listen(Shim *shim);
 void shim_accept(Shim *shim);
 void shim_tell(Shim *shim, uint32_t type, int a, int b);
-bool shim_tell_started(Shim *shim, int error); /* false: there is no daemon to tell */
+void shim_tell_started(Shim *shim, int error);
 void shim_hear(Shim *shim);
