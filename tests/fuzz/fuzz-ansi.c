@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stripper and Modes: whatever the pieces, the result is that of the whole stream; text has no controls but LF and TAB, is not
- * longer than the stream (its pieces: by a byte that waited), and is all there when no control was in it.
+ * The stripper and Modes: whatever the pieces, the result is that of the whole stream; text has no controls
+ * but LF and TAB, is not longer than the stream (its pieces: by a byte that waited), and is all there when
+ * no control was in it.
  *
  *   byte 0     seed of the sizes of the pieces
  *   then       the stream

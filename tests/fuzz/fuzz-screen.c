@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Screens: a snapshot at any place makes another screen the same, now and after the rest of the stream; the pieces that the
- * stream comes in make no difference; and no stream does harm, at no size.
+ * Screens: a snapshot at any place makes another screen the same, now and after the rest of the stream; the
+ * pieces that the stream comes in make no difference; and no stream does harm, at no size.
  *
  *   byte 0     columns
  *   byte 1     rows

@@ -34,10 +34,15 @@ static char *settle_lead(char *to, AnsiState *state, const char **p) {
 }
 
 /* A byte that is not plain, or one inside a sequence. */
-static char *take(char *to, AnsiState *state, const char **p) {
+static char *take(char *to, AnsiState *state, const char **p, const char *end) {
         char c = **p;
+        const char *final = c == '\x1b' && state->vt == VT_GROUND ? vt_plain_csi(*p, end) : NULL;
         VtEvent event;
 
+        if (final) {
+                *p = final + 1;
+                return to;
+        }
         if (c == '\xc2' && state->vt == VT_GROUND) {
                 state->has_lead = true;
                 ++*p;
@@ -72,7 +77,7 @@ int ansi_strip(Buf *out, Str in, AnsiState *state) {
                         p = plain;
                 }
                 if (p < end)
-                        to = take(to, state, &p);
+                        to = take(to, state, &p, end);
         }
         out->n = (size_t)(to - out->data);
         return 0;

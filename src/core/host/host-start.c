@@ -101,18 +101,15 @@ static int write_meta(Start *start, const HostedSpec *spec) {
 
 /* ---- on a worker ----------------------------------------------------------------------------- */
 
+/* Made last and in one piece: a folder without a record is one that never got as far as a shim. */
 static int make_record(const char *path, ShimKind kind) {
-        ShimRecord record = {.magic = "musshim", .version = SHIM_VERSION, .kind = kind};
-        _cleanup_(closep) int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        int r;
+        union {
+                ShimRecord record;
+                char bytes[SHIM_RECORD_BYTES];
+        } file = {.record = {.version = SHIM_VERSION, .kind = kind}};
 
-        record.magic[7] = '1';
-        if (fd < 0)
-                return error_origin(-errno);
-        r = posix_fallocate(fd, 0, SHIM_RECORD_BYTES);
-        if (!r && pwrite(fd, &record, sizeof(record), 0) != (ssize_t)sizeof(record))
-                r = EIO;
-        return r ? error_origin(-r) : 0;
+        memcpy(file.record.magic, "musshim1", sizeof(file.record.magic));
+        return error_trace(file_replace(path, (Str){file.bytes, sizeof(file.bytes)}, 0600, FILE_RUNTIME));
 }
 
 static int make_folder(const Start *start) {
@@ -126,13 +123,13 @@ static int make_folder(const Start *start) {
         if (!r && mkdir(hosted->dir, 0700))
                 r = -errno;
         if (!r)
-                r = make_record(record, hosted->kind);
-        if (!r)
                 r = ring_create(out, start->n_ring);
         if (!r && hosted->kind == SHIM_PIPES)
                 r = ring_create(err, start->n_ring);
         if (!r)
                 r = file_replace(meta, buf_str(&start->meta), 0600, FILE_RUNTIME);
+        if (!r)
+                r = make_record(record, hosted->kind);
         return error_trace(r);
 }
 

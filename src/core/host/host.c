@@ -3,6 +3,7 @@
 
 #include "core/host/host.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -202,15 +203,16 @@ void host_kill(Hosted *hosted, int grace_ms) {
         hosted_tell(hosted, SHIM_KILL, grace_ms);
 }
 
-static void remove_folder(const char *dir) {
-        static const char *const names[] = {SHIM_RECORD, SHIM_OUT, SHIM_ERR, SHIM_SOCKET, SHIM_META};
+/* With all that is in it: a daemon that was killed may have left a temporary file. There are no folders inside. */
+static void remove_folder(const char *path) {
+        DIR *dir = opendir(path);
+        struct dirent *entry;
 
-        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-                _cleanup_(freep) char *path = path_join(dir, names[i]);
-                if (path)
-                        (void)unlink(path);
-        }
-        (void)rmdir(dir);
+        while (dir && (entry = readdir(dir)))
+                (void)unlinkat(dirfd(dir), entry->d_name, 0);
+        if (dir)
+                closedir(dir);
+        (void)rmdir(path);
 }
 
 void host_forget(Hosted *hosted) {

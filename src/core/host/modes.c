@@ -261,14 +261,30 @@ void modes_apply(Modes *modes, VtEvent event) {
                 apply_string(modes);
 }
 
+/* Of the plain CSI sequences these matter here; the others move, erase and colour. */
+static bool is_ours(char final) {
+        return final == 'h' || final == 'l' || final == 'r' || final == 's';
+}
+
+static const char *pass_over(const char *p, const char *end) {
+        const char *final = vt_plain_csi(p, end);
+
+        return final && !is_ours(*final) ? final + 1 : NULL;
+}
+
 void modes_feed(Modes *modes, Str bytes) {
-        const char *p = bytes.data, *end = bytes.n ? p + bytes.n : p;
+        const char *p = bytes.data, *end = bytes.n ? p + bytes.n : p, *behind;
 
         while (p < end) {
                 if (modes->parser.state == VT_GROUND) {
                         p = memchr(p, '\x1b', (size_t)(end - p));
                         if (!p)
                                 return;
+                        behind = pass_over(p, end);
+                        if (behind) {
+                                p = behind;
+                                continue;
+                        }
                 }
                 modes_apply(modes, vt_next(&modes->parser, *p++));
         }

@@ -20,11 +20,11 @@ enum {
 };
 
 enum {
-        PEN_DEFAULT = 0,         /* the terminal's own colour */
-        PEN_INDEXED = 1 << 24,   /* | 0..255 */
-        PEN_RGB = 2 << 24,       /* | 0xrrggbb */
+        PEN_DEFAULT = 0,       /* the terminal's own colour */
+        PEN_INDEXED = 1 << 24, /* | 0..255 */
+        PEN_RGB = 2 << 24,     /* | 0xrrggbb */
         PEN_COLOUR_KIND = 3 << 24,
-        PEN_SGR_MAX = 96,        /* bytes that pen_sgr() writes at most */
+        PEN_SGR_MAX = 96, /* bytes that pen_sgr() writes at most */
 };
 
 typedef struct Pen {
@@ -42,7 +42,7 @@ static inline bool pen_eq(Pen a, Pen b) {
 /* What CSI … m does to it. Colours of underlines and unknown numbers change nothing. */
 void pen_apply(Pen *pen, const VtParser *sgr);
 /*
- * Writes the sequences that set exactly this pen from any other; returns their length. libvterm keeps no dim, conceal and
- * overline: with for_libvterm they become one of its font numbers, which it does keep.
+ * Writes the sequences that set exactly this pen from any other; returns their length. libvterm keeps no
+ * dim, conceal and overline: with for_libvterm they become one of its font numbers, which it does keep.
  */
 size_t pen_sgr(char *out, const Pen *pen, bool for_libvterm);

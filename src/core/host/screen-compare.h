@@ -22,7 +22,8 @@ static bool same_cell(const VTermScreenCell *a, const VTermScreenCell *b) {
 }
 
 static bool same_rows(Screen *a, Screen *b) {
-        VTermScreenCell *cells_a = calloc((size_t)a->cols, sizeof(*cells_a)), *cells_b = calloc((size_t)a->cols, sizeof(*cells_b));
+        VTermScreenCell *cells_a = calloc((size_t)a->cols, sizeof(*cells_a)),
+                        *cells_b = calloc((size_t)a->cols, sizeof(*cells_b));
         bool is_same = cells_a && cells_b;
 
         for (int row = 0; is_same && row < a->rows; row++) {
@@ -45,8 +46,8 @@ static bool same_saved(const Screen *screen, const SavedCursor *a, const SavedCu
         int last_row = screen->rows - 1, last_col = screen->cols - 1;
 
         return (a->row < last_row ? a->row : last_row) == (b->row < last_row ? b->row : last_row) &&
-               (a->col < last_col ? a->col : last_col) == (b->col < last_col ? b->col : last_col) && pen_eq(a->pen, b->pen) &&
-               same_charsets(a->charsets, b->charsets);
+               (a->col < last_col ? a->col : last_col) == (b->col < last_col ? b->col : last_col) &&
+               pen_eq(a->pen, b->pen) && same_charsets(a->charsets, b->charsets);
 }
 
 static bool same_tabs(const Screen *a, const Screen *b) {
@@ -58,7 +59,8 @@ static bool same_tabs(const Screen *a, const Screen *b) {
 
 static bool same_keyboards(const Modes *a, const Modes *b, bool is_alternate) {
         return a->n_keyboards[is_alternate] == b->n_keyboards[is_alternate] &&
-               !memcmp(a->keyboards[is_alternate], b->keyboards[is_alternate], (size_t)a->n_keyboards[is_alternate] + 1);
+               !memcmp(a->keyboards[is_alternate], b->keyboards[is_alternate],
+                       (size_t)a->n_keyboards[is_alternate] + 1);
 }
 
 /* What the receiver of a snapshot has. */
@@ -99,7 +101,8 @@ static const char *compare_screens(Screen *a, Screen *b) {
                 return "pen or character sets";
         if (a->top != b->top || a->bottom != b->bottom)
                 return "scroll region";
-        if (!same_saved(a, &a->saved[0], &b->saved[0]) || (is_alternate && !same_saved(a, &a->saved[1], &b->saved[1])))
+        if (!same_saved(a, &a->saved[0], &b->saved[0]) ||
+            (is_alternate && !same_saved(a, &a->saved[1], &b->saved[1])))
                 return "saved cursor";
         if (!same_tabs(a, b))
                 return "tab stops";

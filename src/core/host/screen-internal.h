@@ -9,9 +9,10 @@
 #include "core/host/screen.h"
 
 enum {
-        SCREEN_TEXT_MAX = 1024, /* bytes of text given to libvterm at a time; it puts four times that on the stack */
+        SCREEN_TEXT_MAX =
+                1024, /* bytes of text given to libvterm at a time; it puts four times that on the stack */
         SCREEN_MARKS_MAX = VTERM_MAX_CHARS_PER_CELL - 1,
-        SCREEN_GLYPHS = 256,    /* cached */
+        SCREEN_GLYPHS = 256, /* cached */
 };
 
 typedef enum GlyphKind { GLYPH_UNKNOWN, GLYPH_NARROW, GLYPH_WIDE, GLYPH_MARK, GLYPH_BAD } GlyphKind;
@@ -41,26 +42,26 @@ struct Screen {
         VTerm *vt;
         VTermState *state;
         VTermScreen *grid;
-        VTerm *probe;          /* tells how wide libvterm takes a character to be */
+        VTerm *probe; /* tells how wide libvterm takes a character to be */
         int cols, rows;
-        int top, bottom;       /* scroll region: first line, line behind the last */
+        int top, bottom; /* scroll region: first line, line behind the last */
         Modes modes;
         Pen pen;
         Charsets charsets;
-        SavedCursor saved[2];  /* of the main and the alternate screen */
-        bool pen_is_sent;      /* libvterm has it */
-        bool has_alternate;    /* libvterm has the second buffer */
-        bool is_alternate;     /* libvterm is in it */
-        bool is_unseen;        /* the alternate screen was entered before our time: it stands in the main buffer */
+        SavedCursor saved[2]; /* of the main and the alternate screen */
+        bool pen_is_sent;     /* libvterm has it */
+        bool has_alternate;   /* libvterm has the second buffer */
+        bool is_alternate;    /* libvterm is in it */
+        bool is_unseen; /* the alternate screen was entered before our time: it stands in the main buffer */
         bool is_peeking;
-        bool will_wrap;        /* the last column has just been printed to */
-        bool has_tabs;         /* other than every eight columns */
+        bool will_wrap; /* the last column has just been printed to */
+        bool has_tabs;  /* other than every eight columns */
         VTermRect last_put;
         Utf8Open open;
-        uint8_t n_marks;       /* on the last character of text */
+        uint8_t n_marks; /* on the last character of text */
         uint16_t n_text;
         uint8_t n_last;
-        char last[4];           /* the character at last_put, for REP; none after anything but text */
+        char last[4]; /* the character at last_put, for REP; none after anything but text */
         char text[SCREEN_TEXT_MAX];
         uint8_t tabs[SCREEN_COLS_MAX / 8];
         Buf replies;
@@ -78,22 +79,31 @@ VTermPos screen_cursor(const Screen *screen);
 void screen_move(Screen *screen, int row, int col);
 void screen_forget(Screen *screen); /* as after RIS, but for the grid and the modes */
 int screen_enable_alternate(Screen *screen);
+int screen_in_range(unsigned value, int low, int high);
+int screen_probe_memory(int cols, int rows, int n_buffers); /* before libvterm asks, which does not check */
 
 /* screen-text.c */
 size_t screen_take_text(Screen *screen, Str bytes);
+size_t screen_pass_over(Screen *screen, Str bytes, size_t *ret_n);
 void screen_repeat(Screen *screen, unsigned count);
 
 /* screen-glyph.c */
 GlyphKind screen_glyph(Screen *screen, uint32_t character);
 size_t utf8_put(char *out, uint32_t character);
 /*
- * One row as a terminal would show it: halves of overwritten wide characters are blank. cells[].width: 0 for the right half
- * of a wide one. Blank cells have chars[0] == 0 and no attributes but a background.
+ * One row as a terminal would show it: halves of overwritten wide characters are blank. cells[].width: 0 for
+ * the right half of a wide one. Blank cells have chars[0] == 0 and no attributes but a background.
  */
 void screen_row(Screen *screen, int row, VTermScreenCell *cells);
 Pen screen_cell_pen(const VTermScreenCell *cell);
 /* Makes screen_row() show the main screen while the alternate one is in use, and back. */
 void screen_peek(Screen *screen, bool at_main);
+
+/* screen-reply.c */
+void screen_reply_status(Screen *screen);
+void screen_reply_mode(Screen *screen);
+void screen_reply_attributes(Screen *screen, char leader);
+void screen_reply_keyboard(Screen *screen);
 
 /* screen-sequence.c */
 void screen_control(Screen *screen, char c);

@@ -183,53 +183,6 @@ static void set_region(Screen *screen) {
         screen->bottom = bottom;
 }
 
-/* ---- replies --------------------------------------------------------------------------------------------
- */
-
-static void reply(Screen *screen, const char *text, int n) {
-        if (screen->replies.n + (size_t)n <= SCREEN_REPLIES_MAX)
-                (void)buf_append(&screen->replies, text,
-                                 (size_t)n); /* lost without memory, as when there are too many */
-}
-
-static void reply_status(Screen *screen) {
-        const VtParser *vt = &screen->modes.parser;
-        VTermPos pos = screen_cursor(screen);
-        char text[48];
-        int row = pos.row - (screen->modes.set & MODE_ORIGIN ? screen->top : 0);
-
-        if (vt_param(vt, 0, 0) == 6)
-                reply(screen, text,
-                      snprintf(text, sizeof(text), "\x1b[%s%d;%dR", vt->leader ? "?" : "", row + 1,
-                               pos.col + 1));
-        else if (vt_param(vt, 0, 0) == 5 && !vt->leader)
-                reply(screen, "\x1b[0n", 4);
-}
-
-static void reply_mode(Screen *screen) {
-        unsigned number = vt_param(&screen->modes.parser, 0, 0);
-        char text[48];
-
-        reply(screen, text,
-              snprintf(text, sizeof(text), "\x1b[?%u;%u$y", number, modes_report(&screen->modes, number)));
-}
-
-/* A VT100 with advanced video, as libvterm says. */
-static void reply_attributes(Screen *screen, char leader) {
-        if (vt_param(&screen->modes.parser, 0, 0) != 0)
-                return;
-        if (!leader)
-                reply(screen, "\x1b[?1;2c", 7);
-        else if (leader == '>')
-                reply(screen, "\x1b[>0;100;0c", 11);
-}
-
-static void reply_keyboard(Screen *screen) {
-        char text[48];
-
-        reply(screen, text, snprintf(text, sizeof(text), "\x1b[?%uu", modes_keyboard(&screen->modes)));
-}
-
 /* ---- dispatch -------------------------------------------------------------------------------------------
  */
 
@@ -255,7 +208,7 @@ static void plain_csi(Screen *screen) {
         }
         switch (vt->final) {
         case 'b': screen_repeat(screen, MAX(vt_param(vt, 0, 1), 1u)); break;
-        case 'c': reply_attributes(screen, 0); break;
+        case 'c': screen_reply_attributes(screen, 0); break;
         case 'g': clear_tabs(screen, vt_param(vt, 0, 0)); break;
         case 'h': switch_all(screen, true); break;
         case 'l': switch_all(screen, false); break;
@@ -263,7 +216,7 @@ static void plain_csi(Screen *screen) {
                 pen_apply(&screen->pen, vt);
                 screen->pen_is_sent = false;
                 break;
-        case 'n': reply_status(screen); break;
+        case 'n': screen_reply_status(screen); break;
         case 'r': set_region(screen); break;
         case 's':
                 if (!(screen->modes.set & MODE_SIDE_MARGINS))
@@ -278,7 +231,7 @@ static void private_csi(Screen *screen) {
         const VtParser *vt = &screen->modes.parser;
 
         if (vt->leader == '>' && vt->final == 'c')
-                reply_attributes(screen, '>');
+                screen_reply_attributes(screen, '>');
         if (vt->leader != '?')
                 return;
         switch (vt->final) {
@@ -286,8 +239,8 @@ static void private_csi(Screen *screen) {
         case 'K': forward(screen); break;
         case 'h': switch_all(screen, true); break;
         case 'l': switch_all(screen, false); break;
-        case 'n': reply_status(screen); break;
-        case 'u': reply_keyboard(screen); break;
+        case 'n': screen_reply_status(screen); break;
+        case 'u': screen_reply_keyboard(screen); break;
         default: break;
         }
 }
@@ -298,7 +251,7 @@ void screen_csi(Screen *screen) {
         if (vt->intermediate == '!' && vt->final == 'p' && !vt->leader)
                 soft_reset(screen);
         else if (vt->intermediate == '$' && vt->final == 'p' && vt->leader == '?')
-                reply_mode(screen);
+                screen_reply_mode(screen);
         else if (!vt->intermediate && vt->leader)
                 private_csi(screen);
         else if (!vt->intermediate)

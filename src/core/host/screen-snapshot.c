@@ -221,7 +221,8 @@ static void put_margins(Painter *painter) {
                 put(painter, STR("\x1b[?6h"));
 }
 
-/* Prints the last character once more: only so does a cursor come to wait behind the last column, and REP know what to repeat. */
+/* Prints the last character once more: only so does a cursor come to wait behind the last column, and REP
+ * know what to repeat. */
 static void put_last(Painter *painter, int top) {
         Screen *screen = painter->screen;
         int row = screen->last_put.start_row, col = screen->last_put.start_col;

@@ -173,3 +173,50 @@ void screen_repeat(Screen *screen, unsigned count) {
         for (unsigned i = 0; n && i < MIN(count, most); i++)
                 append_base(screen, last, n);
 }
+
+/* ---- passing over ---------------------------------------------------------------------------------------
+ */
+
+/* Start of a line at column 0, with at least n_lines whole ones behind it; 0 when there is none. */
+static size_t line_before(Str text, unsigned n_lines) {
+        size_t at = text.n;
+
+        while (at) {
+                const char *lf = memrchr(text.data, '\n', at);
+
+                if (!lf)
+                        return 0;
+                at = (size_t)(lf - text.data);
+                if (n_lines > 0)
+                        n_lines--;
+                else if (at && lf[-1] == '\r')
+                        return at + 1;
+        }
+        return 0;
+}
+
+static size_t length_of_text(Str bytes) {
+        static const char ends[] = {'\x1b', '\x0e', '\x0f'};
+
+        for (size_t i = 0; i < sizeof(ends); i++) {
+                const char *end = memchr(bytes.data, ends[i], bytes.n);
+                if (end)
+                        bytes.n = (size_t)(end - bytes.data);
+        }
+        return bytes.n;
+}
+
+/* Scrolling is what libvterm is slow at. Of a long text without sequences only the last lines stay: after
+ * twice as many line ends as there are rows, nothing before them is left. Returns how many bytes need not be
+ * looked at; *ret_n: length of the text. */
+size_t screen_pass_over(Screen *screen, Str bytes, size_t *ret_n) {
+        bool is_scrolling = screen->top == 0 && screen->bottom == screen->rows && !screen->open.n;
+        size_t n = 0;
+
+        *ret_n = length_of_text(bytes);
+        if (is_scrolling && *ret_n > SCREEN_TEXT_MAX)
+                n = line_before((Str){bytes.data, *ret_n}, 2 * (unsigned)screen->rows);
+        if (n)
+                screen_send(screen, STR("\r"));
+        return n;
+}

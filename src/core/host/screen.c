@@ -109,7 +109,7 @@ static void release(void *block, void *user) {
 static VTermAllocatorFunctions allocator = {.malloc = allocate, .free = release};
 
 /* libvterm does not look whether it got memory, so we look before it asks. A cell is less than 40 bytes. */
-static int probe_memory(int cols, int rows, int n_buffers) {
+int screen_probe_memory(int cols, int rows, int n_buffers) {
         void *block = malloc((size_t)cols * (size_t)rows * 40 * (size_t)n_buffers + (16 << 10));
 
         if (!block)
@@ -123,7 +123,7 @@ int screen_enable_alternate(Screen *screen) {
 
         if (screen->has_alternate)
                 return 0;
-        r = probe_memory(screen->cols, screen->rows, 1);
+        r = screen_probe_memory(screen->cols, screen->rows, 1);
         if (r)
                 return error_trace(r);
         vterm_screen_enable_altscreen(screen->grid, 1);
@@ -156,7 +156,7 @@ static void start(Screen *screen) {
         vterm_screen_reset(vterm_obtain_screen(screen->probe), 1);
 }
 
-static int in_range(unsigned value, int low, int high) {
+int screen_in_range(unsigned value, int low, int high) {
         return value > (unsigned)high ? high : MAX((int)value, low);
 }
 
@@ -166,9 +166,9 @@ int screen_new(Screen **ret, unsigned cols, unsigned rows, const Modes *modes) {
 
         if (!screen)
                 return error_origin(-ENOMEM);
-        screen->cols = in_range(cols, SCREEN_COLS_MIN, SCREEN_COLS_MAX);
-        screen->rows = in_range(rows, 1, SCREEN_ROWS_MAX);
-        r = probe_memory(screen->cols, screen->rows, 1);
+        screen->cols = screen_in_range(cols, SCREEN_COLS_MIN, SCREEN_COLS_MAX);
+        screen->rows = screen_in_range(rows, 1, SCREEN_ROWS_MAX);
+        r = screen_probe_memory(screen->cols, screen->rows, 1);
         if (r)
                 return error_trace(r);
         start(screen);
@@ -214,120 +214,32 @@ static void obey(Screen *screen, VtEvent event, char c) {
                 screen_csi(screen);
 }
 
-void screen_feed(Screen *screen, Str bytes) {
+/* One byte, or a run of text. Returns what was taken. */
+static size_t feed_some(Screen *screen, Str bytes) {
         VtParser *parser = &screen->modes.parser;
+        size_t n = parser->state == VT_GROUND ? screen_take_text(screen, bytes) : 0;
+        VtEvent event;
+
+        if (n)
+                return n;
+        event = vt_next(parser, bytes.data[0]);
+        if (event == VT_EVENT_PRINT)
+                return 0; /* the sequence was given up: the byte is looked at again, as text */
+        obey(screen, event, bytes.data[0]);
+        return 1;
+}
+
+void screen_feed(Screen *screen, Str bytes) {
+        size_t n_tried = 0; /* known to be text that cannot be passed over */
 
         while (bytes.n) {
-                size_t n = parser->state == VT_GROUND ? screen_take_text(screen, bytes) : 0;
+                size_t n = 0;
 
-                if (!n) {
-                        VtEvent event = vt_next(parser, bytes.data[0]);
-                        n = event != VT_EVENT_PRINT;
-                        if (n)
-                                obey(screen, event, bytes.data[0]);
-                }
+                if (!n_tried && screen->modes.parser.state == VT_GROUND)
+                        n = screen_pass_over(screen, bytes, &n_tried);
+                if (!n)
+                        n = feed_some(screen, bytes);
+                n_tried -= MIN(n, n_tried);
                 bytes = (Str){bytes.data + n, bytes.n - n};
         }
-}
-
-/* The new size also ends the scroll region, as in other terminals; libvterm would keep one that does not
- * fit. */
-static void set_size(Screen *screen, int cols, int rows) {
-        VTermPos pos;
-        int old_cols = screen->cols;
-
-        screen_flush(screen);
-        pos = screen_cursor(screen);
-        screen_send(screen, STR("\x1b[r\x1b[0m"));
-        screen->top = 0;
-        screen->pen_is_sent = false;
-        modes_resized(&screen->modes);
-        write_move(screen, pos.row, pos.col);
-        vterm_set_size(screen->vt, rows, cols);
-        screen->cols = cols;
-        screen->rows = screen->bottom = rows;
-        screen_reset_tabs(screen, old_cols);
-        pos = screen_cursor(screen); /* may be above the top */
-        write_move(screen, pos.row, pos.col);
-}
-
-int screen_resize(Screen *screen, unsigned cols, unsigned rows) {
-        int new_cols = in_range(cols, SCREEN_COLS_MIN, SCREEN_COLS_MAX),
-            new_rows = in_range(rows, 1, SCREEN_ROWS_MAX), r;
-
-        if (new_cols == screen->cols && new_rows == screen->rows)
-                return 0;
-        r = probe_memory(new_cols, new_rows, 2);
-        if (r)
-                return error_trace(r);
-        set_size(screen, new_cols, new_rows);
-        return 0;
-}
-
-/* ---- modes from elsewhere -------------------------------------------------------------------------------
- */
-
-static void send_switches(Screen *screen) {
-        uint32_t set = screen->modes.set;
-
-        screen_send(screen, set & MODE_AUTOWRAP ? STR("\x1b[?7h") : STR("\x1b[?7l"));
-        screen_send(screen, set & MODE_INSERT ? STR("\x1b[4h") : STR("\x1b[4l"));
-        screen_send(screen, set & MODE_NEWLINE ? STR("\x1b[20h") : STR("\x1b[20l"));
-        screen_send(screen, set & MODE_ORIGIN ? STR("\x1b[?6h") : STR("\x1b[?6l"));
-}
-
-static void send_region(Screen *screen) {
-        int top = MAX(screen->modes.top, 1) - 1, bottom = screen->modes.bottom;
-        char sequence[32];
-        int n;
-
-        if (!bottom || bottom > screen->rows)
-                bottom = screen->rows;
-        if (bottom - top < 2)
-                top = 0, bottom = screen->rows;
-        screen->top = top;
-        screen->bottom = bottom;
-        n = snprintf(sequence, sizeof(sequence), "\x1b[%d;%dr", top + 1, bottom);
-        screen_send(screen, (Str){sequence, (size_t)n});
-}
-
-static bool differs(const Modes *a, const Modes *b) {
-        uint32_t drawing = MODE_AUTOWRAP | MODE_INSERT | MODE_NEWLINE | MODE_ORIGIN;
-
-        return (a->set ^ b->set) & drawing || a->top != b->top || a->bottom != b->bottom;
-}
-
-void screen_set_modes(Screen *screen, const Modes *modes) {
-        VtParser parser = screen->modes.parser;
-        bool is_other = differs(&screen->modes, modes), is_alternate = modes->set & MODE_ALTERNATE;
-        VTermPos pos;
-
-        screen_flush(screen);
-        pos = screen_cursor(screen);
-        if (is_other)
-                screen_move(screen, pos.row, pos.col);
-        if (screen->is_alternate && !is_alternate)
-                screen_send(screen, STR("\x1b[?1047l"));
-        screen->is_alternate = screen->is_alternate && is_alternate;
-        screen->is_unseen = is_alternate && !screen->is_alternate;
-        screen->modes = *modes;
-        screen->modes.parser = parser;
-        if (!is_other)
-                return;
-        send_region(screen);
-        send_switches(screen);
-        screen_move(screen, pos.row, pos.col);
-}
-
-const Modes *screen_modes(const Screen *screen) {
-        return &screen->modes;
-}
-
-int screen_take_replies(Screen *screen, Buf *out) {
-        int r = buf_append_str(out, buf_str(&screen->replies));
-
-        if (r)
-                return error_trace(r);
-        screen->replies.n = 0;
-        return 0;
 }

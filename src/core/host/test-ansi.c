@@ -45,7 +45,8 @@ static void test_text(void **state) {
         assert_text(STR(""), STR(""));
         assert_text(STR("plain text\n\twith tab\n"), STR("plain text\n\twith tab\n"));
         assert_text(STR("a\r\nb\rc\bd\ae\0f\x7fg\vh\fi"), STR("a\nbcdefghi"));
-        assert_text(STR("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xc2\xa0\xc2\xb7"), STR("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xc2\xa0\xc2\xb7"));
+        assert_text(STR("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xc2\xa0\xc2\xb7"),
+                    STR("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xc2\xa0\xc2\xb7"));
         assert_text(STR("\xff\xc3(\xc2(\xc2\xc2\xa9"), STR("\xff\xc3(\xc2(\xc2\xc2\xa9"));
 }
 
@@ -53,19 +54,34 @@ static void test_sequences(void **state) {
         (void)state;
         assert_text(STR("\x1b[1;31mred\x1b[0m\x1b[K"), STR("red"));
         assert_text(STR("a\x1b[?25lb\x1b[>4;2mc\x1b[5 qd"), STR("abcd"));
-        assert_text(STR("\x1b]0;title\x07" "a\x1b]8;;http://x\x1b\\b\x1b]8;;\x1b\\"), STR("ab"));
+        assert_text(STR("\x1b]0;title\x07"
+                        "a\x1b]8;;http://x\x1b\\b\x1b]8;;\x1b\\"),
+                    STR("ab"));
         assert_text(STR("\x1bPq#0;2\x07~\x1b\\a\x1b_Gi=1\x1b\\b\x1b^pm\x1b\\c\x1bXsos\x1b\\d"), STR("abcd"));
-        assert_text(STR("\x1b(Ba\x1b" "7b\x1b=c\x1b#8d\x1bMe"), STR("abcde"));
-        assert_text(STR("a\xc2\x9b" "31mb\xc2\x85"), STR("a31mb"));
+        assert_text(STR("\x1b(Ba\x1b"
+                        "7b\x1b=c\x1b#8d\x1bMe"),
+                    STR("abcde"));
+        assert_text(STR("a\xc2\x9b"
+                        "31mb\xc2\x85"),
+                    STR("a31mb"));
 }
 
 static void test_broken_sequences(void **state) {
         (void)state;
         assert_text(STR("a\x1b[31\nmb"), STR("a\nb"));
-        assert_text(STR("a\x1b[31\x18" "b"), STR("ab"));
+        assert_text(STR("a\x1b[31\x18"
+                        "b"),
+                    STR("ab"));
         assert_text(STR("a\x1b[3\x1b[1mb"), STR("ab"));
-        assert_text(STR("a\x1b[3\xc3\xa9" "b"), STR("a\xc3\xa9" "b"));
-        assert_text(STR("a\x1b[3\xc2\xa9" "b\x1b\xc2\x9b" "c"), STR("a\xc2\xa9" "bc"));
+        assert_text(STR("a\x1b[3\xc3\xa9"
+                        "b"),
+                    STR("a\xc3\xa9"
+                        "b"));
+        assert_text(STR("a\x1b[3\xc2\xa9"
+                        "b\x1b\xc2\x9b"
+                        "c"),
+                    STR("a\xc2\xa9"
+                        "bc"));
         assert_text(STR("a\x1b]0;x\x1b[1mb"), STR("ab"));
         assert_text(STR("a\x1b[1?2zb"), STR("ab"));
         assert_text(STR("a\x1b"), STR("a"));

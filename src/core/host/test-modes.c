@@ -68,7 +68,8 @@ static void test_switches(void **state) {
         assert_set(STR("text\x1b[31mred\x1b[0m"), FRESH);
         assert_set(STR("\x1b[?25l\x1b[?2004h"), MODE_AUTOWRAP | MODE_PASTE);
         assert_set(STR("\x1b[?1;2004;1004h"), FRESH | MODE_CURSOR_KEYS | MODE_PASTE | MODE_FOCUS);
-        assert_set(STR("\x1b[?7l\x1b[4h\x1b[20h\x1b="), MODE_CURSOR_VISIBLE | MODE_INSERT | MODE_NEWLINE | MODE_KEYPAD);
+        assert_set(STR("\x1b[?7l\x1b[4h\x1b[20h\x1b="),
+                   MODE_CURSOR_VISIBLE | MODE_INSERT | MODE_NEWLINE | MODE_KEYPAD);
         assert_set(STR("\x1b=\x1b>"), FRESH);
         assert_set(STR("\x1b[1h\x1b[?4h\x1b[>25l\x1b[25l"), FRESH);
         for (size_t i = 1; i < ARRAY_SIZE(mode_infos); i++)
@@ -93,7 +94,8 @@ static void test_alternate(void **state) {
 }
 
 static void test_resets(void **state) {
-        Modes modes = after(STR("\x1b[?1h\x1b[?1000h\x1b[?1049h\x1b[2;5r\x1b[4 q\x1b]2;t\x07\x1b" "c"));
+        Modes modes = after(STR("\x1b[?1h\x1b[?1000h\x1b[?1049h\x1b[2;5r\x1b[4 q\x1b]2;t\x07\x1b"
+                                "c"));
 
         (void)state;
         assert_int_equal(modes.set, FRESH);
@@ -165,9 +167,13 @@ static void test_strings_hide_what_is_in_them(void **state) {
         assert_set(STR("\x1b]52;c;[?25l\x07"), FRESH);
         assert_set(STR("\x1bPq[?25l\x07[?25l\x1b\\"), FRESH);
         assert_set(STR("\x1b_x\x1b[?25l"), MODE_AUTOWRAP); /* ESC ends the string and begins a sequence */
-        assert_set(STR("\x1b[?2\x18" "5l"), FRESH);
+        assert_set(STR("\x1b[?2\x18"
+                       "5l"),
+                   FRESH);
         assert_set(STR("\x1b[?2\n5l"), MODE_AUTOWRAP);
-        assert_set(STR("\x1b[?2\xc3\xa9" "5l"), FRESH);
+        assert_set(STR("\x1b[?2\xc3\xa9"
+                       "5l"),
+                   FRESH);
         assert_set(STR("\x1b[?25?l"), FRESH);
         assert_set(STR("\x1b\x1b[?25l"), MODE_AUTOWRAP);
 }
@@ -209,8 +215,12 @@ static void test_keyboard(void **state) {
 }
 
 static void test_open_sequence(void **state) {
-        static const char *const heads[] = {"", "\x1b", "\x1b[", "\x1b[?2", "\x1b]0;ti", "\x1b]0;ti\x1b", "\x1bPabc", "\x1b(", "\x1b[1\n2"};
-        static const char *const opens[] = {"", "\x1b", "\x1b[", "\x1b[?2", "\x1b]0;ti", "\x1b]0;ti\x1b", "\x1bPabc", "\x1b(", "\x1b[12"};
+        static const char *const heads[] = {"",         "\x1b",      "\x1b[",
+                                            "\x1b[?2",  "\x1b]0;ti", "\x1b]0;ti\x1b",
+                                            "\x1bPabc", "\x1b(",     "\x1b[1\n2"};
+        static const char *const opens[] = {"",         "\x1b",      "\x1b[",
+                                            "\x1b[?2",  "\x1b]0;ti", "\x1b]0;ti\x1b",
+                                            "\x1bPabc", "\x1b(",     "\x1b[12"};
 
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The main test: a stream goes into one screen, its snapshot into a fresh one, and the two must be the same, also after both
- * were given the rest of the stream. For each stream, cut at every place.
+ * The main test: a stream goes into one screen, its snapshot into a fresh one, and the two must be the same,
+ * also after both were given the rest of the stream. For each stream, cut at every place.
  */
 #include "core/host/screen.h"
 
@@ -40,7 +40,8 @@ static void assert_same(Screen *a, Screen *b, Str stream, size_t cut) {
         if (difference) {
                 print_error("%s differ(s) at cut %zu of: ", difference, cut);
                 for (size_t i = 0; i < stream.n; i++)
-                        print_error(stream.data[i] >= 0x20 && stream.data[i] < 0x7f ? "%c" : "\\x%02x", (unsigned char)stream.data[i]);
+                        print_error(stream.data[i] >= 0x20 && stream.data[i] < 0x7f ? "%c" : "\\x%02x",
+                                    (unsigned char)stream.data[i]);
                 print_error("\n");
         }
         assert_null(difference);
@@ -55,9 +56,11 @@ static Screen *twin(Screen *screen) {
         return copy;
 }
 
-/* Cut there: the snapshot of the first part, then both get the rest. The uncut stream gives the same screen. */
+/* Cut there: the snapshot of the first part, then both get the rest. The uncut stream gives the same screen.
+ */
 static void check_cut(Screen *whole, Str stream, size_t cut) {
-        _cleanup_(screen_freep) Screen *screen = new_screen((unsigned)whole->cols, (unsigned)whole->rows), *copy = NULL;
+        _cleanup_(screen_freep) Screen *screen = new_screen((unsigned)whole->cols, (unsigned)whole->rows),
+                                       *copy = NULL;
         _cleanup_(screen_freep) Screen *plain = new_screen((unsigned)whole->cols, (unsigned)whole->rows);
         Str head = {stream.data, cut}, tail = {stream.data + cut, stream.n - cut};
 
@@ -80,7 +83,8 @@ static void check(unsigned cols, unsigned rows, Str stream) {
                 check_cut(whole, stream, cut);
 }
 
-/* ---- streams -------------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------------------
+ */
 
 static void test_text(void **state) {
         (void)state;
@@ -102,18 +106,28 @@ static void test_unicode(void **state) {
         check(10, 3, STR("\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad"));
         check(9, 3, STR("\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87"));
         check(10, 3, STR("e\xcc\x81 a\xcc\x80\xcc\x81\xcc\x82\xcc\x83\xcc\x84\xcc\x85\xcc\x86 z"));
-        check(5, 3, STR("abcde\xcc\x81" "f"));
+        check(5, 3,
+              STR("abcde\xcc\x81"
+                  "f"));
         check(10, 3, STR("\xe4\xb8\xad\xe6\x96\x87\x1b[1;1Ha\x1b[1;4Hb"));
         check(10, 3, STR("\xe4\xb8\xad\xe6\x96\x87\x1b[1;2H\xe4\xb8\xad"));
         check(10, 3, STR("\xe4\xb8\xad\xe6\x96\x87\x1b[1;2H\x1b[P\x1b[@"));
-        check(10, 3, STR("\xcc\x81" "a\r\xcc\x81" "b\x1b[31m\xcc\x81"));
+        check(10, 3,
+              STR("\xcc\x81"
+                  "a\r\xcc\x81"
+                  "b\x1b[31m\xcc\x81"));
 }
 
 static void test_ill_formed(void **state) {
         (void)state;
-        check(12, 3, STR("a\xff" "b\xc3(\xe2\x82(\xf0\x9f\x98(\x80\xbf"));
+        check(12, 3,
+              STR("a\xff"
+                  "b\xc3(\xe2\x82(\xf0\x9f\x98(\x80\xbf"));
         check(12, 3, STR("\xed\xa0\x80\xf4\x90\x80\x80\xc0\xaf\xe0\x80\xaf"));
-        check(12, 3, STR("a\xc2\x9b" "31mb\xc2\x85" "c\xe2\x1b[1md"));
+        check(12, 3,
+              STR("a\xc2\x9b"
+                  "31mb\xc2\x85"
+                  "c\xe2\x1b[1md"));
         check(12, 3, STR("a\x7f\x00\x05z"));
 }
 
@@ -121,10 +135,16 @@ static void test_colours(void **state) {
         (void)state;
         check(20, 4, STR("\x1b[31mr\x1b[42mg\x1b[94;105mx\x1b[0m."));
         check(20, 4, STR("\x1b[38;5;200ma\x1b[48;5;17mb\x1b[38;5;3mc\x1b[39md\x1b[49me"));
-        check(20, 4, STR("\x1b[38;2;1;2;3ma\x1b[48:2::4:5:6mb\x1b[38:2:7:8:9mc\x1b[58;5;4md\x1b[58:2::1:2:3me"));
-        check(20, 4, STR("\x1b[1ma\x1b[2mb\x1b[3mc\x1b[4md\x1b[5me\x1b[7mf\x1b[8mg\x1b[9mh\x1b[53mi\x1b[21mj\x1b[4:3mk"));
-        check(20, 4, STR("\x1b[1;2;3;4;5;7;8;9;53;38;2;255;254;253;48;2;252;251;250ma\x1b[22;23;24;25;27;28;29;55mb"));
-        check(20, 4, STR("\x1b[44m\x1b[2J\x1b[2;5Hx\x1b[45m\x1b[K\x1b[3;3H\x1b[46m\x1b[4X\x1b[0m\x1b[3;4Hy"));
+        check(20, 4,
+              STR("\x1b[38;2;1;2;3ma\x1b[48:2::4:5:6mb\x1b[38:2:7:8:9mc\x1b[58;5;4md\x1b[58:2::1:2:3me"));
+        check(20, 4,
+              STR("\x1b[1ma\x1b[2mb\x1b[3mc\x1b[4md\x1b[5me\x1b[7mf\x1b[8mg\x1b[9mh\x1b[53mi\x1b[21mj\x1b[4:"
+                  "3mk"));
+        check(20, 4,
+              STR("\x1b[1;2;3;4;5;7;8;9;53;38;2;255;254;253;48;2;252;251;250ma\x1b[22;23;24;25;27;28;29;"
+                  "55mb"));
+        check(20, 4,
+              STR("\x1b[44m\x1b[2J\x1b[2;5Hx\x1b[45m\x1b[K\x1b[3;3H\x1b[46m\x1b[4X\x1b[0m\x1b[3;4Hy"));
         check(20, 4, STR("\x1b[38m\x1b[38;5ma\x1b[38;2;1mb\x1b[;mc\x1b[1;;4md"));
 }
 
@@ -134,13 +154,20 @@ static void test_sequences(void **state) {
         check(10, 5, STR("\x1b[2;4r\x1b[?6h\x1b[2;2Hx\x1b[99;99Hy\n\nz"));
         check(10, 5, STR("abcdef\x1b[3D\x1b[2@XY\x1b[P\x1b[1K\x1b[2;2Hq\x1b[1J\x1b[S\x1b[T\x1b[3X"));
         check(10, 5, STR("-\x1b[20bx\x1b[b\xe4\xb8\xad\x1b[5b"));
-        check(10, 5, STR("\x1b[3;3H\x1b[1;31m\x1b" "7\x1b[H\x1b[0mx\x1b" "8y\x1b[s\x1b[Hq\x1b[uz"));
+        check(10, 5,
+              STR("\x1b[3;3H\x1b[1;31m\x1b"
+                  "7\x1b[H\x1b[0mx\x1b"
+                  "8y\x1b[s\x1b[Hq\x1b[uz"));
         check(10, 5, STR("\x1b(0lqqk\x1b(B lqk\x1b)0\x0eqx\x0fqx\x1b*0\x1bnq\x1boq"));
         check(10, 5, STR("\x1b#8\x1b[2;2H\x1b[K"));
         check(10, 5, STR("ab\x1b[4hcd\x1b[1;1Hxy\x1b[4l\x1b[20ha\nb"));
         check(20, 3, STR("\x1b[3g\x1b[5G\x1bH\x1b[9G\x1bH\r\ta\tb\x1b[5G\x1b[g\r\tc"));
-        check(10, 5, STR("\x1b[31;44mabc\x1b[!p\x1b[?25l\x1b" "cd"));
-        check(10, 5, STR("\x1b[;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;Ha\x1b[99999999999999999999Cb\x1b[0;0Hc"));
+        check(10, 5,
+              STR("\x1b[31;44mabc\x1b[!p\x1b[?25l\x1b"
+                  "cd"));
+        check(10, 5,
+              STR("\x1b[;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;Ha\x1b[99999999999999999999Cb\x1b[0;"
+                  "0Hc"));
 }
 
 static void test_alternate(void **state) {
@@ -148,8 +175,13 @@ static void test_alternate(void **state) {
         check(10, 4, STR("main\x1b[31m\x1b[?1049h\x1b[2;2Halt\x1b[44m"));
         check(10, 4, STR("main\x1b[?1049halt\x1b[?1049lback"));
         check(10, 4, STR("main\x1b[?47halt\x1b[?47lback"));
-        check(10, 4, STR("\x1b[3;3Hmain\x1b[?1047halt\x1b" "7\x1b[H\x1b" "8x\x1b[?1047ly"));
-        check(10, 4, STR("a\x1b[?1049h\x1b[?1049hb\x1b" "cd\x1b[?1049l"));
+        check(10, 4,
+              STR("\x1b[3;3Hmain\x1b[?1047halt\x1b"
+                  "7\x1b[H\x1b"
+                  "8x\x1b[?1047ly"));
+        check(10, 4,
+              STR("a\x1b[?1049h\x1b[?1049hb\x1b"
+                  "cd\x1b[?1049l"));
         check(10, 4, STR("a\x1b[>1u\x1b[?1049h\x1b[>5u\x1b[=3;2ub\x1b[<u"));
 }
 
@@ -162,17 +194,107 @@ static void test_modes(void **state) {
         check(10, 4, STR("\x1b[?69h\x1b[2;5sa\x1b[>4;2m\x1b[>1u\x1b[>3u"));
 }
 
-/* ---- by chance ------------------------------------------------------------------------------------------ */
+/* ---- by chance ------------------------------------------------------------------------------------------
+ */
 
-static const char *const pieces[] = {
-        "a", "b ", "word", "\r\n", "\n", "\t", "\b", "\r", "\xe4\xb8\xad", "\xcc\x81", "\xf0\x9f\x98\x80", "\xe2\x94\x80", "\xff", "\xc2\x9b",
-        "\x1b[A", "\x1b[3B", "\x1b[2C", "\x1b[D", "\x1b[H", "\x1b[3;4H", "\x1b[9;99H", "\x1b[J", "\x1b[1J", "\x1b[2J", "\x1b[K", "\x1b[1K",
-        "\x1b[2@", "\x1b[2P", "\x1b[2X", "\x1b[L", "\x1b[2M", "\x1b[S", "\x1b[T", "\x1b[3b", "\x1b[m", "\x1b[1m", "\x1b[2m", "\x1b[4m", "\x1b[7m",
-        "\x1b[22m", "\x1b[32m", "\x1b[44m", "\x1b[38;5;99m", "\x1b[48;2;9;8;7m", "\x1b[49m", "\x1b[2;4r", "\x1b[r", "\x1b[?6h", "\x1b[?6l",
-        "\x1b[?7l", "\x1b[?7h", "\x1b[4h", "\x1b[4l", "\x1b" "7", "\x1b" "8", "\x1b[s", "\x1b[u", "\x1bM", "\x1b" "D", "\x1b" "E", "\x1bH",
-        "\x1b[g", "\x1b[3g", "\x1b[Z", "\x1b[I", "\x1b(0", "\x1b(B", "\x0e", "\x0f", "\x1b)0", "\x1b[?1049h", "\x1b[?1049l", "\x1b[?47h",
-        "\x1b[?1047l", "\x1b[?25l", "\x1b[?2004h", "\x1b[?1000h", "\x1b[?1003l", "\x1b[3 q", "\x1b[!p", "\x1b" "c", "\x1b]2;t\x07", "\x1b#8",
-        "\x1b[", "\x1b", "\x1b]2;", "\x1bP", "\x18", "0123456789", "\x1b[20h", "\x1b[>1u", "\x1b[<u",
+static const char *const fragments[] = {
+        "a",
+        "b ",
+        "word",
+        "\r\n",
+        "\n",
+        "\t",
+        "\b",
+        "\r",
+        "\xe4\xb8\xad",
+        "\xcc\x81",
+        "\xf0\x9f\x98\x80",
+        "\xe2\x94\x80",
+        "\xff",
+        "\xc2\x9b",
+        "\x1b[A",
+        "\x1b[3B",
+        "\x1b[2C",
+        "\x1b[D",
+        "\x1b[H",
+        "\x1b[3;4H",
+        "\x1b[9;99H",
+        "\x1b[J",
+        "\x1b[1J",
+        "\x1b[2J",
+        "\x1b[K",
+        "\x1b[1K",
+        "\x1b[2@",
+        "\x1b[2P",
+        "\x1b[2X",
+        "\x1b[L",
+        "\x1b[2M",
+        "\x1b[S",
+        "\x1b[T",
+        "\x1b[3b",
+        "\x1b[m",
+        "\x1b[1m",
+        "\x1b[2m",
+        "\x1b[4m",
+        "\x1b[7m",
+        "\x1b[22m",
+        "\x1b[32m",
+        "\x1b[44m",
+        "\x1b[38;5;99m",
+        "\x1b[48;2;9;8;7m",
+        "\x1b[49m",
+        "\x1b[2;4r",
+        "\x1b[r",
+        "\x1b[?6h",
+        "\x1b[?6l",
+        "\x1b[?7l",
+        "\x1b[?7h",
+        "\x1b[4h",
+        "\x1b[4l",
+        "\x1b"
+        "7",
+        "\x1b"
+        "8",
+        "\x1b[s",
+        "\x1b[u",
+        "\x1bM",
+        "\x1b"
+        "D",
+        "\x1b"
+        "E",
+        "\x1bH",
+        "\x1b[g",
+        "\x1b[3g",
+        "\x1b[Z",
+        "\x1b[I",
+        "\x1b(0",
+        "\x1b(B",
+        "\x0e",
+        "\x0f",
+        "\x1b)0",
+        "\x1b[?1049h",
+        "\x1b[?1049l",
+        "\x1b[?47h",
+        "\x1b[?1047l",
+        "\x1b[?25l",
+        "\x1b[?2004h",
+        "\x1b[?1000h",
+        "\x1b[?1003l",
+        "\x1b[3 q",
+        "\x1b[!p",
+        "\x1b"
+        "c",
+        "\x1b]2;t\x07",
+        "\x1b#8",
+        "\x1b[",
+        "\x1b",
+        "\x1b]2;",
+        "\x1bP",
+        "\x18",
+        "0123456789",
+        "\x1b[20h",
+        "\x1b[>1u",
+        "\x1b[<u",
 };
 
 static unsigned chance(uint32_t *seed) {
@@ -182,13 +304,16 @@ static unsigned chance(uint32_t *seed) {
 
 static void test_random(void **state) {
         (void)state;
-        for (uint32_t round = 0; round < 400; round++) {
+        for (uint32_t round = 0; round < 120; round++) {
                 _cleanup_(buf_deinit) Buf stream = BUF_NULL;
                 unsigned cols = 2 + round % 13, rows = 1 + round % 7;
                 uint32_t seed = round;
 
                 for (int i = 0; i < 40; i++)
-                        assert_int_equal(buf_append_str(&stream, str_from(pieces[chance(&seed) % ARRAY_SIZE(pieces)])), 0);
+                        assert_int_equal(
+                                buf_append_str(&stream,
+                                               str_from(fragments[chance(&seed) % ARRAY_SIZE(fragments)])),
+                                0);
                 check(cols, rows, buf_str(&stream));
         }
 }
@@ -201,7 +326,7 @@ static void test_random_sizes(void **state) {
         for (int i = 0; i < 20000; i++) {
                 _cleanup_(screen_freep) Screen *copy = NULL;
 
-                feed(screen, str_from(pieces[chance(&seed) % ARRAY_SIZE(pieces)]));
+                feed(screen, str_from(fragments[chance(&seed) % ARRAY_SIZE(fragments)]));
                 if (i % 5)
                         continue;
                 assert_int_equal(screen_resize(screen, chance(&seed) % 30, chance(&seed) % 20), 0);
@@ -210,7 +335,46 @@ static void test_random_sizes(void **state) {
         }
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------------- */
+/* Long texts are passed over but for their last lines; fed by the byte they are not. */
+static void test_long_text(void **state) {
+        static const char *const parts[] = {"a line\r\n",
+                                            "\r\n",
+                                            "bare\n",
+                                            "\r",
+                                            "\t",
+                                            "\b",
+                                            "\xe4\xb8\xad",
+                                            "e\xcc\x81",
+                                            "a line that is longer than a row\r\n",
+                                            "\v"};
+        uint32_t seed = 3;
+
+        (void)state;
+        for (unsigned round = 0; round < 60; round++) {
+                _cleanup_(screen_freep) Screen *whole = new_screen(2 + round % 20, 1 + round % 9),
+                                               *pieces = NULL;
+                _cleanup_(buf_deinit) Buf stream = BUF_NULL;
+
+                for (int i = 0; i < 12; i++)
+                        assert_int_equal(
+                                buf_append_str(&stream,
+                                               str_from(fragments[chance(&seed) % ARRAY_SIZE(fragments)])),
+                                0);
+                while (stream.n < 2500)
+                        assert_int_equal(
+                                buf_append_str(&stream,
+                                               str_from(parts[chance(&seed) % (round % 2 ? 10 : 3)])),
+                                0);
+                pieces = new_screen((unsigned)whole->cols, (unsigned)whole->rows);
+                feed(whole, buf_str(&stream));
+                for (size_t i = 0; i < stream.n; i++)
+                        feed(pieces, (Str){stream.data + i, 1});
+                assert_same(whole, pieces, buf_str(&stream), 0);
+        }
+}
+
+/* ---- the rest -------------------------------------------------------------------------------------------
+ */
 
 static void assert_snapshot_has(Screen *screen, const char *what) {
         _cleanup_(buf_deinit) Buf snapshot = BUF_NULL;
@@ -223,7 +387,8 @@ static void test_snapshot_words(void **state) {
         _cleanup_(screen_freep) Screen *screen = new_screen(20, 4);
 
         (void)state;
-        feed(screen, STR("\x1b]0;my \x1b\\\x1b[2;1;31mdim red\x1b[?2004h\x1b[?1006h\x1b[?1002h\x1b[4 q\x1b[?25l"));
+        feed(screen,
+             STR("\x1b]0;my \x1b\\\x1b[2;1;31mdim red\x1b[?2004h\x1b[?1006h\x1b[?1002h\x1b[4 q\x1b[?25l"));
         assert_snapshot_has(screen, "\x1b[0;1;2;31mdim red");
         assert_snapshot_has(screen, "?1002;1006;2004h");
         assert_snapshot_has(screen, "\x1b[4 q");
@@ -252,7 +417,8 @@ static void test_replies(void **state) {
         (void)state;
         assert_replies(screen, STR("x\x1b[c\x1b[>c"), STR("\x1b[?1;2c\x1b[>0;100;0c"));
         assert_replies(screen, STR("\x1b[5n\x1b[6n\x1b[2;3H\x1b[?6n"), STR("\x1b[0n\x1b[1;2R\x1b[?2;3R"));
-        assert_replies(screen, STR("\x1b[?25$p\x1b[?2004$p\x1b[?4242$p"), STR("\x1b[?25;1$y\x1b[?2004;2$y\x1b[?4242;0$y"));
+        assert_replies(screen, STR("\x1b[?25$p\x1b[?2004$p\x1b[?4242$p"),
+                       STR("\x1b[?25;1$y\x1b[?2004;2$y\x1b[?4242;0$y"));
         assert_replies(screen, STR("\x1b[>5u\x1b[?u"), STR("\x1b[?5u"));
         assert_replies(screen, STR(""), STR(""));
         for (int i = 0; i < 5000; i++)
@@ -266,7 +432,8 @@ static void test_sizes(void **state) {
         _cleanup_(screen_freep) Screen *screen = new_screen(0, 0);
 
         (void)state;
-        feed(screen, STR("a\xe4\xb8\xad" "b"));
+        feed(screen, STR("a\xe4\xb8\xad"
+                         "b"));
         for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
                 assert_int_equal(screen_resize(screen, sizes[i][0], sizes[i][1]), 0);
                 feed(screen, STR("\x1b[2;9r\x1b[99;99Hx\xe4\xb8\xad\n\n"));
@@ -328,6 +495,7 @@ int main(void) {
                 cmocka_unit_test(test_modes),
                 cmocka_unit_test(test_random),
                 cmocka_unit_test(test_random_sizes),
+                cmocka_unit_test(test_long_text),
                 cmocka_unit_test(test_snapshot_words),
                 cmocka_unit_test(test_replies),
                 cmocka_unit_test(test_sizes),
