@@ -5,8 +5,8 @@
  *
  * The two small steps on both sides of bubblewrap; core/host/sandbox.h has the picture and makes both
  * command lines. `enter` runs outside and hands bubblewrap the system call filter by descriptor. `confine`
- * runs inside, after all mounts are made and before anything untrusted runs. Both become the next program:
- * nothing of this one stays.
+ * runs inside, after all mounts are made and before anything untrusted runs; of it one small process stays,
+ * which waits for the command.
  */
 #include <errno.h>
 #include <linux/close_range.h>
@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/macro.h"
@@ -114,6 +115,38 @@ static void reset_signals(void) {
                 (void)signal(i, SIG_DFL);
 }
 
+/* The command's exit status as a shell would say it. */
+static _noreturn_ void wait_for(pid_t child) {
+        int status = 0;
+
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+                ;
+        exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/*
+ * Returns in a child that leads a process group of its own, in front of the terminal. The group that we come
+ * with is of another PID namespace: a shell that wants to give the terminal back to it when it ends (dash
+ * does) would fail. The parent leaves the session, so that the new group is an orphaned one, in which Ctrl+Z
+ * stops nobody: there is no shell outside to wake it again.
+ */
+static void lead(void) {
+        pid_t child;
+
+        (void)signal(SIGTTOU, SIG_IGN);
+        child = fork();
+        if (child < 0)
+                fail(errno, "fork");
+        if (child > 0) {
+                (void)setsid();
+                wait_for(child);
+        }
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) || setpgid(0, 0))
+                fail(errno, "process group");
+        if (isatty(STDIN_FILENO))
+                (void)tcsetpgrp(STDIN_FILENO, getpid());
+}
+
 static _noreturn_ void confine(int argc, char **argv) {
         Confine args = {0};
         int r;
@@ -124,6 +157,7 @@ static _noreturn_ void confine(int argc, char **argv) {
         r = landlock_confine(args.writable, args.n_writable);
         if (r)
                 fail(-r, "Landlock");
+        lead();
         reset_signals();
         if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) && errno != ENOSYS)
                 fail(errno, "close_range");

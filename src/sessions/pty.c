@@ -108,8 +108,7 @@ static bool wants_restart(Pty *pty) {
 }
 
 static void tell_crash_loop(Pty *pty) {
-        static const Str notice = {
-                "\r\n\x1b[31m[the agent keeps ending at once; not restarted again]\x1b[0m\r\n", 71};
+        const Str notice = STR("\r\n\x1b[31m[the agent keeps ending at once; not restarted again]\x1b[0m\r\n");
 
         if (pty->n_quick < SESSION_QUICK_MAX || !pty->hosted)
                 return;

@@ -18,6 +18,7 @@
 #include "shim/shim-internal.h"
 
 enum {
+        TREE_MAX = 4096,          /* processes signalled in one go */
         LEFTOVER_GRACE_MS = 1000, /* for what the child leaves behind when it ends by itself */
         KILL_AGAIN_MS = 20,       /* orphans of killed ones arrive one generation at a time */
 };
@@ -37,34 +38,47 @@ int64_t shim_wall_us(void) {
         return clock_us(CLOCK_REALTIME);
 }
 
-/* Our direct children, from the kernel's own list, in pieces of a fixed buffer. */
-static void signal_children(int signum) {
+/* Appends the children of a process, from the kernel's own list; returns the new count. What does not fit is
+ * met again later: as an orphan it becomes our own child. */
+static size_t add_children(pid_t pid, pid_t pids[TREE_MAX], size_t n) {
         char path[64], text[4096];
         size_t kept = 0;
-        ssize_t n;
+        ssize_t k;
         int fd;
 
-        snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+        snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
         fd = open(path, O_RDONLY | O_CLOEXEC);
-        while (fd >= 0 && (n = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
+        while (fd >= 0 && (k = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
                 char *at = text, *end;
-                text[kept + (size_t)n] = 0;
+                text[kept + (size_t)k] = 0;
                 for (; (end = strchr(at, ' ')); at = end + 1)
-                        if (atoi(at) > 1)
-                                (void)kill(atoi(at), signum);
+                        if (n < TREE_MAX && atoi(at) > 1)
+                                pids[n++] = atoi(at);
                 kept = strlen(at); /* a number cut by the buffer's end */
                 memmove(text, at, kept);
         }
         close_fd(fd);
+        return n;
+}
+
+/* Everybody below us, also those in other groups, sessions and PID namespaces. */
+static void signal_descendants(int signum) {
+        static pid_t pids[TREE_MAX]; /* too large for the stack of a small process; used by nobody else */
+        size_t n = add_children(getpid(), pids, 0);
+
+        for (size_t i = 0; i < n; i++)
+                n = add_children(pids[i], pids, n);
+        for (size_t i = 0; i < n; i++)
+                (void)kill(pids[i], signum);
 }
 
 void shim_tree_signal(Shim *shim, int signum) {
         if (!shim->child_ended)
                 (void)kill(-shim->child, signum);
-        signal_children(signum);
+        signal_descendants(signum);
         if (signum == SIGTERM) { /* one that is stopped would never see it */
                 (void)(shim->child_ended ? 0 : kill(-shim->child, SIGCONT));
-                signal_children(SIGCONT);
+                signal_descendants(SIGCONT);
         }
 }
 

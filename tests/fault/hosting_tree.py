@@ -114,7 +114,7 @@ def test_kill_ends_the_whole_tree():
         began = time.monotonic()
         s.kill(name)
         _all_gone(tree, began)
-        equal(processes_of_sessions(s.home.base), [], "processes of sessions")
+        eventually(lambda: not processes_of_sessions(s.home.base), what="nothing of the session is left")
 
 
 def test_kill_of_a_deaf_agent_ends_the_whole_tree():

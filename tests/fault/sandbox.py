@@ -289,12 +289,19 @@ def test_exit_status():
         equal(w.run(["./script"])[0], 127, "status of what cannot run")
 
 
+def _signal_tree(pid, number):
+    """As the shim does: everybody below, whatever group or namespace they are in."""
+    for child in read_text("/proc/%d/task/%d/children" % (pid, pid)).split():
+        _signal_tree(int(child), number)
+    os.kill(pid, number)
+
+
 def test_command_can_tidy_up():
-    """TERM to the group, as the shim sends it, does not end bubblewrap and everything with it: the command decides."""
+    """TERM to the whole tree, as the shim sends it, does not end bubblewrap and everything with it: the command decides."""
     with World() as w:
         with w.start(["sh", "-c", "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.02; done"]) as p:
             equal(p.stdout.readline(), b"ready\n", "first line")
-            os.killpg(p.pid, signal.SIGTERM)
+            _signal_tree(p.pid, signal.SIGTERM)
             out, _ = p.communicate(timeout=DEADLINE)
             equal((p.returncode, out), (3, b"bye\n"), "status and output")
 

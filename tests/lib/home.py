@@ -99,7 +99,8 @@ def processes_of_sessions(word):
 
 # ---------------------------------------------------------------------------------------------------- hosted processes
 # ShimRecord of src/core/host/shim.h
-Hosted = collections.namedtuple("Hosted", "folder magic version kind state wait_status exec_errno shim_pid child_pid unused shim_start child_start started_us ended_us boot")
+Hosted = collections.namedtuple("Hosted", "folder magic version kind state wait_status exec_errno shim_pid child_pid unused"
+                                " shim_start child_start started_us ended_us boot")
 _RECORD = struct.Struct("<8sIIIiiiiIQQqqQ")
 HOSTED_NEW, HOSTED_RUNNING, HOSTED_EXITED, HOSTED_FAILED = range(4)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """coop: kill, restart and the restart policy (coop.md 4, 4.2, 5.3)."""
 import os
+import re
 import time
 
 from coop_stream import Sessions, coopfile, hosting
@@ -223,7 +224,7 @@ def test_crash_loop_stops():
             equal(c.event("pty_exited")["code"], 8)
         c.ended()
         equal([e["event"] for e in c.events], ["pty_restarting"] * 2)
-        check(b"\x1b[31m" in c.data, "no red text: %r" % bytes(c.data))
+        check(re.fullmatch(rb"[\r\n]*\x1b\[31m[ -~]+\x1b\[0m\r\n", bytes(c.data)), "not a red line: %r" % bytes(c.data))
         check(s.listed(name), "no longer listed")
         s.good({"cmd": "restart", "session": name, "pty": 0})
         c = s.attach(name)

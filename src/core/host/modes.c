@@ -61,8 +61,7 @@ static void change(Modes *modes, uint32_t flag, uint32_t others, bool is_on) {
         modes->seen |= flag;
 }
 
-/* ---- switches -------------------------------------------------------------------------------------------
- */
+/* ---- switches ----------------------------------------------------------------------------------- */
 
 static int compare_number(const void *key, const void *info) {
         return (int)*(const unsigned *)key - ((const ModeInfo *)info)->number;
@@ -120,8 +119,7 @@ unsigned modes_report(const Modes *modes, unsigned number) {
         return !flag ? 0 : modes->set & flag ? 1 : 2;
 }
 
-/* ---- keyboard -------------------------------------------------------------------------------------------
- */
+/* ---- keyboard ----------------------------------------------------------------------------------- */
 
 unsigned modes_keyboard(const Modes *modes) {
         bool is_alternate = modes->set & MODE_ALTERNATE;
@@ -160,8 +158,7 @@ static void apply_keyboard(Modes *modes) {
         }
 }
 
-/* ---- sequences ------------------------------------------------------------------------------------------
- */
+/* ---- sequences ---------------------------------------------------------------------------------- */
 
 /* Regions of less than two lines are ignored, as by xterm. How many lines there are is not known here. */
 static void apply_margins(uint16_t *first, uint16_t *last, const VtParser *vt) {

@@ -2,7 +2,9 @@
 /*
  * Changes that do not come through the stream: another size, and modes that somebody else has kept.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/macro.h"
@@ -30,20 +32,24 @@ static void set_size(Screen *screen, int cols, int rows) {
 }
 
 int screen_resize(Screen *screen, unsigned cols, unsigned rows) {
-        int new_cols = screen_in_range(cols, SCREEN_COLS_MIN, SCREEN_COLS_MAX),
-            new_rows = screen_in_range(rows, 1, SCREEN_ROWS_MAX), r;
+        int new_cols = screen_in_range(cols, SCREEN_COLS_MIN, SCREEN_COLS_MAX);
+        int new_rows = screen_in_range(rows, 1, SCREEN_ROWS_MAX);
+        VTermScreenCell *cells;
 
         if (new_cols == screen->cols && new_rows == screen->rows)
                 return 0;
-        r = screen_probe_memory(new_cols, new_rows, 2);
-        if (r)
-                return error_trace(r);
+        cells = calloc((size_t)new_cols, sizeof(*cells));
+        if (!cells || screen_probe_memory(new_cols, new_rows, 2)) {
+                free(cells);
+                return error_origin(-ENOMEM);
+        }
+        free(screen->cells);
+        screen->cells = cells;
         set_size(screen, new_cols, new_rows);
         return 0;
 }
 
-/* ---- modes from elsewhere -------------------------------------------------------------------------------
- */
+/* ---- modes from elsewhere ----------------------------------------------------------------------- */
 
 static void send_switches(Screen *screen) {
         uint32_t set = screen->modes.set;

@@ -54,8 +54,7 @@ GlyphKind screen_glyph(Screen *screen, uint32_t character) {
         return (GlyphKind)screen->glyphs[i].kind;
 }
 
-/* ---- cells ----------------------------------------------------------------------------------------------
- */
+/* ---- cells -------------------------------------------------------------------------------------- */
 
 static const uint32_t right_half = (uint32_t)-1;
 
@@ -82,7 +81,10 @@ Pen screen_cell_pen(const VTermScreenCell *cell) {
         return pen;
 }
 
+/* libvterm does not write the colours of a right half, so there are none to keep. */
 static void make_blank(VTermScreenCell *cell) {
+        if (cell->chars[0] == right_half)
+                cell->bg.type = VTERM_COLOR_DEFAULT_BG;
         cell->chars[0] = 0;
         cell->width = 1;
 }
@@ -106,6 +108,40 @@ void screen_row(Screen *screen, int row, VTermScreenCell *cells) {
                         cell->width = 1;
                 }
         }
+}
+
+static void blank(Screen *screen, int row, int col) {
+        Pen pen = {.bg = screen_cell_pen(&screen->cells[col]).bg};
+        char sgr[PEN_SGR_MAX];
+
+        screen_move(screen, row, col);
+        screen_write(screen, (Str){sgr, pen_sgr(sgr, &pen, true)});
+        screen_write(screen, STR("\x1b[X"));
+        screen->pen_is_sent = false;
+}
+
+static bool is_torn(Screen *screen, int row, int col) {
+        VTermScreenCell cell;
+
+        vterm_screen_get_cell(screen->grid, (VTermPos){row, col}, &cell);
+        return cell.chars[0] && !screen->cells[col].chars[0];
+}
+
+/* libvterm lets any left half meet any right half again, so there must be none left when cells are moved
+ * together. */
+void screen_mend(Screen *screen, int n_deleted) {
+        VTermPos pos = screen_cursor(screen);
+        int end = pos.col + n_deleted;
+
+        screen_row(screen, pos.row, screen->cells);
+        for (int col = 0; col < screen->cols; col++) {
+                bool is_cut_after = (col + 1 == pos.col || col + 1 == end) && screen->cells[col].width == 2;
+                bool is_cut_before = (col == pos.col || col == end) && screen->cells[col].width == 0;
+
+                if (is_cut_after || is_cut_before || is_torn(screen, pos.row, col))
+                        blank(screen, pos.row, col);
+        }
+        screen_move(screen, pos.row, pos.col);
 }
 
 static void show_buffer(Screen *screen, bool is_alternate) {

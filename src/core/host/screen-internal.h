@@ -65,6 +65,7 @@ struct Screen {
         char text[SCREEN_TEXT_MAX];
         uint8_t tabs[SCREEN_COLS_MAX / 8];
         Buf replies;
+        VTermScreenCell *cells; /* one row, for whoever needs it */
         struct {
                 uint32_t character;
                 uint8_t kind;
@@ -96,6 +97,8 @@ size_t utf8_put(char *out, uint32_t character);
  */
 void screen_row(Screen *screen, int row, VTermScreenCell *cells);
 Pen screen_cell_pen(const VTermScreenCell *cell);
+/* Before so many cells at the cursor are deleted: blanks what would be halves of wide characters. */
+void screen_mend(Screen *screen, int n_deleted);
 /* Makes screen_row() show the main screen while the alternate one is in use, and back. */
 void screen_peek(Screen *screen, bool at_main);
 

@@ -10,8 +10,7 @@
 #include "base/macro.h"
 #include "core/host/screen-internal.h"
 
-/* ---- tab stops ------------------------------------------------------------------------------------------
- */
+/* ---- tab stops ---------------------------------------------------------------------------------- */
 
 static void set_tab(Screen *screen, int col, bool is_set) {
         uint8_t bit = (uint8_t)(1 << col % 8);
@@ -47,8 +46,7 @@ static void set_tab_here(Screen *screen) {
         screen_send(screen, STR("\x1bH"));
 }
 
-/* ---- cursor, buffers, resets ----------------------------------------------------------------------------
- */
+/* ---- cursor, buffers, resets -------------------------------------------------------------------- */
 
 static void save_cursor(Screen *screen, bool is_alternate) {
         VTermPos pos = screen_cursor(screen);
@@ -115,8 +113,7 @@ static void soft_reset(Screen *screen) {
         screen->saved[in_alternate(screen)] = (SavedCursor){.charsets = CHARSETS_NULL};
 }
 
-/* ---- modes ----------------------------------------------------------------------------------------------
- */
+/* ---- modes -------------------------------------------------------------------------------------- */
 
 /* A wrap that is pending survives being switched on again, and only that. */
 static void switch_autowrap(Screen *screen, bool is_on) {
@@ -183,8 +180,7 @@ static void set_region(Screen *screen) {
         screen->bottom = bottom;
 }
 
-/* ---- dispatch -------------------------------------------------------------------------------------------
- */
+/* ---- dispatch ----------------------------------------------------------------------------------- */
 
 /* Moving, erasing, inserting, deleting, scrolling: the same sequence, with at most its two numbers. */
 static void forward(Screen *screen) {
@@ -194,6 +190,8 @@ static void forward(Screen *screen) {
 
         if (vt->final == 'T' && vt->n_params > 1)
                 return; /* mouse tracking, not scrolling */
+        if (vt->final == 'P')
+                screen_mend(screen, (int)MAX(vt_param(vt, 0, 1), 1u));
         n = snprintf(sequence, sizeof(sequence), "\x1b[%u;%u%c", vt_param(vt, 0, 0), vt_param(vt, 1, 0),
                      vt->final);
         screen_send(screen, (Str){sequence, (size_t)n});

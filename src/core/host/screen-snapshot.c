@@ -4,10 +4,8 @@
  * one hides it, with its saved cursor; the alternate screen; the screen in use; tab stops, margins, saved
  * cursor; cursor, pen, character sets; modes; and what the program has begun to say and not finished.
  */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/macro.h"
@@ -16,7 +14,7 @@
 typedef struct Painter {
         Screen *screen;
         Buf *out;
-        VTermScreenCell *cells; /* one row */
+        VTermScreenCell *cells; /* the screen's */
         int r;                  /* first failure */
         Pen pen;                /* as the receiver has it */
         Charsets charsets;
@@ -67,8 +65,7 @@ static void put_position(Painter *painter, int row, int col) {
                    MIN(col, painter->screen->cols - 1) + 1);
 }
 
-/* ---- cells ----------------------------------------------------------------------------------------------
- */
+/* ---- cells -------------------------------------------------------------------------------------- */
 
 static bool is_blank(const VTermScreenCell *cell) {
         return !cell->chars[0];
@@ -151,8 +148,7 @@ static void put_rows(Painter *painter) {
                 put_row(painter, row);
 }
 
-/* ---- state ----------------------------------------------------------------------------------------------
- */
+/* ---- state -------------------------------------------------------------------------------------- */
 
 static void put_saved(Painter *painter, const SavedCursor *saved) {
         put_position(painter, saved->row, saved->col);
@@ -314,13 +310,9 @@ static void paint(Painter *painter) {
 }
 
 int screen_snapshot(Screen *screen, Buf *out) {
-        Painter painter = {.screen = screen, .out = out};
+        Painter painter = {.screen = screen, .out = out, .cells = screen->cells};
 
         screen_flush(screen);
-        painter.cells = calloc((size_t)screen->cols, sizeof(painter.cells[0]));
-        if (!painter.cells)
-                return error_origin(-ENOMEM);
         paint(&painter);
-        free(painter.cells);
         return error_trace(painter.r);
 }

@@ -71,8 +71,7 @@ static void append_ascii(Screen *screen, char c) {
         append_base(screen, bytes, utf8_put(bytes, character));
 }
 
-/* ---- UTF-8, as the Encoding Standard decodes it ---------------------------------------------------------
- */
+/* ---- UTF-8, as the Encoding Standard decodes it ------------------------------------------------- */
 
 static bool begin_character(Utf8Open *open, unsigned char lead) {
         if (lead < 0xc2 || lead > 0xf4)
@@ -119,8 +118,7 @@ static void take_high(Screen *screen, unsigned char c) {
                 append_base(screen, replacement, 3);
 }
 
-/* ---- runs -----------------------------------------------------------------------------------------------
- */
+/* ---- runs --------------------------------------------------------------------------------------- */
 
 static bool is_ascii(char c) {
         return c >= 0x20 && c < 0x7f;
@@ -174,8 +172,7 @@ void screen_repeat(Screen *screen, unsigned count) {
                 append_base(screen, last, n);
 }
 
-/* ---- passing over ---------------------------------------------------------------------------------------
- */
+/* ---- passing over ------------------------------------------------------------------------------- */
 
 /* Start of a line at column 0, with at least n_lines whole ones behind it; 0 when there is none. */
 static size_t line_before(Str text, unsigned n_lines) {

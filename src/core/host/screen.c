@@ -9,8 +9,7 @@
 #include "base/macro.h"
 #include "core/host/screen-internal.h"
 
-/* ---- talking to libvterm --------------------------------------------------------------------------------
- */
+/* ---- talking to libvterm ------------------------------------------------------------------------ */
 
 static int on_damage(VTermRect rect, void *user) {
         Screen *screen = user;
@@ -93,8 +92,7 @@ void screen_send(Screen *screen, Str sequences) {
         screen->n_last = 0;
 }
 
-/* ---- life -----------------------------------------------------------------------------------------------
- */
+/* ---- life --------------------------------------------------------------------------------------- */
 
 static void *allocate(size_t n, void *user) {
         (void)user;
@@ -171,6 +169,9 @@ int screen_new(Screen **ret, unsigned cols, unsigned rows, const Modes *modes) {
         r = screen_probe_memory(screen->cols, screen->rows, 1);
         if (r)
                 return error_trace(r);
+        screen->cells = calloc((size_t)screen->cols, sizeof(*screen->cells));
+        if (!screen->cells)
+                return error_origin(-ENOMEM);
         start(screen);
         modes_init(&screen->modes);
         screen_forget(screen);
@@ -188,6 +189,7 @@ Screen *screen_free(Screen *screen) {
         if (screen->probe)
                 vterm_free(screen->probe);
         buf_deinit(&screen->replies);
+        free(screen->cells);
         free(screen);
         return NULL;
 }
@@ -196,8 +198,7 @@ void screen_freep(Screen **screen) {
         *screen = screen_free(*screen);
 }
 
-/* ---- feeding --------------------------------------------------------------------------------------------
- */
+/* ---- feeding ------------------------------------------------------------------------------------ */
 
 static void obey(Screen *screen, VtEvent event, char c) {
         if (event == VT_EVENT_NONE)

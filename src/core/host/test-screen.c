@@ -83,8 +83,7 @@ static void check(unsigned cols, unsigned rows, Str stream) {
                 check_cut(whole, stream, cut);
 }
 
-/* ---- streams --------------------------------------------------------------------------------------------
- */
+/* ---- streams ------------------------------------------------------------------------------------ */
 
 static void test_text(void **state) {
         (void)state;
@@ -194,8 +193,7 @@ static void test_modes(void **state) {
         check(10, 4, STR("\x1b[?69h\x1b[2;5sa\x1b[>4;2m\x1b[>1u\x1b[>3u"));
 }
 
-/* ---- by chance ------------------------------------------------------------------------------------------
- */
+/* ---- by chance ---------------------------------------------------------------------------------- */
 
 static const char *const fragments[] = {
         "a",
@@ -373,8 +371,7 @@ static void test_long_text(void **state) {
         }
 }
 
-/* ---- the rest -------------------------------------------------------------------------------------------
- */
+/* ---- the rest ----------------------------------------------------------------------------------- */
 
 static void assert_snapshot_has(Screen *screen, const char *what) {
         _cleanup_(buf_deinit) Buf snapshot = BUF_NULL;
