@@ -17,9 +17,17 @@ _muster_parameters() {
                 inside && /^  [^ ]/ { print $1 "=" }'
 }
 
+_muster_commands='new attach shell ls ps logs send-keys kill restart record replay up down status call schema stdio'
+
+# The names of the sessions. Only of a daemon that runs: completing a word starts none.
+_muster_sessions() {
+        muster status --timeout 1 >/dev/null 2>&1 &&
+                muster ls --json 2>/dev/null | grep -o '"name":"[^"\\]*"' | cut -d '"' -f 4
+}
+
 # The options of one command, from its usage line.
 _muster_options() {
-        muster "$1" --help 2>/dev/null | grep -m 1 '^Usage:' | grep -o -e '--[a-z][a-z]*'
+        muster "$1" --help 2>/dev/null | grep -m 1 '^Usage:' | grep -o -e '--[a-z][a-z-]*'
         echo --help
 }
 
@@ -39,8 +47,27 @@ _muster_operands() {
                 [[ -n $operation ]] ||
                         mapfile -t COMPREPLY < <(compgen -W "$(_muster_dialects) $(_muster_operations)" -- "$cur")
                 ;;
+        attach | shell | logs | kill | restart | send-keys)
+                [[ -n $operation ]] ||
+                        mapfile -t COMPREPLY < <(compgen -W "$(_muster_sessions)" -- "$cur")
+                ;;
+        record)
+                if [[ -z $operation ]]; then
+                        mapfile -t COMPREPLY < <(compgen -W "$(_muster_sessions)" -- "$cur")
+                fi
+                mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$cur")
+                compopt -o filenames
+                ;;
+        replay)
+                mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+                compopt -o filenames
+                ;;
+        new)
+                mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+                compopt -o filenames
+                ;;
         help)
-                mapfile -t COMPREPLY < <(compgen -W 'up down status call schema stdio' -- "$cur")
+                mapfile -t COMPREPLY < <(compgen -W "$_muster_commands" -- "$cur")
                 ;;
         esac
 }
@@ -51,19 +78,33 @@ _muster() {
 
         COMPREPLY=()
         if ((COMP_CWORD == 1)); then
-                mapfile -t COMPREPLY < <(compgen -W 'up down status call schema stdio help --help --version' -- "$cur")
+                mapfile -t COMPREPLY < <(compgen -W "$_muster_commands help --help --version" -- "$cur")
                 return
         fi
         for ((i = 2; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
-                --) return ;; # what follows is for musterd
-                --wait | --timeout | --project) i=$((i + 1)) ;;
+                --) # what follows is for somebody else
+                        [[ $command != new ]] || ((COMP_CWORD > i + 1)) ||
+                                mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+                        return
+                        ;;
+                --wait | --timeout | --project | --name | --sandbox | --pty | --tail | --command | --speed | --max-idle | -n | -c)
+                        i=$((i + 1))
+                        ;;
                 -*) ;;
                 *) operation=${operation:-${COMP_WORDS[i]}} ;;
                 esac
         done
         case $prev in
-        --wait | --timeout) return ;;
+        --wait | --timeout | --name | --pty | --tail | --speed | --max-idle | -n) return ;;
+        --sandbox)
+                mapfile -t COMPREPLY < <(compgen -W 'none bwrap' -- "$cur")
+                return
+                ;;
+        --command | -c)
+                mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+                return
+                ;;
         --project)
                 mapfile -t COMPREPLY < <(compgen -d -- "$cur")
                 compopt -o filenames

@@ -27,15 +27,37 @@ enum {
         CLI_OPTION_WAIT = 1 << 1,
         CLI_OPTION_TIMEOUT = 1 << 2,
         CLI_OPTION_PROJECT = 1 << 3,
-        CLI_OPTION_REST = 1 << 4, /* not an option: what stands behind -- is for somebody else */
+        CLI_OPTION_REST = 1 << 4,    /* not an option: what stands behind -- is for musterd */
+        CLI_OPTION_COMMAND = 1 << 5, /* nor this: what stands behind -- is a command to run */
+        CLI_OPTION_DETACH = 1 << 6,
+        CLI_OPTION_NAME = 1 << 7,
+        CLI_OPTION_SANDBOX = 1 << 8,
+        CLI_OPTION_ONCE = 1 << 9,
+        CLI_OPTION_READ_ONLY = 1 << 10,
+        CLI_OPTION_PTY = 1 << 11,
+        CLI_OPTION_PROGRAM = 1 << 12,
+        CLI_OPTION_WATCH = 1 << 13,
+        CLI_OPTION_FOLLOW = 1 << 14,
+        CLI_OPTION_TAIL = 1 << 15,
+        CLI_OPTION_STRIP = 1 << 16,
+        CLI_OPTION_ENTER = 1 << 17,
+        CLI_OPTION_LITERAL = 1 << 18,
+        CLI_OPTION_ALL = 1 << 19,
+        CLI_OPTION_FORCE = 1 << 20,
+        CLI_OPTION_SPEED = 1 << 21,
+        CLI_OPTION_MAX_IDLE = 1 << 22,
 };
 
 typedef struct Options {
-        bool json, help;
-        int64_t wait_ms, timeout_ms; /* -1: not given */
-        const char *project;         /* NULL: not given */
+        bool json, help, detach, once, read_only, watch, follow, strip, enter, literal, all, force;
+        int64_t wait_ms, timeout_ms, max_idle_ms;       /* -1: not given */
+        int64_t pty, tail;                              /* -1: not given */
+        double speed;                                   /* 0: not given */
+        const char *project, *name, *sandbox, *program; /* NULL: not given */
         char **operands;
         int n_operands;
+        char **command; /* CLI_OPTION_COMMAND: what stands behind -- */
+        int n_command;
 } Options;
 
 typedef struct Command {
@@ -49,9 +71,24 @@ typedef struct Command {
         int (*run)(const Options *options);
 } Command;
 
+/* Which commands there are, in the order of the help. */
+extern const Command daemon_commands[], session_commands[];
+extern const size_t n_daemon_commands, n_session_commands;
+
 int cmd_up(const Options *options);
 int cmd_down(const Options *options);
 int cmd_status(const Options *options);
 int cmd_call(const Options *options);
 int cmd_schema(const Options *options);
 int cmd_stdio(const Options *options);
+int cmd_new(const Options *options);
+int cmd_attach(const Options *options);
+int cmd_shell(const Options *options);
+int cmd_ps(const Options *options);
+int cmd_ls(const Options *options);
+int cmd_logs(const Options *options);
+int cmd_send_keys(const Options *options);
+int cmd_kill(const Options *options);
+int cmd_restart(const Options *options);
+int cmd_record(const Options *options);
+int cmd_replay(const Options *options);

@@ -137,6 +137,11 @@ int link_receive(Link *link, FramingKind kind, Str *ret_frame) {
         return error_fold(r);
 }
 
+Str link_rest(Link *link) {
+        drop_used(link);
+        return buf_str(&link->in);
+}
+
 pid_t link_peer_pid(const Link *link) {
         struct ucred peer;
         socklen_t n = sizeof(peer);

@@ -38,6 +38,8 @@ int link_send(Link *link, Str bytes);
 int link_peek(Link *link, char *ret);
 /* *ret_frame is valid until the next call. */
 int link_receive(Link *link, FramingKind kind, Str *ret_frame);
+/* What has arrived behind the last frame, for who reads the rest of the stream itself. */
+Str link_rest(Link *link);
 /* The process at the other end as the kernel knows it; 0: unknown. */
 pid_t link_peer_pid(const Link *link);
 /* Says on stderr what an outcome of the above means and returns the exit status for it; r is not 0. */

@@ -121,7 +121,7 @@ int reply_read(Arena *arena, const char *dialect, Str text, Reply *ret) {
                 return r < 0 ? error_trace(r) : EXCHANGE_E_GARBLED;
         if (!json_is(json, JSON_OBJECT))
                 return EXCHANGE_E_GARBLED;
-        *ret = (Reply){0};
+        *ret = (Reply){.whole = json};
         json_bool(json_get(json, "ok"), &is_fine);
         if (!is_fine || is_given(json_get(json, "error")))
                 read_error(json, ret);

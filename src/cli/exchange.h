@@ -26,6 +26,7 @@ typedef struct Reply {
         const Json *code;   /* as the contract spells it: a string or a number; may be NULL */
         Str message;
         const Json *details; /* NULL: none */
+        const Json *whole;   /* the answer with its envelope: coop's errors have members of their own */
 } Reply;
 
 /* Conditions: those of the Link, and EXCHANGE_E_GARBLED: the answer is not one. */

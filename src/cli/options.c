@@ -9,49 +9,98 @@
 #include "cli/nearest.h"
 #include "cli/report.h"
 
-enum { SECONDS_MAX = 1000000, N_OPTIONS = 5 };
+enum { SECONDS_MAX = 1000000, SPEED_MAX = 1000000, VALUE_BASE = 256 };
 
-static const struct {
-        struct option option;
+typedef enum Kind { KIND_FLAG, KIND_TEXT, KIND_SECONDS, KIND_COUNT, KIND_FACTOR } Kind;
+
+typedef struct Row {
+        const char *name;
+        char letter;       /* 0: none */
         unsigned known_by; /* 0: every command */
-} all[N_OPTIONS] = {
-        {{"help", no_argument, NULL, 'h'}, 0},
-        {{"json", no_argument, NULL, 'j'}, CLI_OPTION_JSON},
-        {{"wait", required_argument, NULL, 'w'}, CLI_OPTION_WAIT},
-        {{"timeout", required_argument, NULL, 't'}, CLI_OPTION_TIMEOUT},
-        {{"project", required_argument, NULL, 'p'}, CLI_OPTION_PROJECT},
+        Kind kind;
+        size_t offset; /* in Options */
+} Row;
+
+#define AT(member) offsetof(Options, member)
+
+/* Of two with the same letter no command knows both. */
+static const Row rows[] = {
+        {"help", 'h', 0, KIND_FLAG, AT(help)},
+        {"json", 0, CLI_OPTION_JSON, KIND_FLAG, AT(json)},
+        {"wait", 0, CLI_OPTION_WAIT, KIND_SECONDS, AT(wait_ms)},
+        {"timeout", 0, CLI_OPTION_TIMEOUT, KIND_SECONDS, AT(timeout_ms)},
+        {"project", 0, CLI_OPTION_PROJECT, KIND_TEXT, AT(project)},
+        {"detach", 'd', CLI_OPTION_DETACH, KIND_FLAG, AT(detach)},
+        {"name", 'n', CLI_OPTION_NAME, KIND_TEXT, AT(name)},
+        {"sandbox", 0, CLI_OPTION_SANDBOX, KIND_TEXT, AT(sandbox)},
+        {"once", 0, CLI_OPTION_ONCE, KIND_FLAG, AT(once)},
+        {"read-only", 'r', CLI_OPTION_READ_ONLY, KIND_FLAG, AT(read_only)},
+        {"pty", 0, CLI_OPTION_PTY, KIND_COUNT, AT(pty)},
+        {"command", 'c', CLI_OPTION_PROGRAM, KIND_TEXT, AT(program)},
+        {"watch", 'w', CLI_OPTION_WATCH, KIND_FLAG, AT(watch)},
+        {"follow", 'f', CLI_OPTION_FOLLOW, KIND_FLAG, AT(follow)},
+        {"tail", 'n', CLI_OPTION_TAIL, KIND_COUNT, AT(tail)},
+        {"strip", 0, CLI_OPTION_STRIP, KIND_FLAG, AT(strip)},
+        {"enter", 0, CLI_OPTION_ENTER, KIND_FLAG, AT(enter)},
+        {"literal", 'l', CLI_OPTION_LITERAL, KIND_FLAG, AT(literal)},
+        {"all", 'a', CLI_OPTION_ALL, KIND_FLAG, AT(all)},
+        {"force", 'f', CLI_OPTION_FORCE, KIND_FLAG, AT(force)},
+        {"speed", 0, CLI_OPTION_SPEED, KIND_FACTOR, AT(speed)},
+        {"max-idle", 0, CLI_OPTION_MAX_IDLE, KIND_SECONDS, AT(max_idle_ms)},
 };
 
-static void choose(const Command *command, struct option out[N_OPTIONS + 1]) {
+enum { N_ROWS = ARRAY_SIZE(rows), N_LETTERS = 2 * N_ROWS + 3 };
+
+/* ---- which of them a command knows ----------------------------------------------------------- */
+
+static bool is_known(const Command *command, const Row *row) {
+        return !row->known_by || (command->options & row->known_by);
+}
+
+/* What getopt_long() wants: the long ones, and the letters of all that have one. */
+static void choose(const Command *command, struct option out[N_ROWS + 1], char letters[N_LETTERS]) {
+        char *at = letters;
         size_t n = 0;
 
-        for (size_t i = 0; i < N_OPTIONS; i++)
-                if (!all[i].known_by || (command->options & all[i].known_by))
-                        out[n++] = all[i].option;
+        if (command->options & CLI_OPTION_REST)
+                *at++ = '+';
+        *at++ = ':';
+        for (int i = 0; i < N_ROWS; i++) {
+                int has_value = rows[i].kind == KIND_FLAG ? no_argument : required_argument;
+
+                if (!is_known(command, &rows[i]))
+                        continue;
+                out[n++] = (struct option){rows[i].name, has_value, NULL, VALUE_BASE + i};
+                if (!rows[i].letter)
+                        continue;
+                *at++ = rows[i].letter;
+                if (has_value == required_argument)
+                        *at++ = ':';
+        }
+        *at = 0;
         out[n] = (struct option){0};
 }
 
-static bool parse_seconds(const char *text, int64_t *ret_ms) {
-        char *end;
-        double seconds = strtod(text, &end);
-
-        if (end == text || *end || !isfinite(seconds) || seconds < 0 || seconds > SECONDS_MAX)
-                return false;
-        *ret_ms = (int64_t)ceil(seconds * 1000);
-        return true;
+static const Row *find_row(const Command *command, int option) {
+        for (int i = 0; i < N_ROWS; i++)
+                if (is_known(command, &rows[i]) && (option == VALUE_BASE + i || option == rows[i].letter))
+                        return &rows[i];
+        return NULL;
 }
 
 static int refuse_unknown(const Command *command, const struct option *known, const char *given) {
-        const char *name = given + strspn(given, "-");
-        Nearest nearest = NEAREST(name);
+        const char letter[] = {'-', (char)optopt, 0};
+        bool is_letter = optopt > 0 && optopt < VALUE_BASE;
+        const char *name = is_letter ? letter : given;
+        Nearest nearest = NEAREST(name + strspn(name, "-"));
 
         for (; known->name; known++)
                 nearest_offer(&nearest, known->name);
-        if (nearest.best)
-                complain(CLI_USAGE, "%s: unknown option %s; did you mean --%s?", command->name, given,
+        if (nearest.best && !is_letter)
+                complain(CLI_USAGE, "%s: unknown option %s; did you mean --%s?", command->name, name,
                          nearest.best);
         else
-                complain(CLI_USAGE, "%s: unknown option %s", command->name, given);
+                complain(CLI_USAGE, "%s: unknown option %s", command->name, name);
         if (command->options & CLI_OPTION_REST)
                 advise("flags for musterd stand behind --, as in: muster %s -- --log-level info",
                        command->name);
@@ -59,18 +108,45 @@ static int refuse_unknown(const Command *command, const struct option *known, co
         return CLI_USAGE;
 }
 
-static int take(const Command *command, int option, Options *ret) {
-        switch (option) {
-        case 'h': ret->help = true; return CLI_OK;
-        case 'j': ret->json = true; return CLI_OK;
-        case 'p': ret->project = optarg; return CLI_OK;
-        case 'w':
-        case 't':
-                if (parse_seconds(optarg, option == 'w' ? &ret->wait_ms : &ret->timeout_ms))
-                        return CLI_OK;
-                return complain(CLI_USAGE, "%s: %s is not a number of seconds", command->name, optarg);
-        default: return CLI_USAGE;
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static bool parse_number(const char *text, double max, double *ret) {
+        char *end;
+        double value = strtod(text, &end);
+
+        if (end == text || *end || !isfinite(value) || value < 0 || value > max)
+                return false;
+        *ret = value;
+        return true;
+}
+
+static int take(const Command *command, const Row *row, Options *ret) {
+        void *place = (char *)ret + row->offset;
+        double value;
+
+        switch (row->kind) {
+        case KIND_FLAG: *(bool *)place = true; return CLI_OK;
+        case KIND_TEXT: *(const char **)place = optarg; return CLI_OK;
+        case KIND_SECONDS:
+                if (!parse_number(optarg, SECONDS_MAX, &value))
+                        return complain(CLI_USAGE, "%s: %s is not a number of seconds", command->name,
+                                        optarg);
+                *(int64_t *)place = (int64_t)ceil(value * 1000);
+                return CLI_OK;
+        case KIND_COUNT:
+                if (!parse_number(optarg, UINT32_MAX, &value) || value != floor(value))
+                        return complain(CLI_USAGE, "%s: --%s: %s is not a number from 0 up", command->name,
+                                        row->name, optarg);
+                *(int64_t *)place = (int64_t)value;
+                return CLI_OK;
+        case KIND_FACTOR:
+                if (!parse_number(optarg, SPEED_MAX, &value) || value <= 0)
+                        return complain(CLI_USAGE, "%s: --%s: %s is not a number above 0", command->name,
+                                        row->name, optarg);
+                *(double *)place = value;
+                return CLI_OK;
         }
+        return CLI_USAGE;
 }
 
 static int check_operands(const Command *command, bool has_dashes, const Options *options) {
@@ -93,20 +169,38 @@ static int check_operands(const Command *command, bool has_dashes, const Options
         return CLI_USAGE;
 }
 
+/* ---- the whole line -------------------------------------------------------------------------- */
+
+/* A command to run is cut off before getopt sees it: its operands would be mixed with ours. */
+static int cut_command(const Command *command, int argc, char **argv, Options *ret) {
+        if (!(command->options & CLI_OPTION_COMMAND))
+                return argc;
+        for (int i = 1; i < argc; i++)
+                if (!strcmp(argv[i], "--")) {
+                        ret->command = argv + i + 1;
+                        ret->n_command = argc - i - 1;
+                        return i;
+                }
+        return argc;
+}
+
 int options_parse(const Command *command, int argc, char **argv, Options *ret) {
-        struct option known[N_OPTIONS + 1];
-        const char *letters = command->options & CLI_OPTION_REST ? "+:h" : ":h";
+        struct option known[N_ROWS + 1];
+        char letters[N_LETTERS];
         int c;
 
-        *ret = (Options){.wait_ms = -1, .timeout_ms = -1};
-        choose(command, known);
+        *ret = (Options){.wait_ms = -1, .timeout_ms = -1, .max_idle_ms = -1, .pty = -1, .tail = -1};
+        argc = cut_command(command, argc, argv, ret);
+        choose(command, known, letters);
         optind = 0; /* glibc: begin anew, with these letters */
         while ((c = getopt_long(argc, argv, letters, known, NULL)) != -1) {
+                const Row *row = find_row(command, c);
+
                 if (c == ':')
                         return complain(CLI_USAGE, "%s: %s needs a value", command->name, argv[optind - 1]);
-                if (c == '?')
+                if (c == '?' || !row)
                         return refuse_unknown(command, known, argv[optind - 1]);
-                if (take(command, c, ret) != CLI_OK)
+                if (take(command, row, ret) != CLI_OK)
                         return CLI_USAGE;
         }
         ret->operands = argv + optind;

@@ -243,9 +243,9 @@ int hosted_open_io(Hosted *hosted, const int *fds, int n_fds) {
         hosted->fd_in = fds[0];
         hosted->fd_out = fds[is_pty ? 0 : 1];
         hosted->fd_err = is_pty ? -1 : fds[2];
-        ring_recover(&hosted->out);
+        ring_recover(&hosted->out, hosted->fd_out);
         if (hosted->err.header)
-                ring_recover(&hosted->err);
+                ring_recover(&hosted->err, hosted->fd_err);
         r = open_watch(hosted, hosted->fd_out, on_out, &hosted->watch_out, LOOP_READ);
         if (!r && !is_pty)
                 r = open_watch(hosted, hosted->fd_err, on_err, &hosted->watch_err, LOOP_READ);

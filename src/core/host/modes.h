@@ -38,9 +38,9 @@ typedef enum ModeFlag {
 
 /* A DEC private mode that is a plain switch. */
 typedef struct ModeInfo {
-        uint16_t number;
         uint32_t flag;
-        uint32_t others;  /* that go off with any change of this one */
+        uint32_t others; /* that go off with any change of this one */
+        uint16_t number;
         bool is_optional; /* terminals differ in its default: say nothing unless the program did */
 } ModeInfo;
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -123,8 +124,8 @@ static bool has_pattern(const char *place, size_t n, uint64_t pattern) {
         return memcmp(place + i, &pattern, n - i) == 0;
 }
 
-/* A new pattern for each read: a counter through a mixer, seeded once by the kernel. Nobody needs to be
- * unable to guess it. */
+/* A new pattern for each read: a counter through a mixer, seeded once by the kernel, every byte between F8
+ * and FF. */
 static uint64_t next_pattern(RingHeader *header) {
         uint64_t z = header->pattern;
 
@@ -133,33 +134,51 @@ static uint64_t next_pattern(RingHeader *header) {
         z += 0x9e3779b97f4a7c15u;
         z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        return z ^ (z >> 31);
+        return (z ^ (z >> 31)) | 0xf8f8f8f8f8f8f8f8u;
 }
 
 static void declare(Ring *ring, char *place, size_t n) {
         RingHeader *header = ring->header;
 
         header->pattern = next_pattern(header);
+        header->intent_at = ring_end(ring);
         lay_pattern(place, n, header->pattern);
         atomic_store_explicit(&header->n_intent, (uint32_t)n, memory_order_release);
+}
+
+/*
+ * How many bytes are there. A read of one byte more than that would be a read whose size nobody knows
+ * beforehand, so nothing is read unless there is something, or the other side has ended and the read is
+ * there to say so.
+ */
+static int available(int fd, size_t *ret_n) {
+        struct pollfd pfd = {.fd = fd, .events = POLLIN};
+        int n = 0;
+
+        if (ioctl(fd, FIONREAD, &n))
+                return error_origin(-errno);
+        if (n <= 0 && (poll(&pfd, 1, 0) < 1 || !(pfd.revents & (POLLHUP | POLLERR))))
+                return -EAGAIN;
+        *ret_n = n > 0 ? (size_t)n : 1;
+        return 0;
 }
 
 int ring_read(Ring *ring, int fd, size_t *ret_n) {
         size_t limit = ring->n_bytes / 4 < RING_READ_MAX ? ring->n_bytes / 4 : RING_READ_MAX;
         char *place = write_place(ring);
-        int n = 0;
+        size_t n = 0;
         ssize_t k;
+        int r;
 
         *ret_n = 0;
-        if (ioctl(fd, FIONREAD, &n))
-                return error_origin(-errno);
-        if (n <= 0)
-                n = 1; /* nothing there, or the end: the read itself says which */
-        n = (size_t)n > limit ? (int)limit : n;
-        declare(ring, place, (size_t)n);
-        k = read(fd, place, (size_t)n);
+        r = available(fd, &n);
+        if (r)
+                return r;
+        n = n > limit ? limit : n;
+        declare(ring, place, n);
+        k = read(fd, place, n);
         if (k < 0) {
-                int r = -errno;
+                r = -errno;
                 atomic_store_explicit(&ring->header->n_intent, 0, memory_order_release);
                 return r;
         }
@@ -168,12 +187,24 @@ int ring_read(Ring *ring, int fd, size_t *ret_n) {
         return 0;
 }
 
-void ring_recover(Ring *ring) {
+/* Whether a declared read took place: its bytes are there, or they are no longer where they came from. */
+static bool took_place(Ring *ring, size_t n, int fd) {
+        int left = 0;
+
+        if (!has_pattern(write_place(ring), n, ring->header->pattern))
+                return true;
+        return fd >= 0 && !ioctl(fd, FIONREAD, &left) && (size_t)left < n;
+}
+
+void ring_recover(Ring *ring, int fd) {
         size_t n = atomic_load_explicit(&ring->header->n_intent, memory_order_acquire);
 
         if (!n || n > ring->n_bytes / 4)
                 return;
-        commit(ring, has_pattern(write_place(ring), n, ring->header->pattern) ? 0 : n);
+        if (ring->header->intent_at != ring_end(ring)) /* committed; only its end was not noted any more */
+                atomic_store_explicit(&ring->header->n_intent, 0, memory_order_release);
+        else
+                commit(ring, took_place(ring, n, fd) ? n : 0);
 }
 
 void ring_append(Ring *ring, Str bytes) {

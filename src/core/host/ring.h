@@ -5,10 +5,12 @@
  *
  * One of the two reads the terminal at a time: the daemon while it is connected to the shim, else the shim.
  * Whoever reads declares it first (ring_read): how many bytes are there (FIONREAD is exact for terminals and
- * pipes) and a random pattern laid where they will go. If the reader is killed in the middle, the other one
- * sees by the pattern whether the read took place (ring_recover), so no byte is lost or repeated. For n
- * bytes the answer is wrong with probability 256^-n. The data area is mapped twice in a row, so every span
- * of it is contiguous. No allocation, no lock, no loop.
+ * pipes) and a pattern laid where they will go. If the reader is killed in the middle, the other one sees by
+ * the pattern whether the read took place (ring_recover), so no byte is lost or repeated. The pattern is
+ * made of bytes that no UTF-8 text holds (F8 to FF, at random): for text the answer is exact; for n bytes of
+ * anything else it is wrong with probability 8^-n at most, and only if as many bytes have come since.
+ * The data area is mapped twice in a row, so every span of it is contiguous. No allocation, no lock, no
+ * loop.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -34,7 +36,8 @@ typedef struct RingHeader {
         _Atomic uint64_t n_written; /* since the beginning; the ring holds the last n_bytes of them */
         _Atomic uint32_t n_intent;  /* > 0: a read of exactly so many bytes may have taken place */
         uint32_t unused;
-        uint64_t pattern; /* laid under it */
+        uint64_t pattern;   /* laid under it */
+        uint64_t intent_at; /* n_written when it was declared: a later n_written means it is committed */
 } RingHeader;
 
 typedef struct Ring {
@@ -65,4 +68,4 @@ int ring_read(Ring *ring, int fd, size_t *ret_n);
 /* Bytes that come from elsewhere (notices). */
 void ring_append(Ring *ring, Str bytes);
 /* Settles a read that its reader did not live to finish. */
-void ring_recover(Ring *ring);
+void ring_recover(Ring *ring, int fd); /* fd: what it read from, -1 when that is gone */

@@ -75,7 +75,7 @@ struct Screen {
 /* screen.c */
 void screen_flush(Screen *screen); /* text that libvterm has not seen yet */
 void screen_send(Screen *screen, Str sequences);
-void screen_write(Screen *screen, Str switches); /* that leave cells and cursor alone */
+void screen_write(Screen *screen, Str sequences); /* that leave cells and cursor alone */
 VTermPos screen_cursor(const Screen *screen);
 void screen_move(Screen *screen, int row, int col);
 void screen_forget(Screen *screen); /* as after RIS, but for the grid and the modes */

@@ -7,6 +7,8 @@
 #include "base/macro.h"
 #include "core/host/screen-internal.h"
 
+enum { MARKS_ROOM = 4 * SCREEN_MARKS_MAX };
+
 static const char replacement[] = "\xef\xbf\xbd";
 
 /* What 5f-7e stand for in the line drawing set. */
@@ -23,7 +25,7 @@ static void append(Screen *screen, const char *bytes, size_t n) {
 
 /* Room is kept for the marks of the last character, so that they are never torn from it. */
 static void append_base(Screen *screen, const char *bytes, size_t n) {
-        if (screen->n_text + n + 4 * SCREEN_MARKS_MAX > SCREEN_TEXT_MAX)
+        if (screen->n_text + (int)n > SCREEN_TEXT_MAX - MARKS_ROOM)
                 screen_flush(screen);
         append(screen, bytes, n);
         screen->n_marks = 0;
@@ -133,7 +135,7 @@ static size_t take_ascii(Screen *screen, Str bytes) {
                 return 1;
         }
         append_base(screen, bytes.data, 1);
-        room = (size_t)(SCREEN_TEXT_MAX - 4 * SCREEN_MARKS_MAX - screen->n_text);
+        room = (size_t)(SCREEN_TEXT_MAX - MARKS_ROOM - screen->n_text);
         while (n < bytes.n && n <= room && is_ascii(bytes.data[n]))
                 n++;
         append(screen, bytes.data + 1, n - 1);

@@ -460,6 +460,21 @@ static void test_marks_are_bounded(void **state) {
         assert_int_equal(screen->n_text, 1 + 2 * SCREEN_MARKS_MAX);
 }
 
+/* Around the place where held text is given to libvterm. */
+static void test_marks_at_the_limit(void **state) {
+        (void)state;
+        for (int n_before = SCREEN_TEXT_MAX - 64; n_before < SCREEN_TEXT_MAX + 16; n_before++) {
+                _cleanup_(screen_freep) Screen *screen = new_screen(80, 24), *copy = NULL;
+
+                for (int i = 0; i < n_before; i++)
+                        feed(screen, STR("a"));
+                for (int i = 0; i < 8; i++)
+                        feed(screen, STR("e\xcc\x80\xcc\x81\xcc\x82\xcc\x83\xcc\x84\xcc\x85"));
+                copy = twin(screen);
+                assert_same(screen, copy, STR_NULL, (size_t)n_before);
+        }
+}
+
 /* A history that was cut: the program was in the alternate screen all the time. */
 static void test_modes_from_elsewhere(void **state) {
         _cleanup_(screen_freep) Screen *screen = new_screen(10, 4), *copy = NULL;
@@ -498,6 +513,7 @@ int main(void) {
                 cmocka_unit_test(test_sizes),
                 cmocka_unit_test(test_shrink_below_cursor),
                 cmocka_unit_test(test_marks_are_bounded),
+                cmocka_unit_test(test_marks_at_the_limit),
                 cmocka_unit_test(test_modes_from_elsewhere),
         };
 

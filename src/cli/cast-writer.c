@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/cast.h"
+
+#include <string.h>
+
+#include "base/json-writer.h"
+#include "base/macro.h"
+
+static void put_line(CastWriter *cast, const JsonWriter *w, const Buf *line) {
+        if (w->failed)
+                cast->is_out_of_memory = true;
+        else
+                fprintf(cast->out, STR_FMT "\n", STR_ARG(buf_str(line)));
+}
+
+void cast_begin(CastWriter *cast, FILE *out, const CastHeader *header, int64_t now_ms) {
+        _cleanup_(buf_deinit) Buf line = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&line);
+
+        *cast = (CastWriter){.out = out, .began_ms = now_ms};
+        jw_begin_object(&w);
+        jw_field_int(&w, "version", 2);
+        jw_field_uint(&w, "width", header->cols);
+        jw_field_uint(&w, "height", header->rows);
+        jw_field_int(&w, "timestamp", header->time_s);
+        jw_field_cstr(&w, "title", header->title);
+        jw_key(&w, "env");
+        jw_begin_object(&w);
+        jw_field_cstr(&w, "TERM", "xterm-256color");
+        jw_end_object(&w);
+        jw_end_object(&w);
+        put_line(cast, &w, &line);
+}
+
+static void put_event(CastWriter *cast, const char *kind, Str text, int64_t now_ms) {
+        _cleanup_(buf_deinit) Buf line = BUF_NULL;
+        int64_t ms = MAX(now_ms - cast->began_ms, (int64_t)0);
+        JsonWriter w = JSON_WRITER(&line);
+        char seconds[32];
+        int n = snprintf(seconds, sizeof(seconds), "%lld.%03lld", (long long)(ms / 1000),
+                         (long long)(ms % 1000));
+
+        jw_begin_array(&w);
+        jw_raw(&w, (Str){seconds, (size_t)n});
+        jw_cstr(&w, kind);
+        jw_str(&w, text);
+        jw_end_array(&w);
+        put_line(cast, &w, &line);
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static size_t n_of_character(unsigned char lead) {
+        return lead >= 0xf0 && lead < 0xf5 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 1;
+}
+
+/* How many bytes at the end begin a character that is not complete. */
+static size_t n_cut(Str text) {
+        for (size_t n = 1; n <= 3 && n <= text.n; n++) {
+                unsigned char c = (unsigned char)text.data[text.n - n];
+
+                if ((c & 0xc0) == 0x80)
+                        continue;
+                return c >= 0xc2 && c < 0xf5 && n < n_of_character(c) ? n : 0;
+        }
+        return 0;
+}
+
+void cast_output(CastWriter *cast, Str bytes, int64_t now_ms) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        size_t n;
+
+        if (buf_append(&text, cast->held, cast->n_held) || buf_append_str(&text, bytes)) {
+                cast->is_out_of_memory = true;
+                return;
+        }
+        n = n_cut(buf_str(&text));
+        memcpy(cast->held, text.data + text.n - n, n);
+        cast->n_held = n;
+        text.n -= n;
+        if (text.n)
+                put_event(cast, "o", buf_str(&text), now_ms);
+}
+
+void cast_resize(CastWriter *cast, unsigned cols, unsigned rows, int64_t now_ms) {
+        char text[32];
+        int n = snprintf(text, sizeof(text), "%ux%u", cols, rows);
+
+        put_event(cast, "r", (Str){text, (size_t)n}, now_ms);
+}
+
+void cast_marker(CastWriter *cast, const char *text, int64_t now_ms) {
+        put_event(cast, "m", str_from(text), now_ms);
+}
+
+void cast_end(CastWriter *cast, int64_t now_ms) {
+        if (cast->n_held)
+                put_event(cast, "o", (Str){cast->held, cast->n_held}, now_ms);
+        cast->n_held = 0;
+}

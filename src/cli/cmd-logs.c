@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/follow.h"
+#include "cli/native.h"
+#include "cli/printer.h"
+#include "cli/report.h"
+
+static Str chosen_lines(const Buf *past, int64_t tail) {
+        return tail < 0 ? buf_str(past) : last_lines(buf_str(past), tail);
+}
+
+static int print_past(Coop *coop, const Options *options, Printer *printer) {
+        _cleanup_(buf_deinit) Buf past = BUF_NULL;
+        int r;
+
+        coop_set_session(coop);
+        coop_set_pty(coop, options->pty);
+        r = coop_call(coop, "logs");
+        if (!r)
+                r = follow_past(coop, &past);
+        if (r)
+                return r;
+        if (!printer_put(printer, chosen_lines(&past, options->tail)) || !printer_end(printer))
+                return CLI_FAILED; /* main() says why */
+        return CLI_OK;
+}
+
+/* ---- what comes ------------------------------------------------------------------------------ */
+
+static void tell_event(const StreamEvent *event) {
+        if (event->kind == STREAM_EXITED)
+                advise("[process exited (code %lld)]", (long long)event->value);
+        else if (event->kind == STREAM_RESTARTING)
+                advise("[restarting in %lldms…]", (long long)event->value);
+}
+
+/* Whether it goes on. */
+static bool print_item(const FollowItem *item, Printer *printer) {
+        switch (item->kind) {
+        case FOLLOW_OUTPUT: return printer_put(printer, item->bytes);
+        case FOLLOW_LOST:
+                advise("[%llu bytes of output were printed faster than they could be shown]",
+                       (unsigned long long)item->n_lost);
+                return true;
+        case FOLLOW_EVENT: tell_event(&item->event); return item->event.kind != STREAM_DETACHED;
+        case FOLLOW_IDLE: return true;
+        case FOLLOW_SIGNAL:
+        case FOLLOW_END: break;
+        }
+        return false;
+}
+
+/* An interrupted logs -f ends as any program that is interrupted, with the terminal in order. */
+static int follow(Coop *coop, const Options *options, Printer *printer) {
+        _cleanup_(follow_deinit) Follow follow = FOLLOW_NULL;
+        FollowItem item;
+        bool is_written;
+        int r = follow_open(&follow, coop, options->pty);
+
+        if (r)
+                return r;
+        is_written = printer_put(printer, chosen_lines(&follow.past, options->tail));
+        do
+                r = is_written ? follow_next(&follow, &item) : 0;
+        while (is_written && !r && print_item(&item, printer));
+        if (!printer_end(printer) || ferror(stdout))
+                return CLI_FAILED;
+        if (!r && is_written && item.kind == FOLLOW_SIGNAL)
+                die_by_signal(item.number);
+        return r ? link_complain(r, coop->socket) : CLI_OK;
+}
+
+int cmd_logs(const Options *options) {
+        _cleanup_(coop_deinit) Coop coop = COOP_NULL;
+        _cleanup_(printer_deinit) Printer printer;
+        int r = coop_open(&coop, "logs");
+
+        printer_init(&printer, options->strip);
+        if (!r)
+                r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
+        if (r)
+                return r;
+        return options->follow ? follow(&coop, options, &printer) : print_past(&coop, options, &printer);
+}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""The one table of hosted processes, over the native socket: true states, their age, and whose they are."""
+from checks import check, equal, eventually
+from clients import Rpc
+from coop_stream import Sessions
+from harness import Daemon, Home
+
+
+def _ps(d):
+    with Rpc(d.home.native_sock) as c:
+        return c.result("ps")["processes"]
+
+
+def test_nothing_is_hosted():
+    with Daemon() as d:
+        equal(_ps(d), [], "processes")
+
+
+def test_an_agent_and_its_end():
+    with Daemon(only="coop,native", args=["--sandbox", "none"]) as d, Sessions(d) as s:
+        reply = s.created("printf 'ready\\n'; read l; exit 9", name="one")
+        with s.attach("one") as c:
+            c.until("ready")
+            (one,) = _ps(d)
+            equal((one["owner"], one["object"], one["state"], one["kind"], one["sandbox"]), ("sessions", "one", "running", "pty", "none"))
+            equal((one["pid"], one["viewers"], one["adopted"]), (reply["pid"], 1, False))
+            check(one["bytes"] >= len("ready\r\n") and one["rss_kb"] > 0 and one["age_seconds"] >= 0, repr(one))
+            c.key(b"\n")
+            equal(c.event("pty_exited")["code"], 9)
+        (one,) = eventually(lambda: [p for p in _ps(d) if p["state"] == "ended"], what="the end")
+        equal(one["exit_code"], 9)
+        s.kill("one")
+        eventually(lambda: not _ps(d), what="an empty table")
+
+
+def test_adopted_ones_say_so():
+    with Home() as home:
+        with Daemon(only="coop,native", home=home, args=["--sandbox", "none"]) as d, Sessions(d) as s:
+            pid = s.created(name="kept")["pid"]
+            d.kill()
+        with Daemon(only="coop,native", home=home, args=["--sandbox", "none"]) as d, Sessions(d) as s:
+            (one,) = _ps(d)
+            equal((one["pid"], one["state"], one["adopted"]), (pid, "running", True))
