@@ -1,8 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * A start under way: the command, its environment and what the host is to remember, until the process runs. Shared by pty-start.c
- * and pty-sandbox.c.
+ * A start under way: the command, its environment and what the host is to remember, until the process runs.
+ * Shared by pty-start.c and pty-sandbox.c.
  */
 #include "sessions/sessions.h"
 
@@ -17,7 +17,8 @@ typedef struct PtyStart {
 
 void pty_start_free(PtyStart *start);
 void pty_start_run(PtyStart *start); /* hands it to the host; takes start */
-/* Puts the sandbox around argv, on a worker; pty_start_run() or pty_failed() follow. Takes start on success. */
+/* Puts the sandbox around argv, on a worker; pty_start_run() or pty_failed() follow. Takes start on success.
+ */
 int pty_sandbox(PtyStart *start);
 /* A list as exec wants it; the strings stay the vector's. NULL without memory. */
 char **strvec_list(const StrVec *vec);

@@ -11,7 +11,7 @@
 static void on_restart(Timer *timer) {
         Pty *pty = container_of(timer, Pty, restart);
 
-        int r = pty_start(pty, 0, 0);
+        int r = pty_start(pty, pty->cols, pty->rows);
 
         if (r)
                 pty_failed(pty, pty_error(-r), strerror(-r));
@@ -81,7 +81,7 @@ void pty_kill(Pty *pty, bool is_forced) {
         pty->is_stopped = true;
         timer_clear(&pty->restart);
         if (pty_is_live(pty)) {
-                host_kill(pty->hosted, is_forced ? 0 : SESSION_KILL_MS);
+                host_discard(pty->hosted, is_forced ? 0 : SESSION_KILL_MS);
                 return;
         }
         if (pty->hosted) {
@@ -108,7 +108,8 @@ static bool wants_restart(Pty *pty) {
 }
 
 static void tell_crash_loop(Pty *pty) {
-        const Str notice = STR("\r\n\x1b[31m[the agent keeps ending at once; not restarted again]\x1b[0m\r\n");
+        const Str notice =
+                STR("\r\n\x1b[31m[the agent keeps ending at once; not restarted again]\x1b[0m\r\n");
 
         if (pty->n_quick < SESSION_QUICK_MAX || !pty->hosted)
                 return;
@@ -127,6 +128,8 @@ static void carry_over(Pty *pty) {
         Str scrollback = hosted_scrollback(pty->hosted, SESSION_SCROLLBACK);
 
         pty->carried.n = 0;
+        pty->cols = pty->hosted->cols;
+        pty->rows = pty->hosted->rows;
         (void)buf_append_str(&pty->carried, scrollback);
         for (PtyClient *client = pty->clients; client; client = client->next)
                 viewer_detach(&client->viewer);
@@ -282,6 +285,10 @@ void pty_detach(PtyClient *client) {
 
 int pty_write(Pty *pty, Str bytes) {
         return pty->hosted ? host_write(pty->hosted, bytes) : HOST_E_ENDED;
+}
+
+int pty_snapshot(const Pty *pty, Buf *out) {
+        return pty->hosted ? hosted_snapshot(pty->hosted, out) : 0;
 }
 
 Str pty_scrollback(const Pty *pty) {

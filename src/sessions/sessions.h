@@ -61,6 +61,7 @@ struct Pty {
         Call *waiting;                                       /* the call that started it, until it runs */
         void (*write_answer)(const Pty *pty, JsonWriter *w); /* members of its answer then */
         Buf carried;                                         /* scrollback of the process before */
+        unsigned cols, rows; /* its window, for the process after */
 };
 
 typedef struct PtyClientOps {
@@ -107,14 +108,15 @@ void pty_detach(PtyClient *client);
 /* Conditions as host_write(). */
 int pty_write(Pty *pty, Str bytes);
 Str pty_scrollback(const Pty *pty);
+int pty_snapshot(const Pty *pty, Buf *out); /* the screen as it is now, as bytes for a fresh terminal */
 
 /* configure.c: reads the coopfile; fn follows with 0 (session->config and pty->command are set),
  * COOPFILE_E_INVALID and what is wrong, or a negative number. */
 typedef void (*ConfiguredFn)(Pty *pty, int r, const char *wrong);
 int pty_configure(Pty *pty, ConfiguredFn fn);
 
-/* pty-start.c: starts the process of a terminal, in its sandbox. Negative when that cannot even be tried; else pty_hosted_handler
- * or pty_failed() follow in a later turn. */
+/* pty-start.c: starts the process of a terminal, in its sandbox. Negative when that cannot even be tried;
+ * else pty_hosted_handler or pty_failed() follow in a later turn. */
 int pty_start(Pty *pty, unsigned cols, unsigned rows);
 int pty_error(int error); /* CALL_E_* for the errno of a start */
 int pty_fail(Call *call, int error, const char *command);

@@ -375,3 +375,17 @@ def test_fifty_agents_are_adopted():
                 c.key(b"to-%d;" % i)
             for i, c in enumerate(clients):
                 c.until("to-%d;" % i)
+
+
+def test_a_kill_outlives_the_daemon():
+    """The daemon dies between TERM and KILL of a session: the next one does not bring the session back."""
+    with Home() as home:
+        with hosting(home=home) as s:
+            pid = s.created("trap '' TERM; printf ready; while :; do sleep 0.05; done", name="doomed", restart=True)["pid"]
+            s.attach("doomed").until("ready")
+            s.good({"cmd": "kill", "session": "doomed"})
+            s.d.kill()
+        with hosting(home=home) as s:
+            equal(s.good({"cmd": "ls"})["sessions"], [])
+            eventually(lambda: not os.path.exists("/proc/%d" % pid), what="the end of the agent")
+            eventually(lambda: not any(os.listdir(f) for f in home.host_folders()), what="all folders are gone")

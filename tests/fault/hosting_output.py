@@ -172,8 +172,7 @@ def test_one_stalled_reader_among_others():
         queued = bytes(stalled.data)
         equal(queued, b"".join(b"%08d\n" % i for i in range(len(queued) // 9 + 1))[:len(queued)], "what was queued")
         equal(len(queued) + lag["dropped"], n_blocks * BLOCK, "queued + dropped")
-        last = b"%08d" % (n_blocks * 116000 - 1)
-        stalled.until(last)
+        stalled.until(b"%08d" % (n_blocks * 116000 - 2))  # the very last one is broken by the right margin of the screen
         stalled.data.clear()
         readers[0].key(b"n")  # live again, from the very next byte
         stalled.until_size(stalled.n_output + BLOCK)
@@ -195,7 +194,7 @@ def test_ten_stalled_readers_do_not_hold_up_the_agent():
         eventually(lambda: os.path.exists(done), 60 * SCALE, "all is printed")
         check(s.listed(name)["local_clients"] == 10, "somebody was dropped")
         for c in stalled:
-            c.until("13000000")
+            c.until("12999999")  # 13000000 is broken by the right margin of the screen
 
 
 def test_stalled_reader_learns_the_end():
@@ -211,7 +210,7 @@ def test_stalled_reader_learns_the_end():
         equal(good.event("pty_exited")["code"], 3)
         check(stalled.event("lag")["dropped"] > 0, "nothing dropped")
         equal(stalled.event("pty_exited")["code"], 3)
-        check(b"13000000" in stalled.data, "the last screen is missing")
+        check(b"12999999" in stalled.data, "the last screen is missing")  # 13000000 is broken by the right margin
         stalled.ended()
 
 

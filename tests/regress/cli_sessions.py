@@ -241,6 +241,18 @@ def test_window_size_at_start_and_on_resize():
         p.ended(0)
 
 
+def test_the_next_process_gets_the_size_too():
+    home = _home()
+    name = _new(home, *SIZES)
+    with _attached(home, name, cols=91, rows=33) as p:
+        p.until("33 91")
+        _ok(home, "restart", name)
+        p.until("[restarting in 0ms…]")
+        p.until("33 91")
+        p.type(DETACH)
+        p.ended(0)
+
+
 def test_read_only():
     home = _home()
     name = _new(home, *ECHO)

@@ -119,7 +119,7 @@ static int adopt(Hosted *hosted) {
         is_alive = reach(hosted, state);
         if (!is_alive && (state == SHIM_STATE_NEW || state == SHIM_STATE_FAILED))
                 return ADOPT_E_NOTHING; /* it never ran: nobody was told it did */
-        if (r || read_meta(hosted))
+        if (r || atomic_load(&record->is_discarded) || read_meta(hosted))
                 return is_alive ? ADOPT_E_USELESS : ADOPT_E_NOTHING;
         hosted->is_adopted = true;
         hosted->pid = record->child_pid;
@@ -129,6 +129,7 @@ static int adopt(Hosted *hosted) {
         if (!is_alive)
                 settle_dead(hosted);
         hosted->shown_out = ring_end(&hosted->out);
+        modes_feed(&hosted->modes, ring_span(&hosted->out, 0));
         hosted->shown_err = hosted->err.header ? ring_end(&hosted->err) : 0;
         return 0;
 }
@@ -140,9 +141,9 @@ static bool is_id(const char *name) {
 /* Never leaves a process behind that nobody knows of: it is ended, or its folder stays for somebody to look
  * at. */
 static void reject(Hosted *hosted, int r) {
-        static const char *const words[] = {[ADOPT_E_NOTHING] = "it never ran; its folder is removed",
+        static const char *const words[] = {[ADOPT_E_NOTHING] = "it never ran, or nothing of use is left; its folder is removed",
                                             [ADOPT_E_USELESS] =
-                                                    "its folder is damaged; the process is ended",
+                                                    "it was to be ended, or its folder is damaged; it is ended now",
                                             [ADOPT_E_UNKNOWN] = "its record is damaged; the folder is left"};
 
         log_warning(host_log(hosted->host), hosted->id, "cannot be adopted: %s",

@@ -47,6 +47,8 @@ static void show(Hosted *hosted, bool is_stderr) {
         *shown = ring_end(ring);
         if (!output.bytes.n)
                 return;
+        if (!is_stderr)
+                modes_feed(&hosted->modes, output.bytes);
         for (Viewer *viewer = hosted->viewers, *next; viewer; viewer = next) {
                 next = viewer->next;
                 viewer->output(viewer, &output);
@@ -173,6 +175,7 @@ void host_resize(Hosted *hosted, unsigned cols, unsigned rows) {
         if (!ioctl(hosted->fd_out, TIOCSWINSZ, &size)) {
                 hosted->cols = size.ws_col;
                 hosted->rows = size.ws_row;
+                modes_resized(&hosted->modes);
         }
 }
 
@@ -237,6 +240,7 @@ static void catch_up(Hosted *hosted) {
 
 int hosted_open_io(Hosted *hosted, const int *fds, int n_fds) {
         bool is_pty = n_fds == 1;
+        struct winsize size = {0};
         int r;
 
         timer_init(&hosted->reopen, hosted->host->daemon->loop, on_reopen);
@@ -254,6 +258,10 @@ int hosted_open_io(Hosted *hosted, const int *fds, int n_fds) {
         if (r) {
                 hosted_close_io(hosted);
                 return error_trace(r);
+        }
+        if (!hosted->cols && is_pty && !ioctl(hosted->fd_out, TIOCGWINSZ, &size)) {
+                hosted->cols = size.ws_col;
+                hosted->rows = size.ws_row;
         }
         if (hosted->awaits_io)
                 catch_up(hosted);

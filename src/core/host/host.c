@@ -111,6 +111,7 @@ int hosted_new(Hosted **ret, Host *host, const char *id) {
         hosted->fd_in = hosted->fd_out = hosted->fd_err = hosted->control = -1;
         memcpy(hosted->id, id, strnlen(id, sizeof(hosted->id) - 1));
         deferred_init(&hosted->settle, host->daemon->loop, on_settle);
+        modes_init(&hosted->modes);
         hosted->dir = path_join(host->dir, hosted->id);
         if (!hosted->dir) {
                 free(hosted);
@@ -203,7 +204,14 @@ void host_kill(Hosted *hosted, int grace_ms) {
         hosted_tell(hosted, SHIM_KILL, grace_ms);
 }
 
-/* With all that is in it: a daemon that was killed may have left a temporary file. There are no folders inside. */
+void host_discard(Hosted *hosted, int grace_ms) {
+        if (hosted->record)
+                atomic_store(&hosted->record->is_discarded, 1);
+        host_kill(hosted, grace_ms);
+}
+
+/* With all that is in it: a daemon that was killed may have left a temporary file. There are no folders
+ * inside. */
 static void remove_folder(const char *path) {
         DIR *dir = opendir(path);
         struct dirent *entry;

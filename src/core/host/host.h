@@ -11,6 +11,7 @@
  */
 #include "base/json-writer.h"
 #include "core/daemon.h"
+#include "core/host/modes.h"
 #include "core/host/ring.h"
 #include "core/host/shim.h"
 
@@ -91,6 +92,7 @@ struct Hosted {
         uint64_t shown_out, shown_err; /* ring positions up to which viewers were told */
         bool has_exited, tree_is_gone, is_forgotten;
         bool awaits_io; /* adopted; its descriptors are on their way */
+        Modes modes;    /* of the terminal, kept over all output */
         unsigned cols, rows;
         Viewer *viewers;
         size_t n_viewers;
@@ -143,6 +145,8 @@ void host_close_input(Hosted *hosted);                          /* pipes: end of
 void host_resize(Hosted *hosted, unsigned cols, unsigned rows); /* 0: that side stays */
 /* TERM, then KILL after grace_ms, for the whole tree. */
 void host_kill(Hosted *hosted, int grace_ms);
+/* The same, and for good: should this daemon die meanwhile, the next one ends it instead of adopting it. */
+void host_discard(Hosted *hosted, int grace_ms);
 /* Forgets an ended process and removes its folder; a running one is killed first and forgotten when it is
  * gone. */
 void host_forget(Hosted *hosted);
@@ -151,5 +155,7 @@ void viewer_attach(Viewer *viewer, Hosted *hosted);
 void viewer_detach(Viewer *viewer);
 /* The last n_max bytes of output so far, contiguous, valid until the next turn. */
 Str hosted_scrollback(const Hosted *hosted, size_t n_max);
+/* Appends bytes that bring a fresh terminal of the same size to where this one is now. */
+int hosted_snapshot(const Hosted *hosted, Buf *out);
 /* 0..255, 128 + signal when one ended it; -1 unless ENDED. */
 int hosted_exit_code(const Hosted *hosted);

@@ -2,7 +2,7 @@
 /*
  * Stream mode: after attach, shell or logs a connection carries one terminal in tagged frames: 4 bytes of
  * length, a tag (0: bytes of the terminal, 1: JSON), the payload. A client that does not keep up loses
- * output, is told how much, and gets the recent output again; it never holds up the agent or anybody else.
+ * output, is told how much, and gets the screen as it is now; it never holds up the agent or anybody else.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -55,18 +55,17 @@ static void put_event(Client *client, const char *event, const char *key, int64_
         buf_deinit(&text);
 }
 
-/* A client that fell behind: what it lost, and the recent output to go on from. */
+/* A client that fell behind: what it lost, and the screen as it is now to go on from. */
 static void catch_up(CoopStream *stream) {
+        Buf screen = BUF_NULL;
+
         if (!stream->n_dropped)
                 return;
         put_event(stream->client, "lag", "dropped", (int64_t)stream->n_dropped);
         stream->n_dropped = 0;
-        if (!stream->shown.pty)
-                return;
-        put_frame(stream->client->conn, TAG_DATA,
-                  STR("\x1b"
-                      "c"));
-        put_frame(stream->client->conn, TAG_DATA, pty_scrollback(stream->shown.pty));
+        if (stream->shown.pty && !pty_snapshot(stream->shown.pty, &screen))
+                put_frame(stream->client->conn, TAG_DATA, buf_str(&screen));
+        buf_deinit(&screen);
 }
 
 static void on_output(PtyClient *shown, HostOutput *output) {
