@@ -138,22 +138,43 @@ static bool is_id(const char *name) {
         return strlen(name) == ID_DIGITS && strspn(name, "0123456789abcdef") == ID_DIGITS;
 }
 
+static char *or_unknown(char *text) {
+        return text ? text : strdup("unknown");
+}
+
+/* Ends one that cannot be used. It stays in the table until the shim says that nothing is left: hanging up
+ * before that could take the word back (a socket that is closed with something unread makes the other side
+ * drop what it has not read yet). */
+static void doom(Hosted *hosted) {
+        hosted->owner = or_unknown(hosted->owner);
+        hosted->object = or_unknown(hosted->object);
+        hosted->workspace = or_unknown(hosted->workspace);
+        hosted->command = or_unknown(hosted->command);
+        hosted->sandbox = or_unknown(hosted->sandbox);
+        hosted->meta = or_unknown(hosted->meta);
+        hosted->is_adopted = true;
+        hosted->pid = hosted->record->child_pid;
+        hosted->state = HOSTED_RUNNING;
+        hosted->is_killed = hosted->is_forgotten = true;
+        hosted_tell(hosted, SHIM_KILL, 0);
+}
+
 /* Never leaves a process behind that nobody knows of: it is ended, or its folder stays for somebody to look
  * at. */
 static void reject(Hosted *hosted, int r) {
-        static const char *const words[] = {[ADOPT_E_NOTHING] = "it never ran, or nothing of use is left; its folder is removed",
-                                            [ADOPT_E_USELESS] =
-                                                    "it was to be ended, or its folder is damaged; it is ended now",
-                                            [ADOPT_E_UNKNOWN] = "its record is damaged; the folder is left"};
+        static const char *const words[] = {
+                [ADOPT_E_NOTHING] = "it never ran, or nothing of use is left; its folder is removed",
+                [ADOPT_E_USELESS] = "it was to be ended, or its folder is damaged; it is ended now",
+                [ADOPT_E_UNKNOWN] = "its record is damaged; the folder is left"};
 
         log_warning(host_log(hosted->host), hosted->id, "cannot be adopted: %s",
                     r < 0 ? strerror(-r) : words[r]);
         if (r == ADOPT_E_USELESS) {
-                hosted_tell(hosted, SHIM_KILL, 0);
-                hosted_tell(hosted, SHIM_RELEASE, 0);
+                doom(hosted);
+                return;
         }
         hosted->state = HOSTED_FAILED;
-        if (r == ADOPT_E_USELESS || r == ADOPT_E_NOTHING)
+        if (r == ADOPT_E_NOTHING)
                 host_forget(hosted);
         else
                 hosted_unlink_and_free(hosted);

@@ -62,7 +62,8 @@ static void lose(Hosted *hosted) {
                 host_forget(hosted);
                 return;
         }
-        hosted_read_rest(hosted);
+        if (hosted->out.header)
+                hosted_read_rest(hosted);
         if (state != SHIM_STATE_EXITED && hosted->pid > 1 &&
             shim_start_time(hosted->pid) == hosted->record->child_start)
                 (void)kill(-hosted->pid,
@@ -75,6 +76,12 @@ static void lose(Hosted *hosted) {
 static void on_started(Hosted *hosted, const ShimMessage *message, const int *fds, int n_fds) {
         int error = message->a;
 
+        if (hosted->is_forgotten) { /* it is on its way out: nobody looks at its terminal */
+                for (int i = 0; i < n_fds; i++)
+                        close_fd(fds[i]);
+                hosted_set_state(hosted, HOSTED_EVENT_STARTED);
+                return;
+        }
         if (!error && n_fds == 0)
                 error = EIO;
         if (!error && hosted_open_io(hosted, fds, n_fds))
