@@ -192,7 +192,7 @@ def test_a_moving_target():
                     "    if os.fork(): os._exit(0)\n")
         name = s.create(["python3", "moving.py"], workspace=workspace)
         s.attach(name).until("ready")
-        check(processes_of_sessions(workspace), "not there to begin with")
+        eventually(lambda: processes_of_sessions(workspace), what="it is there to begin with")
         began = time.monotonic()
         s.kill(name)
         eventually(lambda: not processes_of_sessions(workspace), BOUND, "the moving target is gone")
@@ -204,7 +204,7 @@ def test_many_children():
         workspace = s.workspace()
         name = s.create("trap '' TERM HUP; i=0; while [ $i -lt 300 ]; do setsid sleep 1000 & i=$((i+1)); done; echo rea''dy; wait", workspace=workspace)
         s.attach(name).until("ready")
-        check(len(processes_of_sessions(workspace)) >= 301, "not there to begin with")
+        eventually(lambda: len(processes_of_sessions(workspace)) >= 301, what="all are there to begin with")
         s.kill(name)
         eventually(lambda: not processes_of_sessions(workspace), BOUND, "all are gone")
 
