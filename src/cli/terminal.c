@@ -118,9 +118,9 @@ static void write_patiently(int fd, Str text) {
 
                 if (n >= 0)
                         text = (Str){text.data + n, text.n - (size_t)n};
-                else if (errno == EAGAIN && poll(&pfd, 1, PATIENCE_MS) <= 0)
-                        return;
-                else if (errno != EAGAIN && errno != EINTR)
+                else if (errno == EINTR)
+                        continue;
+                else if (errno != EAGAIN || poll(&pfd, 1, PATIENCE_MS) <= 0)
                         return;
         }
 }

@@ -63,8 +63,8 @@ struct Daemon {
         size_t n_activated;
 
         unsigned long n_files; /* RLIMIT_NOFILE that we were started with: what hosted processes get */
-        char *shim_path;   /* the program muster-shim */
-        struct Host *host; /* hosted processes of all domains; NULL before setup */
+        char *shim_path;       /* the program muster-shim */
+        struct Host *host;     /* hosted processes of all domains; NULL before setup */
 
         Collab *collab; /* domain roots */
         struct Sessions *sessions;

@@ -61,7 +61,7 @@ struct Pty {
         Call *waiting;                                       /* the call that started it, until it runs */
         void (*write_answer)(const Pty *pty, JsonWriter *w); /* members of its answer then */
         Buf carried;                                         /* scrollback of the process before */
-        unsigned cols, rows; /* its window, for the process after */
+        unsigned cols, rows;                                 /* its window, for the process after */
 };
 
 typedef struct PtyClientOps {

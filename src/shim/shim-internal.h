@@ -32,7 +32,7 @@ typedef struct Shim {
         pid_t child;
         bool child_ended, tree_is_gone, is_released;
         bool is_killing;
-        int64_t kill_at_ms; /* is_killing: when TERM turns into KILL */
+        int64_t kill_at_ms;   /* is_killing: when TERM turns into KILL */
         int64_t reopen_at_ms; /* nobody has the terminal open: not looked at before */
 } Shim;
 

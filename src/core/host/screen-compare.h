@@ -75,7 +75,7 @@ static const char *compare_modes(const Modes *a, const Modes *b) {
                 return "keyboard of the alternate screen";
         if (a->left != b->left || a->right != b->right)
                 return "side margins";
-        if (a->n_title != b->n_title || memcmp(a->title, b->title, a->n_title))
+        if (a->n_title != b->n_title || memcmp(a->title, b->title, a->n_title) != 0)
                 return "title";
         return NULL;
 }

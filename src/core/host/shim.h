@@ -47,7 +47,7 @@ typedef struct ShimRecord {
         int32_t wait_status;
         int32_t exec_errno;
         int32_t shim_pid, child_pid;
-        _Atomic uint32_t is_discarded; /* by the daemon: to be ended, not adopted */
+        _Atomic uint32_t is_discarded;    /* by the daemon: to be ended, not adopted */
         uint64_t shim_start, child_start; /* from /proc/PID/stat: with the pid an identity, never without */
         int64_t started_us, ended_us;
         uint64_t boot; /* a hash of the boot id: pids of another boot mean nothing */
