@@ -115,6 +115,7 @@ void daemon_stop(Daemon *daemon, const char *why) {
                 return;
         log_notice(&daemon->log, "-", "stopping why=%s", why);
         daemon->is_stopping = true;
+        daemon->n_stop_limits = 0;
         if (daemon->stopping)
                 daemon->stopping(daemon);
         for (Endpoint *e = daemon->endpoints; e; e = e->next)

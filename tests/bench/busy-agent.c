@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 int main(int argc, char **argv) {
-        long n_lines = argc > 2 ? strtol(argv[1], NULL, 10) : 0, ms = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+        long n_lines = argc > 2 ? strtol(argv[1], NULL, 10) : 0,
+             ms = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
 
         if (n_lines <= 0 || ms <= 0) {
                 fprintf(stderr, "usage: %s LINES MS\n", argv[0]);

@@ -8,12 +8,14 @@
  *   term-load echo pty N COMMAND [ARG]...
  *   term-load first coop SOCKET CREATE ATTACH
  *
- * coop: REQUEST is the JSON of an attach; CLIENTS of them read, STALLED more never do. pty: COMMAND on a terminal of its own, 80x24; that is the bare reader, and the way of the
- * clients of dtach and tmux. Both wait until the terminal has been silent for a while before they begin.
+ * coop: REQUEST is the JSON of an attach; CLIENTS of them read, STALLED more never do. pty: COMMAND on a
+ * terminal of its own, 80x24; that is the bare reader, and the way of the clients of dtach and tmux. bulk
+ * and echo begin when the terminal has said something and then been silent for a while.
+ *
  * bulk: sends a newline, then takes output until every client has seen END; bytes= is the least that one
- * got, unfinished= how many did not see it, which takes STUCK_MS of silence to believe.
- * echo: sends N single bytes, each after the echo of the one before. first: from CREATE
- * to the first output that ATTACH, sent when the session is made, brings.
+ * got, unfinished= how many did not see it, which takes STUCK_MS of silence to believe. echo: sends N single
+ * bytes, each after the echo of the one before. first: from CREATE to the first output that ATTACH, sent
+ * when the session is made, brings.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +32,14 @@
 #include "bench-client.h"
 
 #define END "BENCH-END-MARKER"
-enum { CLIENTS_MAX = 64, READ_BYTES = 256 << 10, TAIL = sizeof(END) - 1 + 2, QUIET_MS = 300, STUCK_MS = 5000, GIVE_UP_MS = 30000 };
+enum {
+        CLIENTS_MAX = 64,
+        READ_BYTES = 256 << 10,
+        TAIL = sizeof(END) - 1 + 2, /* and the end of its line */
+        QUIET_MS = 300,
+        STUCK_MS = 5000,
+        GIVE_UP_MS = 30000,
+};
 
 typedef struct Terminal {
         int fd;
@@ -87,8 +96,9 @@ static void take_frames(Terminal *t, const char *data, size_t n) {
                 t->head[t->n_head++] = (unsigned char)*data++;
                 n--;
                 if (t->n_head == 5) {
-                        t->n_left = ((size_t)t->head[0] << 24 | (size_t)t->head[1] << 16 | (size_t)t->head[2] << 8 |
-                                     t->head[3]) - 1;
+                        t->n_left = ((size_t)t->head[0] << 24 | (size_t)t->head[1] << 16 |
+                                     (size_t)t->head[2] << 8 | t->head[3]) -
+                                    1;
                         t->n_control = 0;
                 }
         }
@@ -118,7 +128,8 @@ static int has_ended(const Terminal *t) {
 static void send_key(Terminal *t, char key) {
         char frame[] = {0, 0, 0, 2, 0, key};
 
-        if (t->is_coop ? write(t->fd, frame, sizeof(frame)) != (ssize_t)sizeof(frame) : write(t->fd, &key, 1) != 1)
+        if (t->is_coop ? write(t->fd, frame, sizeof(frame)) != (ssize_t)sizeof(frame)
+                       : write(t->fd, &key, 1) != 1)
                 die("write");
 }
 
@@ -259,7 +270,8 @@ static void bulk(Terminal *terminals, size_t n) {
                 least = terminals[i].n_bytes < least ? terminals[i].n_bytes : least;
                 lag += terminals[i].n_lag;
         }
-        printf("s=%.6f bytes=%llu lag=%llu unfinished=%zu\n", (double)(end - begin) / 1e9, least, lag, n_open);
+        printf("s=%.6f bytes=%llu lag=%llu unfinished=%zu\n", (double)(end - begin) / 1e9, least, lag,
+               n_open);
 }
 
 static int by_value(const void *a, const void *b) {

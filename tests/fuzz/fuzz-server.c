@@ -107,6 +107,7 @@ Endpoint *fuzz_serve(const EndpointType *type) {
 static void restore(void) {
         server.is_stopping = false;
         timer_clear(&server.stop_limit);
+        timer_clear(&server.stop_again);
         deferred_cancel(&server.stop_check);
         for (Endpoint *e = server.endpoints; e; e = e->next) {
                 FUZZ_CHECK(!e->clients && !e->n_clients);

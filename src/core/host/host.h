@@ -78,7 +78,7 @@ struct Hosted {
         bool is_adopted;
         bool is_killed; /* on our word */
 
-        const HostedHandler *handler; /* the domain's; NULL after host_disown() */
+        const HostedHandler *handler; /* the domain's; NULL: nobody is told */
         void *user;
 
         /* private to core/host */

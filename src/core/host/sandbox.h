@@ -7,13 +7,14 @@
  * second choice. Everything here reads the disk and may make mount points: call it from a worker.
  * docs/sandbox.md is for people who use it.
  *
- *   muster-shim                        on the terminal or pipes of the process, in its workspace
- *     └─ muster-sandbox enter          makes the filter (memfd), ignores TERM and its like, becomes:
- *        bwrap --seccomp FD ...        user, PID, IPC, UTS (and network) namespaces; stays, to pass the exit
- * status on ═════╪════════════════════════   from here on: root read-only, own /proc /dev /tmp, no
- * capabilities, no_new_privs, filter └─ bwrap                    process 1 of the sandbox: reaps └─
- * muster-sandbox confine    were the right things mounted? Landlock, signals reset, becomes: the command
- * same pid, terminal, process group, environment
+ *   muster-shim                   on the terminal or pipes of the process
+ *     └─ muster-sandbox enter     makes the filter, ignores TERM, becomes:
+ *        bwrap --seccomp FD       namespaces; stays, to pass the exit status on
+ *   ───────┼────────────────────  from here on: root read-only, own /proc /dev /tmp,
+ *          │                      no capabilities, no_new_privs, filter
+ *          └─ bwrap               process 1 of the sandbox: reaps
+ *             └─ muster-sandbox confine   mounts checked, Landlock; stays, to wait for:
+ *                └─ the command   leads a process group in front of the terminal
  *
  * Landlock comes last because it forbids the mounts that bubblewrap makes; bubblewrap does not know it,
  * hence the second step.
