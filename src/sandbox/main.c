@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "base/signals.h"
 #include "sandbox/filter.h"
 #include "sandbox/landlock.h"
 
@@ -110,11 +111,6 @@ static void parse(int argc, char **argv, Confine *ret) {
         ret->command = argv + i + 1;
 }
 
-static void reset_signals(void) {
-        for (int i = 1; i < NSIG; i++)
-                (void)signal(i, SIG_DFL);
-}
-
 /* The command's exit status as a shell would say it. */
 static _noreturn_ void wait_for(pid_t child) {
         int status = 0;
@@ -158,7 +154,7 @@ static _noreturn_ void confine(int argc, char **argv) {
         if (r)
                 fail(-r, "Landlock");
         lead();
-        reset_signals();
+        signals_default();
         if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) && errno != ENOSYS)
                 fail(errno, "close_range");
         execvp(args.command[0], args.command);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "base/signals.h"
 #include "shim/shim-internal.h"
 
 enum { SLAVE_PATH_MAX = 64 };
@@ -87,11 +88,9 @@ static int take_pipes(const Ends *ends) {
 }
 
 static void clean_signals(void) {
-        struct sigaction action = {.sa_handler = SIG_DFL};
         sigset_t none;
 
-        for (int i = 1; i < NSIG; i++)
-                (void)sigaction(i, &action, NULL);
+        signals_default();
         sigemptyset(&none);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -17,7 +17,7 @@ import time
 from bench_base import CLIENT_CORE, SERVER_CORE, Absent, Daemon, Row, pinned, with_unit
 
 # A terminal's bytes pass through a kernel worker of normal priority: real-time priority on both cores would starve it, so
-# here everything that is compared gets a better nice value instead, where allowed.
+# here everything that is compared gets a better nice value instead, where allowed (with autogroups that helps little).
 MAY_NICE = subprocess.run(["nice", "-n", "-15", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0 and \
     os.geteuid() == 0
 NICE = ["nice", "-n", "-15"] if MAY_NICE else []
