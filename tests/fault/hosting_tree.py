@@ -102,8 +102,10 @@ def _all_gone(tree, began, bound=BOUND):
     def left():
         return sorted(kind for who, kind in tree.items() if is_alive(*who))
     end = began + bound
-    while left() and time.monotonic() < end:
-        pid = next(who[0] for who in tree if is_alive(*who))
+    while time.monotonic() < end:
+        pid = next((who[0] for who in tree if is_alive(*who)), None)
+        if pid is None:
+            break
         wait_pid(pid, max(end - time.monotonic(), 0.001))
     equal(left(), [], "alive %.1f s after the kill" % bound)
 

@@ -9,6 +9,7 @@ a program at them. A Daemon is one run of musterd in a Home; several Daemons may
 block stops the daemon and fails the test when it did not end cleanly or a sanitizer complained. Hosted processes run on
 without a daemon; they end with their Home.
 """
+import contextlib
 import os
 import resource
 import signal
@@ -207,7 +208,8 @@ def finish_module():
             except OSError:
                 continue
             problems.append("process left behind: %d %s" % (pid, what))
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it may have ended just now
+                os.kill(pid, signal.SIGKILL)
             wait_pid(pid)
     for home in list(homes):
         home.remove()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Private folders of a test, the environment that leads there, programs run in it, and the processes that it hosts."""
 import collections
+import contextlib
 import ctypes
 import glob
 import itertools
@@ -219,7 +220,8 @@ class Home:
                 return
             for pid, start in victims:
                 if is_alive(pid, start):
-                    os.kill(pid, signal.SIGKILL)
+                    with contextlib.suppress(ProcessLookupError):  # it may have ended just now
+                        os.kill(pid, signal.SIGKILL)
             for pid, _ in victims:
                 wait_pid(pid, 1)
             check(time.monotonic() < end, lambda: "processes cannot be ended: %r" % victims)
