@@ -42,16 +42,15 @@ enum {
 };
 
 typedef struct Terminal {
+        size_t n_head, n_left; /* of the frame that is being read; tag 0 counts */
+        unsigned long long n_bytes, n_lag;
+        size_t n_control, n_tail;
+        char control[512]; /* of a control frame: its beginning */
+        char tail[TAIL];
         int fd;
         pid_t pid;   /* of the command on a bare terminal */
         int is_coop; /* framed: 4 bytes of length, a tag, the payload */
         unsigned char head[5];
-        size_t n_head, n_left; /* of the frame that is being read; tag 0 counts */
-        unsigned long long n_bytes, n_lag;
-        char control[512]; /* of a control frame: its beginning */
-        size_t n_control;
-        char tail[TAIL];
-        size_t n_tail;
 } Terminal;
 
 static char buffer[READ_BYTES];
@@ -298,7 +297,8 @@ static void echo(Terminal *t, size_t n) {
                 usleep(200); /* a person: everybody sleeps again before the next key */
         }
         qsort(times, n, sizeof(*times), by_value);
-        printf("p50_us=%.2f p99_us=%.2f\n", (double)times[n / 2] / 1e3, (double)times[n * 99 / 100] / 1e3);
+        size_t middle = n / 2, late = n * 99 / 100;
+        printf("p50_us=%.2f p99_us=%.2f\n", (double)times[middle] / 1e3, (double)times[late] / 1e3);
         free(times);
 }
 
