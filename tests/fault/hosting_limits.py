@@ -90,12 +90,13 @@ def test_create_whose_client_goes_away():
             with s.client() as c:
                 c.frame(json.dumps(request).encode())
         with s.client() as c:
-            def settled():
+            def gone():
+                """A create may still be under way when the others are ended, so they are ended until none is left."""
                 listed = {one["name"] for one in c.good({"cmd": "ls"})["sessions"]}
-                return len(listed) == len(_host_entries(s)) and listed <= set(names)
-            eventually(settled, what="as many sessions as folders")
-            c.good({"cmd": "kill", "session": "", "all": True, "force": True})
-            eventually(lambda: not _host_entries(s) and not processes_of_sessions(s.home.base), what="nothing is left")
+                check(listed <= set(names), "a session that nobody asked for: %s" % (listed - set(names)))
+                c.good({"cmd": "kill", "session": "", "all": True, "force": True})
+                return not listed and not _host_entries(s) and not processes_of_sessions(s.home.base)
+            eventually(gone, what="nothing is left")
 
 
 def test_shell_whose_client_goes_away():
