@@ -136,9 +136,12 @@ static void commit(LedgerJob *job) {
 void ledger_commit_run(LedgerJob *job) {
         _cleanup_(closep) int lock = -1;
 
-        job->r = dir_make(job->place->state_path, 0700);
-        if (job->r == 0)
-                job->r = ledger_lock_take(job->place, &lock);
+        job->r = ledger_lock_take(job->place, &lock);
+        if (job->r == -ENOENT) {
+                job->r = dir_make(job->place->state_path, 0700);
+                if (job->r == 0)
+                        job->r = ledger_lock_take(job->place, &lock);
+        }
         if (job->r == 0)
                 job->r = ledger_catch_up(job);
         if (job->r == 0 && job->group)

@@ -15,7 +15,7 @@
 #include "core/ledger/ledger-index-file.h"
 #include "core/ledger/ledger-internal.h"
 
-enum { LOCK_WAIT_MS = 10000, LOCK_STEP_US = 50, LOCK_STEP_MAX_US = 5000, COPY = 256 * 1024 };
+enum { LOCK_WAIT_MS = 10000, LOCK_STEP_US = 50, LOCK_STEP_MAX_US = 5000, COPY = 256 * 1024, PREFETCH = 8 };
 
 static int64_t now_us(void) {
         struct timespec now;
@@ -209,12 +209,20 @@ static void persist(Loading *loading, uint32_t n_least) {
 
 static int take_records(void *user, Buf *records) {
         Loading *loading = user;
-        size_t at = 0;
-        Record *record;
+        Index *index = loading->load->index;
+        size_t at = 0, ahead = 0;
+        const Record *record;
         int r = 0;
 
-        while (r == 0 && (record = record_next(records, &at)))
-                r = index_append(loading->load->index, record);
+        for (int i = 0; i < PREFETCH && (record = record_next(records, &ahead)); i++)
+                index_prefetch(index, record);
+        while (r == 0 && (record = record_next(records, &at))) {
+                const Record *later = record_next(records, &ahead);
+
+                if (later)
+                        index_prefetch(index, later);
+                r = index_append(index, record);
+        }
         records->n = 0;
         if (r == 0)
                 persist(loading, LEDGER_MERGE_LOADING);

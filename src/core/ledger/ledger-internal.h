@@ -5,13 +5,14 @@
  * (which also finds lines of others), rewrite, sync. Jobs get all they need when they start, because the
  * loop goes on while they run; what they found is taken over when they are done.
  */
+#include "core/ledger/ledger-index-file.h"
 #include "core/ledger/ledger-index.h"
 #include "core/ledger/ledger-scan.h"
 #include "core/ledger/ledger.h"
 
 /* Lines on the heap before they are merged into the index file. */
 enum {
-        LEDGER_MERGE_LOADING = 128 * 1024, /* while a ledger is read */
+        LEDGER_MERGE_LOADING = 256 * 1024, /* while a ledger is read */
         LEDGER_MERGE_OPEN = 1024,          /* when it has been read, and at close */
         LEDGER_MERGE_LIVE = 64 * 1024,     /* while it is served; and at least 1/8 of those in the file */
 };
@@ -58,6 +59,8 @@ typedef struct LedgerPlace {
         bool has_chain;
         LedgerClassifyFn classify;
 } LedgerPlace;
+
+typedef struct LedgerMerge LedgerMerge;
 
 /* What a worker made of a whole file. */
 typedef struct LedgerLoad {
@@ -118,7 +121,9 @@ struct Ledger {
         LedgerJob *rewrite; /* waits for its turn, or runs */
         void (*rewrite_done)(void *user, int r);
         void *rewrite_user;
-        size_t n_reads; /* under way */
+        size_t n_reads, n_retiring; /* under way */
+        LedgerMerge *merge;          /* NULL: no one runs */
+        IndexStand frozen;           /* what the index covers without its young segment */
         LedgerStats stats;
 };
 
@@ -146,3 +151,5 @@ LedgerGroup *ledger_group_new(void);
 LedgerGroup *ledger_group_free(LedgerGroup *group);
 void ledger_group_finish(Ledger *ledger, LedgerGroup *group, int r); /* done() of every change, then frees */
 void ledger_change_release(LedgerChange *change);
+void ledger_merge_if_due(Ledger *ledger);
+void ledger_retire_index(Ledger *ledger, Index *index); /* takes it; NULL is fine */

@@ -93,7 +93,7 @@ static void log_cut(Ledger *ledger, uint64_t n_cut) {
 }
 
 void ledger_take_load(Ledger *ledger, LedgerLoad *load) {
-        index_free(ledger->index);
+        ledger_retire_index(ledger, ledger->index);
         ledger_file_unref(ledger->file);
         ledger->index = steal(&load->index);
         ledger->file = steal(&load->file);
@@ -162,6 +162,7 @@ static void take_job(Ledger *ledger, LedgerJob *job) {
                 r = take_own(ledger, job);
         if (r == 0)
                 ledger->end = MAX(ledger->end, job->new_end);
+        ledger_merge_if_due(ledger);
         if (index_n(ledger->index) > first && ledger->committed)
                 ledger->committed(ledger->user, first, index_n(ledger->index) - first);
 }
@@ -241,11 +242,18 @@ static void start_rewrite(Ledger *ledger) {
                 finish_rewrite(ledger, r);
 }
 
+/* The loop has given everything away: nobody else looks at it now. */
 static void close_work(void *user) {
         LedgerJob *job = user;
+        Index *index = job->load.index;
+        _cleanup_(freep) char *path = path_join(job->place->state_path, "index");
 
         if (job->ledger->is_dirty && job->file)
                 (void)fdatasync(job->file->fd);
+        if (path && index && index->n_segments < LEDGER_SEGMENTS &&
+            index->segments[index->n_segments - 1]->n >= LEDGER_MERGE_OPEN)
+                (void)index_persist(index, path, job->file->fd, &job->ledger->frozen);
+        job->load.index = index_free(index);
 }
 
 static void close_done(void *user) {
@@ -262,6 +270,9 @@ static void start_close(Ledger *ledger) {
         ledger->job = job;
         if (job) {
                 prepare_job(ledger, job);
+                job->load.index = steal(&ledger->index);
+                if (ledger->file)
+                        ledger->frozen = (IndexStand){ledger->file->ino, ledger->end, ledger->stats.n_damaged};
                 if (loop_work(ledger->loop, close_work, close_done, job) == 0)
                         return;
         }
@@ -316,16 +327,16 @@ static void run_next(Deferred *deferred) {
                 start_rewrite(ledger);
         else if (ledger->wants_check || (group && group->has_content))
                 start_commit(ledger);
-        else if (group)
+        else if (group) {
                 ledger_group_finish(ledger, steal(&ledger->collecting), 0);
+                ledger_kick(ledger);
+        }
         else if (ledger->wants_sync && ledger->is_dirty)
                 start_sync(ledger);
-        else if (ledger->is_closing && !ledger->n_reads) {
+        else if (ledger->is_closing && !ledger->n_reads && !ledger->n_retiring && !ledger->merge) {
                 start_close(ledger);
-                return;
         }
-        if (!ledger->job && (ledger->collecting || ledger->is_closing))
-                ledger_kick(ledger);
+        
 }
 
 void ledger_kick(Ledger *ledger) {

@@ -19,10 +19,7 @@ bool test_classify(Arena *arena, const Json *line, LedgerFacts *facts) {
         (void)json_int64(json_get(line, "ts"), &facts->ts_us);
         facts->kind = json_str(json_get(line, "kind"));
         json_each (to, json_get(line, "to")) {
-                Str tag = arena_printf(arena, "to:" STR_FMT, STR_ARG(json_str(to)));
-
-                if (tag.data && facts->n_tags < LEDGER_TAGS_MAX)
-                        facts->tags[facts->n_tags++] = tag;
+                ledger_facts_tag(facts, arena, STR("to:"), json_str(to));
         }
         return true;
 }
