@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "core/ledger/ledger-chain.h"
 #include "core/ledger/ledger-internal.h"
 
 static FileSync sync_of(const LedgerPlace *place) {
@@ -115,26 +116,41 @@ static void publish_all(LedgerJob *job, int fd) {
 }
 
 static void commit(LedgerJob *job) {
-        int fd = (job->is_reloaded ? job->load.file : job->file)->fd;
-        int r;
+        const LedgerFile *file = job->is_reloaded ? job->load.file : job->file;
+        bool has_intent = false;
+        int r, fd = file->fd;
 
         stage_all(job);
-        r = ledger_write_at(fd, buf_str(&job->group->bytes), job->own_start);
+        r = ledger_intent_write(job, file->ino, &has_intent);
+        if (r == 0)
+                r = ledger_write_at(fd, buf_str(&job->group->bytes), job->own_start);
         if (r == 0)
                 r = sync_lines(job, fd);
         if (r) {
                 take_out(job, fd, job->own_start);
                 for (LedgerChange *change = job->group->first; change; change = change->next)
                         unstage(change);
+                if (has_intent)
+                        ledger_intent_clear(job->place);
                 job->r = error_trace(r);
                 return;
         }
         job->new_end = job->own_start + job->group->bytes.n;
         publish_all(job, fd);
+        if (has_intent)
+                ledger_intent_clear(job->place);
+}
+
+/* The chain may be behind; then verification says so, and the next commit catches up. */
+int ledger_chain_follow(const LedgerPlace *place, int fd, uint64_t end, bool is_new) {
+        _cleanup_(freep) char *path = place->has_chain ? path_join(place->state_path, "chain") : NULL;
+
+        return path ? error_trace(chain_extend(path, fd, end, is_new)) : 0;
 }
 
 void ledger_commit_run(LedgerJob *job) {
         _cleanup_(closep) int lock = -1;
+        const LedgerFile *file;
 
         job->r = ledger_lock_take(job->place, &lock);
         if (job->r == -ENOENT) {
@@ -144,6 +160,10 @@ void ledger_commit_run(LedgerJob *job) {
         }
         if (job->r == 0)
                 job->r = ledger_catch_up(job);
-        if (job->r == 0 && job->group)
+        if (job->r)
+                return;
+        if (job->group)
                 commit(job);
+        file = job->is_reloaded ? job->load.file : job->file;
+        (void)ledger_chain_follow(job->place, file->fd, job->new_end, false);
 }

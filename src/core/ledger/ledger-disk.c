@@ -303,6 +303,8 @@ int ledger_load(const LedgerPlace *place, const SipKey *key, int64_t wall_us, Le
         *load = (LedgerLoad){0};
         r = open_file(place->path, &load->file, &size);
         if (r == 0)
+                ledger_intent_recover(place, load->file);
+        if (r == 0)
                 r = load_index(place, key, load, size);
         if (r == 0)
                 r = load_tail(place, wall_us, load, size);

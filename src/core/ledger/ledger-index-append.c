@@ -109,7 +109,8 @@ static int reserve_posting(HeapTerm *term) {
         return 0;
 }
 
-/* Makes the lists of the record's tags, without its position. An empty list that stays behind does no harm. */
+/* Makes the lists of the record's tags, without its position. An empty list that stays behind does no harm.
+ */
 static int reserve_postings(Segment *s, const Record *record, uint32_t *numbers) {
         int r = reserve_terms(s, record->n_tags);
 

@@ -175,8 +175,7 @@ static int each_term(Writer *writer, TermFn fn, void *user) {
 
         while (r == 0 && (b < n_base || h < heap->n_heap_terms)) {
                 const IndexTerm *old = b < n_base ? &base->terms[b] : NULL;
-                const HeapTerm *young =
-                        h < heap->n_heap_terms ? &writer->young[h] : NULL;
+                const HeapTerm *young = h < heap->n_heap_terms ? &writer->young[h] : NULL;
 
                 if (old && young && old->hash != young->hash) {
                         if (old->hash < young->hash)

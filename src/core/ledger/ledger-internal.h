@@ -122,8 +122,8 @@ struct Ledger {
         void (*rewrite_done)(void *user, int r);
         void *rewrite_user;
         size_t n_reads, n_retiring; /* under way */
-        LedgerMerge *merge;          /* NULL: no one runs */
-        IndexStand frozen;           /* what the index covers without its young segment */
+        LedgerMerge *merge;         /* NULL: no one runs */
+        IndexStand frozen;          /* what the index covers without its young segment */
         LedgerStats stats;
 };
 
@@ -138,6 +138,12 @@ int ledger_catch_up(LedgerJob *job);
 int ledger_mend_tail(const LedgerPlace *place, int fd, const Scan *scan, int64_t wall_us, uint64_t *size,
                      uint64_t *n_cut);
 int ledger_write_at(int fd, Str bytes, uint64_t offset);
+/* Lines and files of one change, across a crash: see ledger-intent.c. */
+int ledger_intent_write(const LedgerJob *job, uint64_t ino, bool *ret_is_written);
+void ledger_intent_clear(const LedgerPlace *place);
+void ledger_intent_recover(const LedgerPlace *place, const LedgerFile *file);
+int ledger_chain_follow(const LedgerPlace *place, int fd, uint64_t end,
+                        bool is_new); /* nothing without has_chain */
 void ledger_commit_run(LedgerJob *job);
 void ledger_rewrite_run(LedgerJob *job);
 

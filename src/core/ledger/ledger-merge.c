@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Moving what has gathered on the heap into the index file while the ledger is served. The young segment is frozen and a
- * new one takes its place; a worker writes file and frozen segment as one new file; the loop then puts that in the
- * place of both. Freeing many small lists takes time too, so workers do it.
+ * Moving what has gathered on the heap into the index file while the ledger is served. The young segment is
+ * frozen and a new one takes its place; a worker writes file and frozen segment as one new file; the loop
+ * then puts that in the place of both. Freeing many small lists takes time too, so workers do it.
  */
 #define LOG_MODULE "core/ledger"
 #include <errno.h>
@@ -79,8 +79,8 @@ static void merge_free(LedgerMerge *merge) {
 static void merge_work(void *user) {
         LedgerMerge *merge = user;
 
-        merge->r = index_file_write(merge->path, merge->file->fd, merge->key, merge->base, merge->frozen, &merge->kinds,
-                                    &merge->stand);
+        merge->r = index_file_write(merge->path, merge->file->fd, merge->key, merge->base, merge->frozen,
+                                    &merge->kinds, &merge->stand);
         if (merge->r == 0)
                 merge->r = index_file_map(merge->path, &merge->result);
 }
@@ -99,7 +99,8 @@ static void merge_done(void *user) {
                 index->segments[0] = merge->result;
                 index->n_segments = 2;
         } else {
-                log_warning(loop_log(ledger->loop), ledger->place.path, "cannot write the index errno=%d", -merge->r);
+                log_warning(loop_log(ledger->loop), ledger->place.path, "cannot write the index errno=%d",
+                            -merge->r);
         }
         merge_free(merge);
         ledger_kick(ledger);

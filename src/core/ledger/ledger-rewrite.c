@@ -166,6 +166,8 @@ void ledger_rewrite_run(LedgerJob *job) {
                 job->is_reloaded = job->r == 0;
                 job->found.records.n = 0; /* they are in the new index */
                 job->new_end = job->load.end;
+                if (job->is_reloaded)
+                        (void)ledger_chain_follow(job->place, job->load.file->fd, job->new_end, true);
         }
         close_fd(rewrite.kept.fd);
         close_fd(rewrite.archived.fd);

@@ -272,7 +272,8 @@ static void start_close(Ledger *ledger) {
                 prepare_job(ledger, job);
                 job->load.index = steal(&ledger->index);
                 if (ledger->file)
-                        ledger->frozen = (IndexStand){ledger->file->ino, ledger->end, ledger->stats.n_damaged};
+                        ledger->frozen =
+                                (IndexStand){ledger->file->ino, ledger->end, ledger->stats.n_damaged};
                 if (loop_work(ledger->loop, close_work, close_done, job) == 0)
                         return;
         }
@@ -330,13 +331,11 @@ static void run_next(Deferred *deferred) {
         else if (group) {
                 ledger_group_finish(ledger, steal(&ledger->collecting), 0);
                 ledger_kick(ledger);
-        }
-        else if (ledger->wants_sync && ledger->is_dirty)
+        } else if (ledger->wants_sync && ledger->is_dirty)
                 start_sync(ledger);
         else if (ledger->is_closing && !ledger->n_reads && !ledger->n_retiring && !ledger->merge) {
                 start_close(ledger);
         }
-        
 }
 
 void ledger_kick(Ledger *ledger) {
