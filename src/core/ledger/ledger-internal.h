@@ -151,6 +151,11 @@ void ledger_rewrite_run(LedgerJob *job);
 void ledger_kick(Ledger *ledger);
 LedgerJob *ledger_job_new(Ledger *ledger);
 LedgerJob *ledger_job_free(LedgerJob *job);
+void ledger_job_prepare(Ledger *ledger, LedgerJob *job); /* what changes from job to job */
+void ledger_commit_work(void *user);                     /* ledger_commit_run() for loop_work() */
+void ledger_run_next(Deferred *deferred);
+void ledger_on_sync_timer(Timer *timer);
+void ledger_start_close(Ledger *ledger);
 void ledger_take_load(Ledger *ledger, LedgerLoad *load);
 void ledger_log_damage(Ledger *ledger, const ScanDamage *damage, size_t n);
 LedgerGroup *ledger_group_new(void);
