@@ -17,19 +17,23 @@ static FileSync sync_of(const LedgerPlace *place) {
         return place->policy == LEDGER_COMMIT ? FILE_DURABLE : FILE_RUNTIME;
 }
 
+/* In our own folder, where a load finds what a crash left. */
 static int stage_one(const LedgerPlace *place, LedgerReplacement *file) {
+        _cleanup_(freep) char *stage_path = path_join(place->state_path, LEDGER_STAGE);
         FileIdentity now;
         struct stat st;
         mode_t mode;
         int r;
 
+        if (!stage_path)
+                return error_origin(-ENOMEM);
         r = file->has_expect ? file_identify(file->path, &now) : 0;
         if (r)
                 return error_trace(r);
         if (file->has_expect && !file_identity_eq(&now, &file->expect))
                 return error_origin(-ESTALE);
         mode = stat(file->path, &st) == 0 ? st.st_mode & 07777 : 0600;
-        return error_trace(file_stage(file->path, buf_str(&file->bytes), mode, sync_of(place), &file->temp));
+        return error_trace(file_stage(stage_path, buf_str(&file->bytes), mode, sync_of(place), &file->temp));
 }
 
 static void unstage(LedgerChange *change) {
@@ -89,7 +93,7 @@ static void take_out(LedgerJob *job, int fd, uint64_t offset) {
 
 static int publish(const LedgerPlace *place, LedgerChange *change) {
         for (LedgerReplacement *file = change->files; file; file = file->next) {
-                int r = file_publish(file->temp, file->path, sync_of(place));
+                int r = ledger_publish(file->temp, file->path, sync_of(place));
 
                 if (r)
                         return error_trace(r);

@@ -5,10 +5,12 @@
  * lines are there, as a whole, and then does the renames; if they are not, it removes the temp files.
  * Changes that are done need no intent any more, and doing one twice changes nothing.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -151,14 +153,44 @@ static bool finish_change(int fd, Str *rest) {
                 if (!temp || !path)
                         return false;
                 if (is_there)
-                        (void)file_publish(temp, path, FILE_DURABLE); /* ENOENT: it was done before */
+                        (void)ledger_publish(temp, path, FILE_DURABLE); /* ENOENT: it was done before */
                 else
                         (void)unlink(temp);
         }
         return true;
 }
 
-void ledger_intent_recover(const LedgerPlace *place, const LedgerFile *file) {
+int ledger_publish(const char *temp, const char *path, FileSync sync) {
+        _cleanup_(buf_deinit) Buf bytes = BUF_NULL;
+        struct stat st;
+        int r = file_publish(temp, path, sync);
+
+        if (r != -EXDEV)
+                return error_trace(r);
+        if (stat(temp, &st) < 0)
+                return error_origin(-errno);
+        r = file_read(temp, LEDGER_GROUP_MAX, &bytes);
+        if (r)
+                return error_fold(r);
+        r = file_replace(path, buf_str(&bytes), st.st_mode & 07777, sync);
+        if (r == 0)
+                (void)unlink(temp);
+        return error_trace(r);
+}
+
+/* Temp files that no intent mentions: we died before it was written. */
+static void remove_staged(const LedgerPlace *place) {
+        DIR *dir = opendir(place->state_path);
+        struct dirent *entry;
+
+        while (dir && (entry = readdir(dir)))
+                if (strncmp(entry->d_name, "." LEDGER_STAGE ".", strlen(LEDGER_STAGE) + 2) == 0)
+                        (void)unlinkat(dirfd(dir), entry->d_name, 0);
+        if (dir)
+                closedir(dir);
+}
+
+static void finish_intent(const LedgerPlace *place, const LedgerFile *file) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         _cleanup_(freep) char *path = NULL;
         uint64_t sum, ino;
@@ -173,4 +205,9 @@ void ledger_intent_recover(const LedgerPlace *place, const LedgerFile *file) {
         while (rest.n && finish_change(file->fd, &rest))
                 ;
         ledger_intent_clear(place);
+}
+
+void ledger_intent_recover(const LedgerPlace *place, const LedgerFile *file) {
+        finish_intent(place, file);
+        remove_staged(place);
 }

@@ -138,6 +138,9 @@ int ledger_catch_up(LedgerJob *job);
 int ledger_mend_tail(const LedgerPlace *place, int fd, const Scan *scan, int64_t wall_us, uint64_t *size,
                      uint64_t *n_cut);
 int ledger_write_at(int fd, Str bytes, uint64_t offset);
+/* Takes the place of path, also across file systems. */
+int ledger_publish(const char *temp, const char *path, FileSync sync);
+#define LEDGER_STAGE "stage" /* temp files are state/ledger/.stage.<random> */
 /* Lines and files of one change, across a crash: see ledger-intent.c. */
 int ledger_intent_write(const LedgerJob *job, uint64_t ino, bool *ret_is_written);
 void ledger_intent_clear(const LedgerPlace *place);

@@ -147,7 +147,7 @@ static void test_no_space(void **state) {
         assert_int_equal(big.r, -EFBIG);
         assert_int_equal(small_one.r, -EFBIG);
         assert_int_equal(access(file, F_OK), -1);
-        assert_int_equal(count_files(f->dir, ".doc"), 0);
+        assert_int_equal(count_files(f->state, ".stage."), 0);
         assert_int_equal(ledger_n_committed(f->ledger), 1);
         assert_int_equal(ledger_n(f->ledger), 1);
 
