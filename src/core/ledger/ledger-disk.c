@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file side of a ledger, on workers and under the lock: taking the lock, reading a whole file, taking in
- * what other programs appended, mending a torn tail.
+ * The file side of a ledger, on workers and under the lock: taking the lock, taking in what
+ * other programs appended, mending a torn tail.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,25 +55,8 @@ int ledger_lock_take(const LedgerPlace *place, int *ret_fd) {
         return 0;
 }
 
-int ledger_write_at(int fd, Str bytes, uint64_t offset) {
-        while (bytes.n > 0) {
-                ssize_t n = pwrite(fd, bytes.data, bytes.n, (off_t)offset);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return error_origin(-errno);
-                if (n == 0)
-                        return error_origin(-EIO);
-                bytes.data += n;
-                bytes.n -= (size_t)n;
-                offset += (uint64_t)n;
-        }
-        return 0;
-}
-
 /* …/cut.20260102T030405Z, or with a number behind it. */
-static int open_cut(const LedgerPlace *place, int64_t wall_us) {
+int ledger_open_cut(const LedgerPlace *place, int64_t wall_us) {
         time_t seconds = (time_t)(wall_us / 1000000);
         char stamp[32], path[4096];
         struct tm tm;
@@ -120,7 +103,7 @@ static int copy_range(int from, int to, uint64_t at, uint64_t end) {
 }
 
 static int keep_aside(const LedgerPlace *place, int fd, uint64_t at, uint64_t end, int64_t wall_us) {
-        _cleanup_(closep) int cut = open_cut(place, wall_us);
+        _cleanup_(closep) int cut = ledger_open_cut(place, wall_us);
         int r;
 
         if (cut < 0)

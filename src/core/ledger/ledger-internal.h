@@ -7,6 +7,7 @@
  */
 #include "core/ledger/ledger-index-file.h"
 #include "core/ledger/ledger-index.h"
+#include "core/ledger/ledger-output.h"
 #include "core/ledger/ledger-scan.h"
 #include "core/ledger/ledger.h"
 
@@ -137,7 +138,7 @@ int ledger_catch_up(LedgerJob *job);
 /* What follows the last whole line: completed if it is an event, else cut and kept aside. *size follows. */
 int ledger_mend_tail(const LedgerPlace *place, int fd, const Scan *scan, int64_t wall_us, uint64_t *size,
                      uint64_t *n_cut);
-int ledger_write_at(int fd, Str bytes, uint64_t offset);
+int ledger_open_cut(const LedgerPlace *place, int64_t wall_us); /* a new cut.<stamp>, or negative */
 /* Takes the place of path, also across file systems. */
 int ledger_publish(const char *temp, const char *path, FileSync sync);
 #define LEDGER_STAGE "stage" /* temp files are state/ledger/.stage.<random> */
