@@ -208,7 +208,7 @@ static int find_group(Call *call, Str id, Group **ret) {
                 r = file_identify((*ret)->doc_path, &identity);
         if (r)
                 return error_trace(r);
-        if (identity.ino)
+        if (identity.ino && !(*ret)->is_deleting)
                 return 0;
         if (!(*ret)->is_loading && !(*ret)->edits)
                 group_forget(*ret);
