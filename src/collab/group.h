@@ -31,7 +31,6 @@ typedef enum GroupSlot {
         GROUP_SLOT_DELIVERY,
         GROUP_SLOT_AUTOMATION,
         GROUP_SLOT_CONTEXT,
-        GROUP_SLOT_COMPACTION,
         _GROUP_SLOTS,
 } GroupSlot;
 
