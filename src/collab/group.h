@@ -70,7 +70,7 @@ int collab_read(Call *call, Str group_id, GroupFn fn, const void *args);
 /*
  * As collab_read(), and fn is the only one that changes documents of this group until its change is kept
  * (group_change_commit()) or it returns without one. An fn that returns CALL_LATER for another reason ends
- * its turn with group_edit_end(). fn may run more than once.
+ * its turn with group_edit_end(), before it ends the call. fn may run more than once.
  */
 int collab_edit(Call *call, Str group_id, GroupFn fn, const void *args);
 /* An edit without a call, for what the daemon does by itself: fn gets NULL as call and must not fail with
