@@ -45,8 +45,9 @@ struct Group {
         Document *cursors; /* read_cursors.json: {actor: {event_id, ts, updated_at}} */
         Ledger *ledger;    /* NULL until it is open */
         bool is_loading;
-        bool is_deleting; /* group_delete is at work: not found, and no change is kept any more */
-        bool is_gone;     /* it has left the table */
+        unsigned n_reloads; /* in one load: the files changed while they were read */
+        bool is_deleting;   /* group_delete is at work: not found, and no change is kept any more */
+        bool is_gone;       /* it has left the table */
         GroupCall *waiting, **waiting_end; /* for the load under way */
 
         GroupCall *edits, **edits_end; /* the first one runs, the others wait */
@@ -107,6 +108,8 @@ struct GroupCall {
 };
 int group_load(GroupCall *wait);
 void group_set_doc(Group *group, GroupDoc *doc); /* takes doc; tells the parts, once the group is open */
+/* The same for one that was read a while ago: dropped when the one at hand is what the file says now. */
+void group_offer_doc(Group *group, GroupDoc *doc);
 
 /* The cursor of an actor; event_id is empty when there is none. Valid in this turn. */
 typedef struct CursorView {
