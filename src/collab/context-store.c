@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -101,21 +102,28 @@ static char *staged_path(const Context *context, const ContextDoc *doc) {
         return asprintf(&path, "%s/.new-%s", context->dir, strrchr(doc->path, '/') + 1) < 0 ? NULL : path;
 }
 
+static int make_text(Context *context, ContextDoc *doc, Buf *text) {
+        int r;
+
+        if (doc->fault)
+                return error_trace(doc->fault);
+        r = form(context, doc);
+        if (!r)
+                r = yaml_write(text, doc->json);
+        if (r)
+                return error_fold(r);
+        return text->n <= CONTEXT_FILE_MAX
+                       ? 0
+                       : context_refuse(context, "%s would become too large", strrchr(doc->path, '/') + 1);
+}
+
 static int stage(Context *context, ContextDoc *doc) {
         _cleanup_(freep) char *path = staged_path(context, doc);
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         int r;
 
-        if (doc->fault)
-                return error_trace(doc->fault);
-        r = path ? form(context, doc) : error_origin(-ENOMEM);
-        if (!r)
-                r = yaml_write(&text, doc->json);
-        if (r)
-                return error_fold(r);
-        if (text.n > CONTEXT_FILE_MAX)
-                return context_refuse(context, "%s would become too large", strrchr(doc->path, '/') + 1);
-        return error_fold(file_replace(path, buf_str(&text), 0600, FILE_DURABLE));
+        r = path ? make_text(context, doc, &text) : error_origin(-ENOMEM);
+        return r ? r : error_fold(file_replace(path, buf_str(&text), 0600, FILE_DURABLE));
 }
 
 static void unstage(const Context *context, const ContextDoc *doc) {
@@ -133,7 +141,12 @@ static void keep_aside(const ContextDoc *doc) {
                 (void)rename(doc->path, path);
 }
 
-static int move(const Context *context, ContextDoc *doc) {
+static void is_stored_now(ContextDoc *doc) {
+        doc->is_stored = true;
+        doc->is_broken = doc->is_changed = false;
+}
+
+static int move(Context *context, ContextDoc *doc) {
         _cleanup_(freep) char *path = staged_path(context, doc);
 
         if (!path)
@@ -141,9 +154,23 @@ static int move(const Context *context, ContextDoc *doc) {
         keep_aside(doc);
         if (rename(path, doc->path) < 0)
                 return error_origin(-errno);
-        doc->is_stored = true;
-        doc->is_broken = doc->is_changed = false;
+        is_stored_now(doc);
         return 0;
+}
+
+/* For a batch that changes one document only, which is the rule. */
+static int replace(Context *context, ContextDoc *doc) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        int r;
+
+        r = make_text(context, doc, &text);
+        if (r)
+                return r;
+        keep_aside(doc);
+        r = file_replace(doc->path, buf_str(&text), 0600, FILE_DURABLE);
+        if (!r)
+                is_stored_now(doc);
+        return error_fold(r);
 }
 
 static int sync_folder(const char *path) {
@@ -173,23 +200,40 @@ static int unstage_one(Context *context, ContextDoc *doc) {
         return 0;
 }
 
-static int move_one(Context *context, ContextDoc *doc) {
-        return move(context, doc);
+static int count_one(Context *context, _unused_ ContextDoc *doc) {
+        context->n_changed++;
+        return 0;
+}
+
+/* One level only: when the group's own folder is gone, it must not come back. */
+static int make_folder(const char *path) {
+        return mkdir(path, 0700) < 0 && errno != EEXIST ? error_origin(-errno) : 0;
+}
+
+static int store_many(Context *context, const char *tasks) {
+        int r;
+
+        r = each_changed(context, stage);
+        if (r) {
+                each_changed(context, unstage_one);
+                return r;
+        }
+        r = each_changed(context, move);
+        if (!r)
+                r = sync_folder(context->dir);
+        return error_trace(r ? r : sync_folder(tasks));
 }
 
 int context_store(Context *context) {
         _cleanup_(freep) char *tasks = path_join(context->dir, "tasks");
         int r;
 
-        r = tasks ? dir_make(tasks, 0700) : error_origin(-ENOMEM);
+        context->n_changed = 0;
+        each_changed(context, count_one);
+        r = tasks ? make_folder(context->dir) : error_origin(-ENOMEM);
         if (!r)
-                r = each_changed(context, stage);
-        if (r) {
-                each_changed(context, unstage_one);
-                return r;
-        }
-        r = each_changed(context, move_one);
-        if (!r)
-                r = sync_folder(context->dir);
-        return error_trace(r ? r : sync_folder(tasks));
+                r = make_folder(tasks);
+        if (r)
+                return error_trace(r);
+        return context->n_changed > 1 ? store_many(context, tasks) : each_changed(context, replace);
 }
