@@ -7,17 +7,12 @@
 #include "base/error.h"
 #include "base/id.h"
 
-int sha256(Str data, uint8_t out[SHA256_N]) {
-        return EVP_Digest(data.data ? data.data : "", data.n, out, NULL, EVP_sha256(), NULL)
-                       ? 0
-                       : error_origin(-ENOMEM);
-}
-
 int sha256_hex(Str data, char out[SHA256_HEX_MAX]) {
-        uint8_t digest[SHA256_N];
-        int r = sha256(data, digest);
+        unsigned char digest[EVP_MAX_MD_SIZE];
+        unsigned n = 0;
 
-        if (!r)
-                hex_encode(digest, sizeof(digest), out);
-        return error_trace(r);
+        if (!EVP_Digest(data.n ? data.data : "", data.n, digest, &n, EVP_sha256(), NULL) || n != 32)
+                return error_origin(-ENOMEM);
+        hex_encode(digest, n, out);
+        return 0;
 }

@@ -1,13 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
-/*
- * SHA-256, by OpenSSL's libcrypto; nothing else of the tree knows that library. Any thread.
- */
-#include <stdint.h>
-
+/* SHA-256 by OpenSSL, as lower-case hex. */
 #include "base/str.h"
 
-enum { SHA256_N = 32, SHA256_HEX_MAX = 2 * SHA256_N + 1 };
+enum { SHA256_HEX_MAX = 65 };
 
-int sha256(Str data, uint8_t out[SHA256_N]);        /* 0 or -ENOMEM */
-int sha256_hex(Str data, char out[SHA256_HEX_MAX]); /* lower case, with a NUL */
+int sha256_hex(Str data, char out[SHA256_HEX_MAX]); /* 0 or -ENOMEM */

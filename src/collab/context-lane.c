@@ -107,7 +107,8 @@ int context_job_start(Call *call, Group *group, int (*run_job)(ContextJob *job),
 
         if (!job)
                 return error_origin(-ENOMEM);
-        *job = (ContextJob){.group = group_ref(group), .call = call, .args = args, .run = run_job, .done = job_done};
+        *job = (ContextJob){
+                .group = group_ref(group), .call = call, .args = args, .run = run_job, .done = job_done};
         *lane->end = job;
         lane->end = &job->next;
         if (is_idle)

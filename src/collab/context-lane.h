@@ -4,9 +4,9 @@
  * ContextLane: the readings and changes of one group's context, one at a time and in order of arrival, each
  * on a worker. Hangs in the group's slot GROUP_SLOT_CONTEXT, made with the first job.
  *
- * Reads go through it as well: a batch may change several files, and nobody sees half of it. A job belongs to
- * a call, and a connection has one call at a time, so the queue is as long as there are connections at most.
- * group_delete waits until the lane is empty; what comes later is answered with group_not_found.
+ * Reads go through it as well: a batch may change several files, and nobody sees half of it. A job belongs
+ * to a call, and a connection has one call at a time, so the queue is as long as there are connections at
+ * most. group_delete waits until the lane is empty; what comes later is answered with group_not_found.
  */
 #include "collab/context.h"
 #include "collab/parts.h"

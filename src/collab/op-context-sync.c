@@ -53,9 +53,12 @@ static void reply(Call *call, GroupChange *change) {
 static int append_event(ContextJob *job) {
         const CcccContextSyncArgs *args = job->args;
         GroupChange *change = group_change_begin(job->group, job->call, CALL_E_CONTEXT_SYNC_ERROR);
-        JsonWriter *w = group_change_event(change, "context.sync", args->by, STR_NULL);
         Str *result = arena_alloc(&job->call->arena, sizeof(*result));
+        JsonWriter *w;
 
+        if (!change)
+                return -ENOMEM;
+        w = group_change_event(change, "context.sync", args->by, STR(""));
         jw_begin_object(w);
         jw_field_cstr(w, "version", job->version);
         jw_field_value(w, "changes", job->context.changes);
@@ -71,7 +74,8 @@ static int done(ContextJob *job) {
         const CcccContextSyncArgs *args = job->args;
 
         if (job->r > 0)
-                return call_fail(job->call, CALL_E_CONTEXT_SYNC_ERROR, STR_FMT, STR_ARG(job->context.complaint));
+                return call_fail(job->call, CALL_E_CONTEXT_SYNC_ERROR, STR_FMT,
+                                 STR_ARG(job->context.complaint));
         if (job->r < 0)
                 return call_fail(job->call, CALL_E_CONTEXT_SYNC_ERROR, "cannot store the context: %s",
                                  strerror(-job->r));

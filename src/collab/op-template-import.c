@@ -38,7 +38,8 @@ static void write_prompt_paths(const TemplateJob *job, JsonWriter *w) {
         jw_begin_object(w);
         for (TemplatePrompt i = 0; i < _TEMPLATE_PROMPTS; i++)
                 if (job->is_written[i]) {
-                        Str path = arena_printf(job->arena, "%s/%s", job->root.data, template_prompt_file(i));
+                        Str path =
+                                arena_printf(job->arena, "%s/%s", job->root.data, template_prompt_file(i));
                         jw_field_str(w, template_prompt_name(i), path);
                 }
         jw_end_object(w);
@@ -153,8 +154,9 @@ static int checked(Call *call, Group *group, const void *user) {
         const TemplateJob *job = import->job;
 
         if (!job->is_folder)
-                return call_fail(call, CALL_E_INVALID_SCOPE, job->root.n ? "the scope's folder is missing: " STR_FMT
-                                                                         : "the group has no active scope" STR_FMT,
+                return call_fail(call, CALL_E_INVALID_SCOPE,
+                                 job->root.n ? "the scope's folder is missing: " STR_FMT
+                                             : "the group has no active scope" STR_FMT,
                                  STR_ARG(job->root));
         if (job->is_invalid)
                 return call_fail(call, CALL_E_INVALID_TEMPLATE, "%s", job->why);
@@ -169,7 +171,8 @@ static int start(Call *call, Group *group, const void *user) {
         Import *import;
         int r;
 
-        r = group_require(call, group->doc, args->by, RIGHT_FOREMAN, STR_NULL, "group.update", CALL_E_PERMISSION_DENIED);
+        r = group_require(call, group->doc, args->by, RIGHT_FOREMAN, STR_NULL, "group.update",
+                          CALL_E_PERMISSION_DENIED);
         if (r)
                 return r;
         import = arena_alloc(&call->arena, sizeof(*import));

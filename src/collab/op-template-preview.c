@@ -37,7 +37,8 @@ static int start(Call *call, Group *group, const void *user) {
         TemplateJob *job;
         int r;
 
-        r = group_require(call, group->doc, args->by, RIGHT_FOREMAN, STR_NULL, "group.update", CALL_E_PERMISSION_DENIED);
+        r = group_require(call, group->doc, args->by, RIGHT_FOREMAN, STR_NULL, "group.update",
+                          CALL_E_PERMISSION_DENIED);
         if (r)
                 return r;
         job = template_job_new(&call->arena, args, args->template, args->by, group->doc);

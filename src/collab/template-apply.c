@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "collab/collab.h"
 #include "collab/permissions.h"
+#include "collab/settings.h"
 
 static bool is_listed(const Json *ids, Str id) {
         json_each (item, ids)
@@ -52,7 +53,8 @@ static int fill(Document *document, Json *entry, const TemplateActor *actor, Str
         return error_trace(r ? r : document_set_str(document, entry, "updated_at", now));
 }
 
-static int put_actor(Document *document, Json *list, const TemplateActor *actor, const ActorView *before, Str now) {
+static int put_actor(Document *document, Json *list, const TemplateActor *actor, const ActorView *before,
+                     Str now) {
         Arena *arena = &document->arena;
         Json *entry = before ? json_clone(arena, before->json) : json_new(arena, JSON_OBJECT);
         int r = entry ? 0 : error_origin(-ENOMEM);
@@ -84,7 +86,7 @@ static int edit(GroupDoc *doc, const Template *template, const GroupDoc *old, St
 
         r = replace_actors(doc, template, old, now);
         if (!r)
-                r = template_store_settings(template->settings, &doc->document->arena, doc->json);
+                r = settings_apply(doc, template->settings);
         if (!r)
                 r = group_doc_view(doc);
         if (!r && doc->is_running && !has_enabled(doc))
@@ -176,7 +178,8 @@ static void tell_removed(GroupChange *change, TemplateResult *result, const Grou
         }
 }
 
-static void tell_listed(GroupChange *change, TemplateResult *result, const GroupDoc *doc, const GroupDoc *old) {
+static void tell_listed(GroupChange *change, TemplateResult *result, const GroupDoc *doc,
+                        const GroupDoc *old) {
         for (size_t i = 0; i < doc->n_actors; i++) {
                 const ActorView *actor = &doc->actors[i];
                 if (group_doc_actor(old, actor->id)) {

@@ -120,23 +120,3 @@ Json *template_group_settings(Arena *arena, const Json *group) {
         }
         return settings;
 }
-
-static Json *section_of(Arena *arena, Json *group, const char *name) {
-        Json *section = json_get(group, name);
-
-        if (json_is(section, JSON_OBJECT))
-                return section;
-        section = json_new(arena, JSON_OBJECT);
-        return json_set(arena, group, str_from(name), section) ? NULL : section;
-}
-
-int template_store_settings(const Json *settings, Arena *arena, Json *group) {
-        for (size_t i = 0; i < ARRAY_SIZE(settings_table); i++) {
-                Json *section = section_of(arena, group, settings_table[i].section);
-                const Json *value = json_get(settings, settings_table[i].key);
-                if (!section || json_set(arena, section, str_from(settings_table[i].member),
-                                         value ? json_clone(arena, value) : make_default(arena, i)))
-                        return error_origin(-ENOMEM);
-        }
-        return 0;
-}

@@ -59,8 +59,6 @@ void template_write_diff(const Template *template, const Template *now, JsonWrit
 const TemplateActor *template_find(const Template *template, Str id); /* NULL: none */
 const char *template_prompt_name(TemplatePrompt prompt);              /* preamble, help, standup */
 const char *template_prompt_file(TemplatePrompt prompt);              /* CCCC_PREAMBLE.md … */
-/* Puts every setting into its section of a group's tree (which lies in arena). 0 or -ENOMEM. */
-int template_store_settings(const Json *settings, Arena *arena, Json *group);
 /* A list of texts out of a command line; NULL: a quote is left open, or no memory (*r says which). */
 Json *template_words(Arena *arena, Str text, int *r);
 

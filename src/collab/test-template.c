@@ -226,21 +226,6 @@ static void test_diff(void **state _unused_) {
             "\"current_chars\":9,\"new_chars\":0,\"current_source\":\"repo\",\"new_source\":\"builtin\"}");
 }
 
-static void test_store_settings(void **state _unused_) {
-        Json *group;
-        Buf text = BUF_NULL;
-
-        parse("settings: {nudge_after_seconds: 5}");
-        assert_int_equal(yaml_parse(&arena, STR("automation: {x: 1}\ndelivery: 7\n"), &group, NULL), 0);
-        assert_int_equal(template_store_settings(parsed.settings, &arena, group), 0);
-        assert_int_equal(json_write(&text, group), 0);
-        has(buf_cstr(&text), "{\"automation\":{\"x\":1,\"nudge_after_seconds\":5,");
-        has(buf_cstr(&text), "\"delivery\":{\"min_interval_seconds\":0}");
-        has(buf_cstr(&text),
-            "\"terminal_transcript\":{\"visibility\":\"foreman\",\"notify_tail\":true,\"notify_lines\":20}");
-        buf_deinit(&text);
-}
-
 int main(void) {
         const struct CMUnitTest all[] = {
                 cmocka_unit_test_teardown(test_defaults, clean),
@@ -251,7 +236,6 @@ int main(void) {
                 cmocka_unit_test_teardown(test_words, clean),
                 cmocka_unit_test_teardown(test_export, clean),
                 cmocka_unit_test_teardown(test_diff, clean),
-                cmocka_unit_test_teardown(test_store_settings, clean),
         };
 
         return cmocka_run_group_tests(all, NULL, NULL);
