@@ -9,8 +9,6 @@
 
 typedef struct ContextLane {
         ContextJob *first, **end; /* the first one is on a worker */
-        void (*emptied)(void *user);
-        void *user;
 } ContextLane;
 
 static ContextLane *lane_get(Group *group) {
@@ -41,9 +39,18 @@ static void run(void *user) {
                 job->r = job->run(job);
 }
 
-static void finish(ContextJob *job) {
-        int r = job->done ? job->done(job) : 0;
+static int not_found(ContextJob *job) {
+        return call_fail(job->call, CALL_E_GROUP_NOT_FOUND, "group not found: %s", job->group->id);
+}
 
+/* The folder may have gone while the job was at it: what it then found or could not store means nothing. */
+static void finish(ContextJob *job) {
+        int r;
+
+        if (job->call && job->group->is_gone)
+                r = not_found(job);
+        else
+                r = job->done ? job->done(job) : 0;
         if (job->call && r != CALL_LATER)
                 call_finish(job->call, r);
         job_free(job);
@@ -73,16 +80,12 @@ static void done(void *user) {
 
 /* The group was deleted, or no worker can be had: the job ends without having run. */
 static void give_up(ContextJob *job, int r) {
-        Str id = str_from(job->group->id);
-
-        if (job->call && job->group->is_gone)
-                r = call_fail(job->call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT, STR_ARG(id));
         if (job->call)
-                call_finish(job->call, r);
+                call_finish(job->call, job->group->is_gone ? not_found(job) : r);
         job_free(job);
 }
 
-/* Sets the first job going; tells who waits for an empty lane. */
+/* Sets the first job going. */
 static void work(ContextLane *lane) {
         for (ContextJob *job; (job = lane->first);) {
                 Loop *loop = job->group->collab->daemon->loop;
@@ -91,11 +94,6 @@ static void work(ContextLane *lane) {
                 if (!job->group->is_gone && !loop_work(loop, run, done, job))
                         return;
                 give_up(take_first(lane), -ENOMEM);
-        }
-        if (lane->emptied) {
-                void (*emptied)(void *user) = lane->emptied;
-                lane->emptied = NULL;
-                emptied(lane->user);
         }
 }
 
@@ -123,19 +121,7 @@ static void group_closed(Group *group) {
         group->slots[GROUP_SLOT_CONTEXT] = NULL;
 }
 
-static void group_stop(Group *group, void (*stopped)(void *user), void *user) {
-        ContextLane *lane = group->slots[GROUP_SLOT_CONTEXT];
-
-        if (!lane || !lane->first) {
-                stopped(user);
-                return;
-        }
-        lane->emptied = stopped;
-        lane->user = user;
-}
-
 const CollabPart context_part = {
         .name = "context",
         .group_closed = group_closed,
-        .group_stop = group_stop,
 };

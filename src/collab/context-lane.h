@@ -6,7 +6,8 @@
  *
  * Reads go through it as well: a batch may change several files, and nobody sees half of it. A job belongs
  * to a call, and a connection has one call at a time, so the queue is as long as there are connections at
- * most. group_delete waits until the lane is empty; what comes later is answered with group_not_found.
+ * most. group_delete does not wait for it: once the folder is gone a job finds and stores nothing, and is
+ * answered with group_not_found.
  */
 #include "collab/context.h"
 #include "collab/parts.h"
