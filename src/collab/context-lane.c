@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "collab/context"
+
 #include "collab/context-lane.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "collab/collab.h"
@@ -50,7 +53,7 @@ static void finish(ContextJob *job) {
         if (job->call && job->group->is_gone)
                 r = not_found(job);
         else
-                r = job->done ? job->done(job) : 0;
+                r = job->done(job);
         if (job->call && r != CALL_LATER)
                 call_finish(job->call, r);
         job_free(job);
@@ -80,8 +83,11 @@ static void done(void *user) {
 
 /* The group was deleted, or no worker can be had: the job ends without having run. */
 static void give_up(ContextJob *job, int r) {
+        job->r = r;
         if (job->call)
                 call_finish(job->call, job->group->is_gone ? not_found(job) : r);
+        else
+                (void)job->done(job);
         job_free(job);
 }
 
@@ -121,7 +127,32 @@ static void group_closed(Group *group) {
         group->slots[GROUP_SLOT_CONTEXT] = NULL;
 }
 
+static int run_forget(ContextJob *job) {
+        int r = context_presence_forget(&job->context, str_from(job->args));
+
+        return r || !job->context.presence.is_changed ? r : context_store(&job->context);
+}
+
+static int forgotten(ContextJob *job) {
+        if (job->r)
+                log_warning(&job->group->collab->daemon->log, job->group->id, "presence of %s stays: %s",
+                            (const char *)job->args, job->r < 0 ? strerror(-job->r) : "too large");
+        free((char *)job->args);
+        return 0;
+}
+
+/* An actor that has left the group is no longer present. */
+static void group_changed(Group *group, const GroupDoc *old) {
+        for (size_t i = 0; old && i < old->n_actors; i++) {
+                char *id = group_doc_actor(group->doc, old->actors[i].id) ? NULL
+                                                                          : strdup(old->actors[i].id.data);
+                if (id && context_job_start(NULL, group, run_forget, forgotten, id) != CALL_LATER)
+                        free(id);
+        }
+}
+
 const CollabPart context_part = {
         .name = "context",
+        .group_changed = group_changed,
         .group_closed = group_closed,
 };
