@@ -42,6 +42,10 @@ static void run(void *user) {
                 job->r = job->run(job);
 }
 
+static bool is_going(const Group *group) {
+        return group->is_gone || group->is_deleting;
+}
+
 static int not_found(ContextJob *job) {
         return call_fail(job->call, CALL_E_GROUP_NOT_FOUND, "group not found: %s", job->group->id);
 }
@@ -50,7 +54,7 @@ static int not_found(ContextJob *job) {
 static void finish(ContextJob *job) {
         int r;
 
-        if (job->call && job->group->is_gone)
+        if (job->call && is_going(job->group))
                 r = not_found(job);
         else
                 r = job->done(job);
@@ -85,7 +89,7 @@ static void done(void *user) {
 static void give_up(ContextJob *job, int r) {
         job->r = r;
         if (job->call)
-                call_finish(job->call, job->group->is_gone ? not_found(job) : r);
+                call_finish(job->call, is_going(job->group) ? not_found(job) : r);
         else
                 (void)job->done(job);
         job_free(job);
@@ -97,7 +101,7 @@ static void work(ContextLane *lane) {
                 Loop *loop = job->group->collab->daemon->loop;
 
                 job->now_us = loop_wall_us(loop);
-                if (!job->group->is_gone && !loop_work(loop, run, done, job))
+                if (!is_going(job->group) && !loop_work(loop, run, done, job))
                         return;
                 give_up(take_first(lane), -ENOMEM);
         }

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "collab/parts.h"
 
-<<<<<<< HEAD
+#include "collab/compaction.h"
 #include "collab/context-lane.h"
 
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
-        &context_part,
-=======
-#include "collab/compaction.h"
-
-/* In the order in which they are told. */
-const CollabPart *const collab_parts[] = {
         &compaction_part,
->>>>>>> collab
+        &context_part,
         NULL,
 };
