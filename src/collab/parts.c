@@ -2,9 +2,11 @@
 #include "collab/parts.h"
 
 #include "collab/compaction.h"
+#include "collab/context-lane.h"
 
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
         &compaction_part,
+        &context_part,
         NULL,
 };
