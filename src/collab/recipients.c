@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "collab/permissions.h"
 #include "collab/unicode.h"
 
 static bool list_has(const StrList *list, Str item) {
@@ -148,19 +149,9 @@ int recipients_default(Arena *arena, const GroupDoc *doc, StrList *ret) {
 
 /* ---- who sees it ----------------------------------------------------------------------------- */
 
-const ActorView *recipients_foreman(const GroupDoc *doc) {
-        for (size_t i = 0; i < doc->n_actors; i++)
-                if (doc->actors[i].is_enabled)
-                        return &doc->actors[i];
-        return NULL;
-}
-
 bool recipients_include(const GroupDoc *doc, const StrList *to, Str name) {
-        const ActorView *foreman = recipients_foreman(doc);
-        bool is_foreman = foreman && str_eq(foreman->id, name);
-
         return !to->n || list_has(to, STR("@all")) || list_has(to, name) ||
-               list_has(to, is_foreman ? STR("@foreman") : STR("@peers"));
+               list_has(to, group_is_foreman(doc, name) ? STR("@foreman") : STR("@peers"));
 }
 
 static bool is_for_user_only(const StrList *to) {

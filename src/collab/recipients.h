@@ -23,8 +23,6 @@ int recipients_mentioned(Arena *arena, const GroupDoc *doc, Str text, StrList *r
 /* What the group's policy says when nobody is named: @foreman, or the empty list, which is everybody. */
 int recipients_default(Arena *arena, const GroupDoc *doc, StrList *ret);
 
-/* The first enabled actor; NULL: nobody is. */
-const ActorView *recipients_foreman(const GroupDoc *doc);
 /* Whether a message with this list is seen by that name, as roles are now. Names that are no actor (also
  * `user`) count as peers. */
 bool recipients_include(const GroupDoc *doc, const StrList *to, Str name);

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a message needs from the disk before it can be kept. Runs on a worker; what it finds is looked at
+ * later, in the order of the contract's checks.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/sha256.h"
+#include "collab/events.h"
+#include "collab/post.h"
+#include "collab/scope.h"
+
+typedef struct Job {
+        Call *call;
+        Post *post;
+        GroupFn again;
+        char *dir; /* of the group */
+} Job;
+
+/* ---- attachments ----------------------------------------------------------------------------- */
+
+bool post_has_attachments(const Json *attachments) {
+        bool truth = true;
+        double number = 1;
+
+        json_bool(attachments, &truth);
+        json_double(attachments, &number);
+        if (json_is(attachments, JSON_NULL) || !truth || number == 0)
+                return false;
+        if (json_is(attachments, JSON_STRING))
+                return json_str(attachments).n > 0;
+        return attachments && (attachments->type < JSON_ARRAY || json_count(attachments) > 0);
+}
+
+bool post_needs_worker(const Post *post) {
+        return post->path.n || post_has_attachments(post->attachments) || post->text.n > EVENT_TEXT_MAX;
+}
+
+/* Below state/blobs/, and no way out of it. */
+static bool is_blob_path(Str path) {
+        static const char folder[] = "state/blobs/";
+        Str rest = path;
+
+        if (!str_starts(path, STR(folder)) || path.n == sizeof(folder) - 1 || memchr(path.data, 0, path.n))
+                return false;
+        while (rest.n) {
+                const char *slash = memchr(rest.data, '/', rest.n);
+                size_t n = slash ? (size_t)(slash - rest.data) : rest.n;
+
+                if (str_is((Str){rest.data, n}, ".."))
+                        return false;
+                n += slash ? 1 : 0;
+                rest = (Str){rest.data + n, rest.n - n};
+        }
+        return true;
+}
+
+static Str text_of(const Json *item, const char *key) {
+        return str_trim(json_str(json_get(item, key)));
+}
+
+/* NULL: all is well. */
+static const char *check_file(const Job *job, const Json *item, PostFile *file) {
+        _cleanup_(freep) char *path = NULL;
+        struct stat st;
+
+        *file = (PostFile){.kind = text_of(item, "kind"),
+                           .path = text_of(item, "path"),
+                           .title = text_of(item, "title"),
+                           .mime_type = text_of(item, "mime_type"),
+                           .sha256 = text_of(item, "sha256")};
+        if (!file->kind.n)
+                file->kind = STR("file");
+        if (!json_is(item, JSON_OBJECT))
+                return "an attachment must be an object";
+        if (!is_blob_path(file->path))
+                return "invalid attachment path";
+        file->path = arena_str(&job->call->arena, file->path);
+        path = file->path.data ? path_join(job->dir, file->path.data) : NULL;
+        if (!path || lstat(path, &st) || !S_ISREG(st.st_mode))
+                return "attachment file not found";
+        file->n_bytes = st.st_size;
+        return NULL;
+}
+
+/* The call is not touched by anybody else meanwhile, so its arena is the worker's. */
+static void check_files(Job *job) {
+        const Json *list = job->post->attachments;
+        PostPrepared *prepared = &job->post->prepared;
+
+        if (!post_has_attachments(list))
+                return;
+        if (!json_is(list, JSON_ARRAY)) {
+                prepared->file_fault = "attachments must be a list";
+                return;
+        }
+        prepared->files = arena_alloc(&job->call->arena, json_count(list) * sizeof(PostFile));
+        if (!prepared->files) {
+                prepared->r = error_origin(-ENOMEM);
+                return;
+        }
+        json_each (item, list) {
+                prepared->file_fault = check_file(job, item, &prepared->files[prepared->n_files++]);
+                if (prepared->file_fault)
+                        return;
+        }
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static int find_scope(Job *job) {
+        Scope scope;
+        int r = job->post->path.n ? scope_detect(&job->call->arena, job->post->path, &scope) : 0;
+
+        if (!r && job->post->path.n)
+                job->post->prepared.scope_key = scope.key;
+        return error_fold(r);
+}
+
+static int make_room_for_text(Job *job) {
+        Str text = job->post->text;
+        char digits[SHA256_DIGITS + 1];
+        _cleanup_(freep) char *path = NULL;
+        int r;
+
+        if (text.n <= EVENT_TEXT_MAX)
+                return 0;
+        path = path_join(job->dir, "state/ledger/blobs");
+        r = path ? dir_make(path, 0755) : -ENOMEM;
+        if (!r)
+                r = sha256_hex(text, digits);
+        if (r)
+                return error_trace(r);
+        job->post->prepared.text_sha256 = arena_str(&job->call->arena, str_from(digits));
+        return job->post->prepared.text_sha256.data ? 0 : error_origin(-ENOMEM);
+}
+
+static void run(void *user) {
+        Job *job = user;
+        PostPrepared *prepared = &job->post->prepared;
+
+        prepared->r = find_scope(job);
+        if (!prepared->r)
+                check_files(job);
+        if (!prepared->r)
+                prepared->r = make_room_for_text(job);
+}
+
+static void done(void *user) {
+        Job *job = user;
+        Call *call = job->call;
+        int r;
+
+        job->post->prepared.is_done = true;
+        r = collab_call(call, job->post->group_id, job->again, job->post);
+        free(job->dir);
+        free(job);
+        if (r != CALL_LATER)
+                call_finish(call, r);
+}
+
+int post_prepare(Call *call, Group *group, Post *post, GroupFn again) {
+        Job *job = calloc(1, sizeof(*job));
+
+        if (!job)
+                return error_origin(-ENOMEM);
+        *job = (Job){.call = call, .post = post, .again = again, .dir = strdup(group->dir)};
+        if (job->dir && !loop_work(call->daemon->loop, run, done, job))
+                return CALL_LATER;
+        free(job->dir);
+        free(job);
+        return error_origin(-ENOMEM);
+}
