@@ -86,6 +86,14 @@ static void on_given_up(void *user) {
         finish(user, -EIO);
 }
 
+static void on_rewritten(void *user) {
+        Group *group = user;
+
+        for (const CollabPart *const *part = collab_parts; *part; part++)
+                if ((*part)->rewritten)
+                        (*part)->rewritten(group);
+}
+
 static void on_opened(void *user, int r) {
         Group *group = user;
 
@@ -108,6 +116,7 @@ static int open_ledger(Group *group) {
                 .policy = LEDGER_COMMIT,
                 .classify = collab_classify,
                 .committed = on_committed,
+                .rewritten = on_rewritten,
                 .user = group,
         };
 

@@ -5,12 +5,13 @@
  *
  * Whether something is read is decided by its place in the ledger: everything up to the event that the
  * actor's cursor names is. A cursor whose event is no longer there (archived, or written by hand) counts by
- * its time. So a clock that is set back hides nothing. A walk costs what it finds, not what the ledger holds.
+ * its time. So a clock that is set back hides nothing. A walk costs what it finds, not what the ledger
+ * holds.
  *
  * Messages to more recipients than the index has room for are found for everybody (collab/events.h); who
  * shows lines looks at those (inbox_is_certain(), inbox_shows()).
  */
-#include "collab/group.h"
+#include "collab/parts.h"
 
 /* 0 when `by` may look into the actor's inbox, else the call has failed with permission_denied. */
 int inbox_require(Call *call, const Group *group, Str by, Str actor);
@@ -40,4 +41,6 @@ bool inbox_newest(const Group *group, Str actor, InboxFilter filter, uint64_t *r
 bool inbox_shows(const GroupDoc *doc, const Json *event, Str actor, bool has_own);
 
 /* How many events are not read. Counted once, then kept up to date. */
-size_t inbox_unread(Group *group, Str actor);
+size_t inbox_unread(const Group *group, Str actor);
+
+extern const CollabPart inbox_part;

@@ -14,5 +14,6 @@ struct LedgerWatch {
         LoopFd *event;
 };
 
-int ledger_watch_open(LedgerWatch *watch, Loop *loop, const char *folder, void (*changed)(LedgerWatch *watch));
+int ledger_watch_open(LedgerWatch *watch, Loop *loop, const char *folder,
+                      void (*changed)(LedgerWatch *watch));
 void ledger_watch_close(LedgerWatch *watch); /* also one that is not open */

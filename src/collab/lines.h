@@ -16,5 +16,6 @@ int lines_read(Call *call, Group *group, const uint64_t *positions, size_t n, Li
                const void *args);
 /* again runs when everything that waits for its commit now is settled. */
 int lines_wait(Call *call, Group *group, GroupFn again, const void *args);
-/* fn gets the event with this id, as a tree in the call's arena; else the call fails with event_not_found. */
+/* fn gets the event with this id, as a tree in the call's arena; else the call fails with event_not_found.
+ */
 int event_find(Call *call, Group *group, Str id, EventFn fn, const void *args);

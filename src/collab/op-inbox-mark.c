@@ -127,8 +127,10 @@ static int start(Call *call, const Mark *mark, GroupFn fn) {
 }
 
 int op_cccc_inbox_mark_read(Call *call, const CcccInboxMarkReadArgs *args) {
-        const Mark mark = {
-                .group_id = args->group_id, .actor = args->actor_id, .by = args->by, .event_id = args->event_id};
+        const Mark mark = {.group_id = args->group_id,
+                           .actor = args->actor_id,
+                           .by = args->by,
+                           .event_id = args->event_id};
 
         if (!args->group_id.n)
                 return call_fail(call, CALL_E_MISSING_GROUP_ID, "missing group_id");

@@ -9,7 +9,8 @@
 
 enum {
         LIMIT_DEFAULT = 50,
-        ANSWER_MAX = 3900 * 1000, /* bytes of events: clients read at most 4,000,000; the rest stays unread */
+        ANSWER_MAX =
+                3900 * 1000, /* bytes of events: clients read at most 4,000,000; the rest stays unread */
 };
 
 /* ---- what is chosen -------------------------------------------------------------------------- */
@@ -37,9 +38,7 @@ static int make_room(Arena *arena, Page *page) {
 }
 
 static int fill_page(Call *call, Group *group, const CcccInboxListArgs *args, Page *page) {
-        size_t n_max = !args->has_limit      ? LIMIT_DEFAULT
-                       : args->limit <= 0 ? SIZE_MAX
-                                          : (size_t)args->limit;
+        size_t n_max = !args->has_limit ? LIMIT_DEFAULT : args->limit <= 0 ? SIZE_MAX : (size_t)args->limit;
         uint64_t position, n_bytes = 0;
         Inbox inbox;
         int r = inbox_open(&inbox, group, args->actor_id, inbox_filter(args->kind_filter),
@@ -117,7 +116,8 @@ static int list(Call *call, Group *group, const void *user) {
                 return error_trace(r);
         if (!listing->page.n)
                 return answer(call, group, NULL, listing);
-        return lines_read(call, group, listing->page.positions, listing->page.n, answer, list_again, listing);
+        return lines_read(call, group, listing->page.positions, listing->page.n, answer, list_again,
+                          listing);
 }
 
 static int list_again(Call *call, Group *group, const void *user) {

@@ -14,8 +14,9 @@ static const char *one_of(Str word, const char *const *words) {
 }
 
 static void write_notice(JsonWriter *w, const CcccSystemNotifyArgs *args) {
-        static const char *const kinds[] = {"info",          "nudge",   "keepalive",     "help_nudge", "actor_idle",
-                                            "silence_check", "standup", "status_change", "error",      NULL};
+        static const char *const kinds[] = {
+                "info",          "nudge",   "keepalive",     "help_nudge", "actor_idle",
+                "silence_check", "standup", "status_change", "error",      NULL};
         static const char *const priorities[] = {"normal", "low", "high", "urgent", NULL};
 
         jw_begin_object(w);

@@ -97,8 +97,7 @@ static int begin(Call *call, const CcccSendCrossGroupArgs *args, bool is_attenti
 
         if (!crossing)
                 return error_origin(-ENOMEM);
-        *crossing = (Crossing){
-                .args = args, .to_user = {STR("user")}, .source = post, .destination = post};
+        *crossing = (Crossing){.args = args, .to_user = {STR("user")}, .source = post, .destination = post};
         crossing->source.group_id = args->group_id;
         crossing->source.to = (StrList){crossing->to_user, 1};
         crossing->source.dst_group_id = args->dst_group_id;

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "collab/parts.h"
 
+#include "collab/inbox.h"
+#include "collab/stream.h"
+
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
+        &inbox_part,
+        &streams_part,
         NULL,
 };

@@ -17,6 +17,7 @@ typedef struct CollabPart {
         void (*group_closed)(Group *group);                          /* it is about to be freed */
         void (*group_changed)(Group *group, const GroupDoc *old);    /* group->doc is new, by whomever */
         void (*committed)(Group *group, uint64_t first, uint64_t n); /* these lines are kept now */
+        void (*rewritten)(Group *group); /* every position in its ledger is another one now */
         bool (*actor_is_running)(const Group *group, Str actor);
         /* group_delete: ends whatever runs for the group, then calls stopped(), now or later. */
         void (*group_stop)(Group *group, void (*stopped)(void *user), void *user);

@@ -5,21 +5,16 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/sha256.h"
 #include "collab/events.h"
+#include "collab/group-work.h"
 #include "collab/post.h"
 #include "collab/scope.h"
-
-typedef struct Job {
-        Call *call;
-        Post *post;
-        GroupFn again;
-        char *dir; /* of the group */
-} Job;
 
 /* ---- attachments ----------------------------------------------------------------------------- */
 
@@ -42,10 +37,10 @@ bool post_needs_worker(const Post *post) {
 
 /* Below state/blobs/, and no way out of it. */
 static bool is_blob_path(Str path) {
-        static const char folder[] = "state/blobs/";
+        const Str folder = STR("state/blobs/");
         Str rest = path;
 
-        if (!str_starts(path, STR(folder)) || path.n == sizeof(folder) - 1 || memchr(path.data, 0, path.n))
+        if (!str_starts(path, folder) || path.n == folder.n || memchr(path.data, 0, path.n))
                 return false;
         while (rest.n) {
                 const char *slash = memchr(rest.data, '/', rest.n);
@@ -64,7 +59,7 @@ static Str text_of(const Json *item, const char *key) {
 }
 
 /* NULL: all is well. */
-static const char *check_file(const Job *job, const Json *item, PostFile *file) {
+static const char *check_file(const Group *group, const Post *post, const Json *item, PostFile *file) {
         _cleanup_(freep) char *path = NULL;
         struct stat st;
 
@@ -79,8 +74,8 @@ static const char *check_file(const Job *job, const Json *item, PostFile *file) 
                 return "an attachment must be an object";
         if (!is_blob_path(file->path))
                 return "invalid attachment path";
-        file->path = arena_str(&job->call->arena, file->path);
-        path = file->path.data ? path_join(job->dir, file->path.data) : NULL;
+        file->path = arena_str(&post->call->arena, file->path);
+        path = file->path.data ? path_join(group->dir, file->path.data) : NULL;
         if (!path || lstat(path, &st) || !S_ISREG(st.st_mode))
                 return "attachment file not found";
         file->n_bytes = st.st_size;
@@ -88,90 +83,68 @@ static const char *check_file(const Job *job, const Json *item, PostFile *file) 
 }
 
 /* The call is not touched by anybody else meanwhile, so its arena is the worker's. */
-static void check_files(Job *job) {
-        const Json *list = job->post->attachments;
-        PostPrepared *prepared = &job->post->prepared;
+static int check_files(const Group *group, Post *post) {
+        const Json *list = post->attachments;
+        PostPrepared *prepared = &post->prepared;
 
         if (!post_has_attachments(list))
-                return;
+                return 0;
         if (!json_is(list, JSON_ARRAY)) {
                 prepared->file_fault = "attachments must be a list";
-                return;
+                return 0;
         }
-        prepared->files = arena_alloc(&job->call->arena, json_count(list) * sizeof(PostFile));
-        if (!prepared->files) {
-                prepared->r = error_origin(-ENOMEM);
-                return;
-        }
+        prepared->files = arena_alloc(&post->call->arena, json_count(list) * sizeof(PostFile));
+        if (!prepared->files)
+                return error_origin(-ENOMEM);
         json_each (item, list) {
-                prepared->file_fault = check_file(job, item, &prepared->files[prepared->n_files++]);
+                prepared->file_fault = check_file(group, post, item, &prepared->files[prepared->n_files++]);
                 if (prepared->file_fault)
-                        return;
+                        return 0;
         }
+        return 0;
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-static int find_scope(Job *job) {
+static int find_scope(Post *post) {
         Scope scope;
-        int r = job->post->path.n ? scope_detect(&job->call->arena, job->post->path, &scope) : 0;
+        int r = post->path.n ? scope_detect(&post->call->arena, post->path, &scope) : 0;
 
-        if (!r && job->post->path.n)
-                job->post->prepared.scope_key = scope.key;
+        if (!r && post->path.n)
+                post->prepared.scope_key = scope.key;
         return error_fold(r);
 }
 
-static int make_room_for_text(Job *job) {
-        Str text = job->post->text;
-        char digits[SHA256_DIGITS + 1];
+static int make_room_for_text(const Group *group, Post *post) {
+        char digits[SHA256_HEX_MAX];
         _cleanup_(freep) char *path = NULL;
         int r;
 
-        if (text.n <= EVENT_TEXT_MAX)
+        if (post->text.n <= EVENT_TEXT_MAX)
                 return 0;
-        path = path_join(job->dir, "state/ledger/blobs");
+        path = path_join(group->dir, "state/ledger/blobs");
         r = path ? dir_make(path, 0755) : -ENOMEM;
         if (!r)
-                r = sha256_hex(text, digits);
+                r = sha256_hex(post->text, digits);
         if (r)
                 return error_trace(r);
-        job->post->prepared.text_sha256 = arena_str(&job->call->arena, str_from(digits));
-        return job->post->prepared.text_sha256.data ? 0 : error_origin(-ENOMEM);
+        post->prepared.text_sha256 = arena_str(&post->call->arena, str_from(digits));
+        return post->prepared.text_sha256.data ? 0 : error_origin(-ENOMEM);
 }
 
-static void run(void *user) {
-        Job *job = user;
-        PostPrepared *prepared = &job->post->prepared;
+static int run(const Group *group, void *user) {
+        Post *post = user;
+        int r = find_scope(post);
 
-        prepared->r = find_scope(job);
-        if (!prepared->r)
-                check_files(job);
-        if (!prepared->r)
-                prepared->r = make_room_for_text(job);
-}
-
-static void done(void *user) {
-        Job *job = user;
-        Call *call = job->call;
-        int r;
-
-        job->post->prepared.is_done = true;
-        r = collab_call(call, job->post->group_id, job->again, job->post);
-        free(job->dir);
-        free(job);
-        if (r != CALL_LATER)
-                call_finish(call, r);
+        if (!r)
+                r = check_files(group, post);
+        if (!r)
+                r = make_room_for_text(group, post);
+        post->prepared.is_done = true;
+        return error_trace(r);
 }
 
 int post_prepare(Call *call, Group *group, Post *post, GroupFn again) {
-        Job *job = calloc(1, sizeof(*job));
-
-        if (!job)
-                return error_origin(-ENOMEM);
-        *job = (Job){.call = call, .post = post, .again = again, .dir = strdup(group->dir)};
-        if (job->dir && !loop_work(call->daemon->loop, run, done, job))
-                return CALL_LATER;
-        free(job->dir);
-        free(job);
-        return error_origin(-ENOMEM);
+        post->call = call;
+        return group_work(call, group, run, again, post);
 }

@@ -106,8 +106,6 @@ static int refuse_scope(Call *call, Str key) {
 }
 
 static int check_prepared(Call *call, const Group *group, const Post *post) {
-        if (post->prepared.r)
-                return post->prepared.r;
         if (post->path.n && !group_doc_scope(group->doc, post->prepared.scope_key))
                 return refuse_scope(call, post->prepared.scope_key);
         if (post->prepared.file_fault)
@@ -222,19 +220,6 @@ static bool has_to_wake(const Group *group, Str by) {
         return group->doc->state == GROUP_IDLE && !str_is(by, "system") && !group_doc_actor(group->doc, by);
 }
 
-static void wake(GroupChange *change) {
-        GroupDoc *doc = group_change_doc(change);
-        JsonWriter *w;
-
-        if (doc)
-                change_try(change, group_doc_set_str(doc, "state", STR("active")));
-        w = group_change_feed(change, "group.state_changed");
-        jw_begin_object(w);
-        jw_field_cstr(w, "group_id", change->group->id);
-        jw_field_cstr(w, "state", "active");
-        jw_end_object(w);
-}
-
 /* ---- keep ------------------------------------------------------------------------------------ */
 
 static GroupChange *begin(Call *call, Group *group, Post *post) {
@@ -248,7 +233,7 @@ static GroupChange *begin(Call *call, Group *group, Post *post) {
         if (is_long(post))
                 add_blob(change, post);
         if (has_to_wake(group, post->by)) /* then this is an edit */
-                wake(change);
+                group_change_state(change, GROUP_ACTIVE);
         return change;
 }
 
@@ -277,7 +262,7 @@ static void on_failed(GroupChange *change, int r) {
         Post *post = change->user;
 
         if (r == -EMSGSIZE)
-                r = call_fail(post->call, CALL_E_EVENT_TOO_LARGE, "the event is too large");
+                r = call_fail(post->call, CALL_E_TOO_LARGE, "the event is too large");
         call_finish(post->call, r);
 }
 

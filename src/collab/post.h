@@ -23,7 +23,6 @@ typedef struct PostFile { /* an attachment that was checked */
 
 typedef struct PostPrepared { /* what the worker found */
         bool is_done;
-        int r;
         Str scope_key;
         PostFile *files;
         size_t n_files;
@@ -45,7 +44,7 @@ typedef struct Post {
         GroupReplyFn reply;    /* NULL: {"event": …}; change->user is the Post */
         /* Instead of a reply, when it is kept: goes on with the call by itself. */
         void (*kept)(Call *call, GroupChange *change);
-        Call *call; /* for kept() */
+        Call *call; /* for kept() and the worker */
         void *user; /* the op's */
         PostPrepared prepared;
 } Post;

@@ -54,7 +54,8 @@ bool event_stream_wants(const EventStream *stream, StreamLine *line) {
                 return false;
         if (!stream->viewer)
                 return true;
-        if (!line->event && json_parse(&line->arena, line->text.data, line->text.n, NULL, &line->event, NULL))
+        if (!line->event &&
+            json_parse(&line->arena, line->text.data, line->text.n, NULL, &line->event, NULL))
                 return false;
         return inbox_shows(stream->group->doc, line->event, str_from(stream->viewer), false);
 }
@@ -166,7 +167,8 @@ static EventStream *new_stream(Client *client, Group *group, const EventStreamOp
         stream->group = group_ref(group);
         stream->kinds = options->kinds ? options->kinds : (1U << STREAM_N_KINDS) - 1;
         if (stream->viewer)
-                stream->kinds &= stream_kind_bit(STR("chat.message")) | stream_kind_bit(STR("system.notify"));
+                stream->kinds &=
+                        stream_kind_bit(STR("chat.message")) | stream_kind_bit(STR("system.notify"));
         stream->position = options->position;
         stream->told_ms = loop_now_ms(loop);
         timer_init(&stream->heartbeat, loop, on_heartbeat);

@@ -13,8 +13,8 @@
  *   STREAM_STALL   time that a client may take nothing at all: then its stream is closed
  *
  * Lines that other programs write are noticed through the file system. Visibility is looked at when an event
- * is told, with the roles of that moment. Streams of a group hang in its slot; each owns itself and ends with
- * its connection.
+ * is told, with the roles of that moment. Streams of a group hang in its slot; each owns itself and ends
+ * with its connection.
  */
 #include "collab/group.h"
 #include "collab/parts.h"

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The streams of one group. `edge` divides the ledger: what lies before it has been told to the live streams.
- * The pump moves it; a stream that is behind reads up to it and becomes live when it gets there. Both happen
- * on the loop, so no line falls between them. Lists are worked off in batches, one per turn and stream.
+ * The streams of one group. `edge` divides the ledger: what lies before it has been told to the live
+ * streams. The pump moves it; a stream that is behind reads up to it and becomes live when it gets there.
+ * Both happen on the loop, so no line falls between them. Lists are worked off in batches, one per turn and
+ * stream.
  */
+#define LOG_MODULE "collab/stream"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -16,7 +19,8 @@ size_t stream_batch(const Ledger *ledger, uint64_t from, uint64_t to, unsigned k
         size_t n = 0, n_bytes = 0;
         uint64_t at = from;
 
-        for (; at < to && at - from < STREAM_SCAN && n < STREAM_BATCH && n_bytes < STREAM_BATCH_BYTES; at++) {
+        for (; at < to && at - from < STREAM_SCAN && n < STREAM_BATCH && n_bytes < STREAM_BATCH_BYTES;
+             at++) {
                 LedgerEntry entry = ledger_entry(ledger, at);
 
                 if (!(stream_kind_bit(entry.kind) & kinds))
@@ -35,8 +39,8 @@ static unsigned kind_at(const Ledger *ledger, uint64_t position) {
 /* ---- the past, for one stream ---------------------------------------------------------------- */
 
 static void tell_past(EventStream *stream, uint64_t position, Str text) {
-        _cleanup_(stream_line_deinit) StreamLine line = {
-                .kind = kind_at(stream->group->ledger, position), .text = text};
+        _cleanup_(stream_line_deinit)
+                StreamLine line = {.kind = kind_at(stream->group->ledger, position), .text = text};
 
         if (!event_stream_wants(stream, &line))
                 return;
@@ -46,7 +50,8 @@ static void tell_past(EventStream *stream, uint64_t position, Str text) {
                 conn_abort(stream->client->conn, "out of memory");
 }
 
-/* The lines of the batch from read_from on, which is chosen again: the same, since only a rewrite changes it. */
+/* The lines of the batch from read_from on, which is chosen again: the same, since only a rewrite changes
+ * it. */
 static void tell_batch(EventStream *stream) {
         uint64_t positions[STREAM_BATCH], end;
         size_t n = stream_batch(stream->group->ledger, stream->read_from, stream->read_end, stream->kinds,
@@ -123,8 +128,8 @@ static void fall_behind(EventStream *stream, uint64_t position) {
 }
 
 static void tell_live(Streams *streams, uint64_t position, Str text) {
-        _cleanup_(stream_line_deinit) StreamLine line = {
-                .kind = kind_at(streams->group->ledger, position), .text = text};
+        _cleanup_(stream_line_deinit)
+                StreamLine line = {.kind = kind_at(streams->group->ledger, position), .text = text};
 
         for (EventStream *stream = streams->first; stream; stream = stream->next) {
                 if (!stream->is_live || !event_stream_wants(stream, &line))
@@ -146,8 +151,8 @@ static void drop_laggards(Streams *streams) {
 
 static void tell_new(Streams *streams) {
         uint64_t positions[STREAM_BATCH], end;
-        size_t n = stream_batch(streams->group->ledger, streams->read_from, streams->read_end, ~0U, positions,
-                                &end);
+        size_t n = stream_batch(streams->group->ledger, streams->read_from, streams->read_end, ~0U,
+                                positions, &end);
 
         for (size_t i = 0; i < n && i < streams->read.n; i++)
                 tell_live(streams, positions[i], ledger_read_line(&streams->read, i));
@@ -171,7 +176,8 @@ static void on_new_read(LedgerRead *read, int r) {
         if (!r)
                 tell_new(streams);
         else if (r != -ESTALE) /* it will be tried with the next line */
-                log_warning(&group->collab->daemon->log, group->id, "cannot read new events: %s", strerror(-r));
+                log_warning(&group->collab->daemon->log, group->id, "cannot read new events: %s",
+                            strerror(-r));
         ledger_read_deinit(read);
         if (!streams->first)
                 free_streams(streams);
