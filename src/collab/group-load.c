@@ -82,10 +82,6 @@ static void on_committed(void *user, uint64_t first, uint64_t n) {
                         (*part)->committed(group, first, n);
 }
 
-static void on_given_up(void *user) {
-        finish(user, -EIO);
-}
-
 static void on_rewritten(void *user) {
         Group *group = user;
 

@@ -32,7 +32,6 @@ typedef enum GroupSlot {
         GROUP_SLOT_DELIVERY,
         GROUP_SLOT_AUTOMATION,
         GROUP_SLOT_CONTEXT,
-        GROUP_SLOT_COMPACTION,
         _GROUP_SLOTS,
 } GroupSlot;
 
@@ -47,7 +46,8 @@ struct Group {
         Document *cursors; /* read_cursors.json: {actor: {event_id, ts, updated_at}} */
         Ledger *ledger;    /* NULL until it is open */
         bool is_loading;
-        bool is_gone;                      /* deleted: it has left the table */
+        bool is_deleting; /* group_delete is at work: not found, and no change is kept any more */
+        bool is_gone;     /* it has left the table */
         GroupCall *waiting, **waiting_end; /* for the load under way */
 
         GroupCall *edits, **edits_end; /* the first one runs, the others wait */
@@ -99,7 +99,6 @@ struct GroupCall {
         GroupFn fn;
         const void *args;
         bool is_read;
-        bool is_owned;        /* malloc'd: there is no call whose arena holds it */
         unsigned n_tries;     /* how often a stale document made it run again */
         GroupCall *next;      /* of those that wait for a load */
         GroupCall *next_edit; /* of those that wait for their turn */

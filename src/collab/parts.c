@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "collab/parts.h"
 
+#include "collab/compaction.h"
 #include "collab/inbox.h"
 #include "collab/stream.h"
 
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
+        &compaction_part,
         &inbox_part,
         &streams_part,
         NULL,
