@@ -90,6 +90,10 @@ static void on_rewritten(void *user) {
                         (*part)->rewritten(group);
 }
 
+static void on_given_up(void *user) {
+        finish(user, -EIO);
+}
+
 static void on_opened(void *user, int r) {
         Group *group = user;
 
