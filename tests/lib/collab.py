@@ -21,7 +21,8 @@ def write_group(home, group=GROUP, actors=("lead", "dev", "qa"), state="active",
                   "  submit: enter", "  enabled: %s" % ("false" if actor in disabled else "true"), "  runner: headless", "  runtime: custom",
                   "  created_at: '%s'" % created, "  updated_at: '%s'" % created]
     write_text(os.path.join(folder, "group.yaml"), "\n".join(lines) + "\n" + more)
-    write_text(os.path.join(folder, "ledger.jsonl"), "")
+    if not os.path.exists(os.path.join(folder, "ledger.jsonl")):
+        write_text(os.path.join(folder, "ledger.jsonl"), "")
     os.makedirs(os.path.join(folder, "state"), exist_ok=True)
     return folder
 
