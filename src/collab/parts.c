@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "collab/parts.h"
 
+#include "collab/context-lane.h"
+
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
+        &context_part,
         NULL,
 };

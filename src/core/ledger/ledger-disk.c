@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "core/ledger/ledger-index-file.h"
 #include "core/ledger/ledger-internal.h"
 
 enum { LOCK_WAIT_MS = 10000, LOCK_STEP_US = 50, LOCK_STEP_MAX_US = 5000, COPY = 256 * 1024 };
@@ -185,41 +186,100 @@ static int open_file(const char *path, LedgerFile **ret, uint64_t *ret_size) {
         return 0;
 }
 
+/* A load under way: what was read so far goes into the index file now and then, so that memory stays
+ * bounded. */
+typedef struct Loading {
+        LedgerLoad *load;
+        Scan scan;
+        char *index_path;
+        uint64_t n_damaged; /* before this scan */
+} Loading;
+
+/* The index is only a help: that it cannot be written is no reason to fail. */
+static void persist(Loading *loading, uint32_t n_least) {
+        LedgerLoad *load = loading->load;
+        Index *index = load->index;
+        IndexStand stand = {.ino = load->file->ino,
+                            .end = loading->scan.at,
+                            .n_damaged = loading->n_damaged + loading->scan.n_damaged};
+
+        if (index->segments[index->n_segments - 1]->n >= n_least)
+                (void)index_persist(index, loading->index_path, load->file->fd, &stand);
+}
+
 static int take_records(void *user, Buf *records) {
-        LedgerLoad *load = user;
+        Loading *loading = user;
         size_t at = 0;
         Record *record;
         int r = 0;
 
         while (r == 0 && (record = record_next(records, &at)))
-                r = index_append(load->index, record);
+                r = index_append(loading->load->index, record);
         records->n = 0;
+        if (r == 0)
+                persist(loading, LEDGER_MERGE_LOADING);
         return error_trace(r);
 }
 
-/* Reads from load->end to the end of the file into the index. */
-static int load_tail(const LedgerPlace *place, int64_t wall_us, LedgerLoad *load, uint64_t size) {
-        for (bool again = true; again;) {
-                _cleanup_(scan_deinit) Scan scan = {.fd = load->file->fd,
-                                                    .at = load->end,
-                                                    .end = size,
-                                                    .index = load->index,
-                                                    .classify = place->classify,
-                                                    .take = take_records,
-                                                    .user = load};
-                int r = scan_run(&scan);
+static int load_rest(const LedgerPlace *place, int64_t wall_us, Loading *loading, uint64_t *size) {
+        LedgerLoad *load = loading->load;
+        Scan *scan = &loading->scan;
+        int r;
 
+        *scan = (Scan){.fd = load->file->fd,
+                       .at = load->end,
+                       .end = *size,
+                       .index = load->index,
+                       .classify = place->classify,
+                       .take = take_records,
+                       .user = loading};
+        loading->n_damaged = load->n_damaged;
+        r = scan_run(scan);
+        if (r == 0)
+                r = ledger_mend_tail(place, load->file->fd, scan, wall_us, size, &load->n_cut);
+        load->n_scanned += scan->at - load->end;
+        load->n_damaged += scan->n_damaged;
+        for (size_t i = 0; i < scan->n_damage && load->n_damage < SCAN_DAMAGE_MAX; i++)
+                load->damage[load->n_damage++] = scan->damage[i];
+        load->end = scan->at;
+        scan->n_damaged = 0;
+        scan_deinit(scan);
+        return error_trace(r);
+}
+
+/* Reads from load->end to the end of the file into the index; again for a line that only lacked its newline.
+ */
+static int load_tail(const LedgerPlace *place, int64_t wall_us, LedgerLoad *load, uint64_t size) {
+        Loading loading = {.load = load, .index_path = path_join(place->state_path, "index")};
+        int r = loading.index_path ? 0 : error_origin(-ENOMEM);
+
+        do {
                 if (r == 0)
-                        r = ledger_mend_tail(place, load->file->fd, &scan, wall_us, &size, &load->n_cut);
-                if (r)
-                        return error_trace(r);
-                load->n_scanned += scan.at - load->end;
-                load->n_damaged += scan.n_damaged;
-                for (size_t i = 0; i < scan.n_damage && load->n_damage < SCAN_DAMAGE_MAX; i++)
-                        load->damage[load->n_damage++] = scan.damage[i];
-                load->end = scan.at;
-                again = load->end < size; /* a line that only lacked its newline */
-        }
+                        r = load_rest(place, wall_us, &loading, &size);
+        } while (r == 0 && load->end < size);
+        loading.n_damaged = load->n_damaged;
+        if (r == 0)
+                persist(&loading, LEDGER_MERGE_OPEN);
+        free(loading.index_path);
+        return error_trace(r);
+}
+
+/* From the index file, or an empty one. */
+static int load_index(const LedgerPlace *place, const SipKey *key, LedgerLoad *load, uint64_t size) {
+        _cleanup_(freep) char *path = path_join(place->state_path, "index");
+        IndexStand stand;
+        int r;
+
+        if (!path)
+                return error_origin(-ENOMEM);
+        r = index_file_open(path, load->file->fd, size, key, &load->index, &stand);
+        if (r == INDEX_FILE_E_UNUSABLE)
+                return error_trace(index_new(&load->index, key));
+        if (r)
+                return error_fold(r);
+        load->end = stand.end;
+        load->n_damaged = stand.n_damaged;
+        load->is_index_loaded = true;
         return 0;
 }
 
@@ -235,7 +295,7 @@ int ledger_load(const LedgerPlace *place, const SipKey *key, int64_t wall_us, Le
         *load = (LedgerLoad){0};
         r = open_file(place->path, &load->file, &size);
         if (r == 0)
-                r = index_new(&load->index, key);
+                r = load_index(place, key, load, size);
         if (r == 0)
                 r = load_tail(place, wall_us, load, size);
         if (r)

@@ -9,6 +9,13 @@
 #include "core/ledger/ledger-scan.h"
 #include "core/ledger/ledger.h"
 
+/* Lines on the heap before they are merged into the index file. */
+enum {
+        LEDGER_MERGE_LOADING = 128 * 1024, /* while a ledger is read */
+        LEDGER_MERGE_OPEN = 1024,          /* when it has been read, and at close */
+        LEDGER_MERGE_LIVE = 64 * 1024,     /* while it is served; and at least 1/8 of those in the file */
+};
+
 /* An open ledger file. Reads that are under way keep it when a rewrite puts another in its place. Loop only.
  */
 typedef struct LedgerFile {
