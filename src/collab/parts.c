@@ -5,6 +5,7 @@
 
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
+        &runner_part,
         &context_part,
         NULL,
 };
