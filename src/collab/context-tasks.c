@@ -103,16 +103,15 @@ int context_task_create(Context *context, const Json *item, Str *detail) {
 
 /* ---- update, restore ------------------------------------------------------------------------- */
 
-static ContextDoc *find_task(Context *context, Str id) {
+/* For changing it. Refused when there is none. */
+static int open_task(Context *context, Str id, ContextDoc **ret) {
         ContextDoc *task = context_find_task(context, id);
 
-        if (task)
-                task->is_changed = true;
-        return task;
-}
-
-static int not_found(Context *context, Str id) {
-        return context_refuse(context, "Task not found: " STR_FMT, STR_ARG(id));
+        if (!task)
+                return context_refuse(context, "Task not found: " STR_FMT, STR_ARG(id));
+        *ret = task;
+        task->is_changed = true;
+        return error_trace(context_own(context, task));
 }
 
 static int update_status(Context *context, Json *task, const Json *item) {
@@ -144,12 +143,12 @@ static int update_step(Context *context, Json *task, const Json *item) {
 
 int context_task_update(Context *context, const Json *item, Str *detail) {
         Str id = context_id(item, "task_id");
-        ContextDoc *task = find_task(context, id);
+        ContextDoc *task;
         int r;
 
-        if (!task)
-                return not_found(context, id);
-        r = update_status(context, task->json, item);
+        r = open_task(context, id, &task);
+        if (!r)
+                r = update_status(context, task->json, item);
         if (!r)
                 r = update_step(context, task->json, item);
         if (!r)
@@ -165,12 +164,13 @@ int context_task_update(Context *context, const Json *item, Str *detail) {
 
 int context_task_restore(Context *context, const Json *item, Str *detail) {
         Str id = context_id(item, "task_id");
-        ContextDoc *task = find_task(context, id);
+        ContextDoc *task;
         const char *status;
         int r;
 
-        if (!task)
-                return not_found(context, id);
+        r = open_task(context, id, &task);
+        if (r)
+                return r;
         if (strcmp(context_status_of(task->json), "archived") != 0)
                 return context_refuse(context, "Task is not archived: " STR_FMT, STR_ARG(id));
         r = context_unarchive(context, task->json, &status);

@@ -20,6 +20,16 @@ static Str format_text(Arena *arena, const char *format, va_list list) {
         return arena_str(arena, (Str){text, n < 0 ? 0 : MIN((size_t)n, sizeof(text) - 1)});
 }
 
+int context_own(Context *context, ContextDoc *doc) {
+        Json *copy = doc->is_cached ? json_clone(context->arena, doc->json) : doc->json;
+
+        if (!copy)
+                return error_origin(-ENOMEM);
+        doc->json = copy;
+        doc->is_cached = false;
+        return 0;
+}
+
 int context_refuse(Context *context, const char *format, ...) {
         va_list list;
 
