@@ -5,8 +5,8 @@
  *   id checked ─► fresh? ─ no ─► load on a worker ─► (read) lines of others indexed ─► fn
  *                   └─ yes ────────────────────────────────┘      (edit) first in line ─┘
  *
- * A GroupCall is what waits. It lives in the call's arena, or is malloc'd for edits without a call; the
- * number of those that wait is bounded by the number of connections.
+ * A GroupCall is what waits. It outlives its call, whose arena is gone when it is answered; the number of
+ * those that wait is bounded by the number of connections.
  */
 #include <assert.h>
 #include <errno.h>
@@ -22,8 +22,7 @@ enum { TRIES_MAX = 8 }; /* documents that others change faster than we can write
 static void leave(GroupCall *wait) {
         Group *group = wait->group;
 
-        if (wait->is_owned)
-                free(wait);
+        free(wait);
         group_unref(group);
 }
 
@@ -31,7 +30,7 @@ static int not_found(Call *call, Str id) {
         return call_fail(call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT, STR_ARG(id));
 }
 
-/* Ends a call that waited. The GroupCall lies in the call's arena: it must have been left before. */
+/* Ends a call that waited. Its GroupCall is gone then. */
 static void answer(Call *call, int r) {
         if (call && r != CALL_LATER)
                 call_finish(call, r);
@@ -65,6 +64,7 @@ void group_edit_end(Group *group) {
         pop_edit(group);
 }
 
+/* The edit is over before its call is: the call's end takes the GroupCall with it. */
 static void fail_edit(GroupCall *first, int r) {
         Call *call = first->call;
 
@@ -150,20 +150,20 @@ int group_edit(Group *group, GroupFn fn, const void *args) {
 
         if (!wait)
                 return error_origin(-ENOMEM);
-        *wait = (GroupCall){.group = group_ref(group), .fn = fn, .args = args, .is_owned = true};
+        *wait = (GroupCall){.group = group_ref(group), .fn = fn, .args = args};
         push_edit(wait);
         return 0;
 }
 
 /* ---- reads ----------------------------------------------------------------------------------- */
 
-static void on_settled(LedgerChange *barrier, int r) {
+static void on_settled(LedgerChange *barrier, _unused_ int r) {
         GroupCall *wait = container_of(barrier, GroupCall, barrier);
         Call *call = wait->call;
+        int result = wait->fn(call, wait->group, wait->args);
 
-        r = wait->fn(call, wait->group, wait->args);
         leave(wait);
-        answer(call, r);
+        answer(call, result);
 }
 
 static int settle_read(GroupCall *wait) {
@@ -223,7 +223,7 @@ static int find_group(Call *call, Str id, Group **ret) {
 }
 
 static GroupCall *new_wait(Call *call, Group *group, GroupFn fn, const void *args) {
-        GroupCall *wait = arena_alloc(&call->arena, sizeof(*wait));
+        GroupCall *wait = malloc(sizeof(*wait));
 
         if (wait)
                 *wait = (GroupCall){.group = group_ref(group),

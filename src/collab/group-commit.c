@@ -35,7 +35,8 @@ static void fail(GroupChange *change, int r) {
         Call *call = change->call;
 
         if (change->is_edit)
-                group_edit_end(group); /* first: what waits in the edit lies in the call's arena */
+                group_edit_end(
+                        group); /* before the call ends, which the edit's place in the line belongs to */
         if (change->failed)
                 change->failed(change, r);
         else if (call)

@@ -28,10 +28,12 @@ static void done(void *user) {
         Group *group = job->group;
         int r = job->r ? job->r : job->then(job->call, group, job->args);
 
-        if (r != CALL_LATER && job->is_edit)
-                group_edit_end(group); /* first: what waits in the edit lies in the call's arena */
-        if (r != CALL_LATER && job->call)
-                call_finish(job->call, r);
+        if (r != CALL_LATER) {
+                if (job->is_edit)
+                        group_edit_end(group); /* before the call ends, which its place belongs to */
+                if (job->call)
+                        call_finish(job->call, r);
+        }
         group_unref(group);
         free(job);
 }
