@@ -103,15 +103,17 @@ int context_task_create(Context *context, const Json *item, Str *detail) {
 
 /* ---- update, restore ------------------------------------------------------------------------- */
 
-/* For changing it. Refused when there is none. */
-static int open_task(Context *context, Str id, ContextDoc **ret) {
+/* For changing it. NULL: *r says why. */
+static ContextDoc *open_task(Context *context, Str id, int *r) {
         ContextDoc *task = context_find_task(context, id);
 
-        if (!task)
-                return context_refuse(context, "Task not found: " STR_FMT, STR_ARG(id));
-        *ret = task;
+        if (!task) {
+                *r = context_refuse(context, "Task not found: " STR_FMT, STR_ARG(id));
+                return NULL;
+        }
         task->is_changed = true;
-        return error_trace(context_own(context, task));
+        *r = context_own(context, task);
+        return *r ? NULL : task;
 }
 
 static int update_status(Context *context, Json *task, const Json *item) {
@@ -143,12 +145,12 @@ static int update_step(Context *context, Json *task, const Json *item) {
 
 int context_task_update(Context *context, const Json *item, Str *detail) {
         Str id = context_id(item, "task_id");
-        ContextDoc *task;
         int r;
+        ContextDoc *task = open_task(context, id, &r);
 
-        r = open_task(context, id, &task);
-        if (!r)
-                r = update_status(context, task->json, item);
+        if (!task)
+                return r;
+        r = update_status(context, task->json, item);
         if (!r)
                 r = update_step(context, task->json, item);
         if (!r)
@@ -164,12 +166,11 @@ int context_task_update(Context *context, const Json *item, Str *detail) {
 
 int context_task_restore(Context *context, const Json *item, Str *detail) {
         Str id = context_id(item, "task_id");
-        ContextDoc *task;
         const char *status;
         int r;
+        ContextDoc *task = open_task(context, id, &r);
 
-        r = open_task(context, id, &task);
-        if (r)
+        if (!task)
                 return r;
         if (strcmp(context_status_of(task->json), "archived") != 0)
                 return context_refuse(context, "Task is not archived: " STR_FMT, STR_ARG(id));

@@ -8,9 +8,5 @@
 
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
-        &compaction_part,
-        &context_part,
-        &inbox_part,
-        &streams_part,
-        NULL,
+        &compaction_part, &context_part, &inbox_part, &streams_part, NULL,
 };
