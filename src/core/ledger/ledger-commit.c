@@ -93,10 +93,17 @@ static void take_out(LedgerJob *job, int fd, uint64_t offset) {
 
 static int publish(const LedgerPlace *place, LedgerChange *change) {
         for (LedgerReplacement *file = change->files; file; file = file->next) {
-                int r = ledger_publish(file->temp, file->path, sync_of(place));
+                FileIdentity staged;
+                int r = file_identify(file->temp, &staged);
 
+                if (!r)
+                        r = ledger_publish(file->temp, file->path, sync_of(place));
+                if (!r && file->published)
+                        r = file_identify(file->path, file->published);
                 if (r)
                         return error_trace(r);
+                if (file->published && file->published->ino != staged.ino)
+                        *file->published = (FileIdentity){0};
                 free(steal(&file->temp));
         }
         return 0;

@@ -35,6 +35,7 @@ struct LedgerReplacement {
         Buf bytes;
         FileIdentity expect;
         bool has_expect;
+        FileIdentity *published; /* may be NULL */
 };
 
 /* Hashes of ids and tags that wait. */
