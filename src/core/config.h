@@ -22,7 +22,10 @@ typedef struct Config {
 
         char *cccc_home, *cccc_version;
         char *cccc_transport, *cccc_host, *cccc_port, *cccc_allow_remote;
-        char *sandbox; /* mode for what does not say its own */
+        char *sandbox;            /* mode for what does not say its own */
+        char *durability;         /* of ledgers: commit, interval or none; NULL: commit */
+        int64_t sync_interval_ms; /* for "interval"; 0: the ledger's default */
+        bool ledger_chain;
         char *coop_socket;
         StrVec aiwg_projects;
         bool aiwg_debug;

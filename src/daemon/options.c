@@ -17,6 +17,7 @@
 
 static const char *const endpoint_words[] = {"cccc", "coop", "aiwg", "native", NULL};
 static const char *const sandbox_words[] = {"none", "bwrap", NULL};
+static const char *const durability_words[] = {"commit", "interval", "none", NULL};
 static const char *const level_words[] = {"err", "error", "warning", "notice", "info", "debug", NULL};
 
 const Option option_table[] = {
@@ -43,6 +44,12 @@ const Option option_table[] = {
          NULL},
         {"sandbox", "MUSTER_SANDBOX", "sandbox.mode", OPTION_STRING, 0, AT(sandbox), "MODE",
          "none or bwrap, for coop sessions that do not say their own (default bwrap)", sandbox_words},
+        {"durability", "MUSTER_DURABILITY", "ledger.durability", OPTION_STRING, 0, AT(durability), "POLICY",
+         "when a write is answered: commit (synced), interval or none (default commit)", durability_words},
+        {"sync-interval-ms", "MUSTER_SYNC_INTERVAL_MS", "ledger.sync_interval_ms", OPTION_INT, 0,
+         AT(sync_interval_ms), "MS", "with durability interval: time between syncs (default 1000)", NULL},
+        {"ledger-chain", "MUSTER_LEDGER_CHAIN", "ledger.chain", OPTION_BOOL, 0, AT(ledger_chain), NULL,
+         "keep a SHA-256 chain beside each ledger", NULL},
         {"coop-socket", "MUSTER_COOP_SOCKET", "coop.socket", OPTION_STRING, 0, AT(coop_socket), "PATH",
          "coop socket (default ~/.coop/sock)", NULL},
         {"aiwg-project", "MUSTER_AIWG_PROJECT", "aiwg.projects", OPTION_LIST, ':', AT(aiwg_projects), "DIR",
