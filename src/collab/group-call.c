@@ -30,7 +30,7 @@ static int not_found(Call *call, Str id) {
         return call_fail(call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT, STR_ARG(id));
 }
 
-/* Ends a call that waited. */
+/* Ends a call that waited. Its GroupCall is gone then. */
 static void answer(Call *call, int r) {
         if (call && r != CALL_LATER)
                 call_finish(call, r);
@@ -64,10 +64,14 @@ void group_edit_end(Group *group) {
         pop_edit(group);
 }
 
+/* The edit is over before its call is: the call's end takes the GroupCall with it. */
 static void fail_edit(GroupCall *first, int r) {
-        if (first->call)
-                answer(first->call, r > 0 ? not_found(first->call, str_from(first->group->id)) : r);
+        Call *call = first->call;
+
+        if (call && r > 0)
+                r = not_found(call, str_from(first->group->id));
         group_edit_end(first->group);
+        answer(call, r);
 }
 
 static void run_edit(GroupCall *first) {
@@ -80,8 +84,8 @@ static void run_edit(GroupCall *first) {
         group->is_entered = false;
         if (r == CALL_LATER)
                 return;
-        answer(call, r);
         group_edit_end(group);
+        answer(call, r);
 }
 
 static void on_edit_settled(LedgerChange *barrier, _unused_ int r) {
@@ -155,9 +159,11 @@ int group_edit(Group *group, GroupFn fn, const void *args) {
 
 static void on_settled(LedgerChange *barrier, _unused_ int r) {
         GroupCall *wait = container_of(barrier, GroupCall, barrier);
+        Call *call = wait->call;
+        int result = wait->fn(call, wait->group, wait->args);
 
-        answer(wait->call, wait->fn(wait->call, wait->group, wait->args));
         leave(wait);
+        answer(call, result);
 }
 
 static int settle_read(GroupCall *wait) {
@@ -184,12 +190,14 @@ static bool enter(GroupCall *wait, int *ret) {
 }
 
 static void on_loaded(GroupCall *wait, int r) {
+        Call *call = wait->call;
+
         if (r > 0)
-                r = not_found(wait->call, str_from(wait->group->id));
+                r = not_found(call, str_from(wait->group->id));
         else if (!r && enter(wait, &r))
                 return;
-        answer(wait->call, r);
         leave(wait);
+        answer(call, r);
 }
 
 /* Finds the group without touching more than its inode; a group whose file is gone leaves the table. */

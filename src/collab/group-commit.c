@@ -33,8 +33,10 @@ static int failure(GroupChange *change, int r) {
 static void fail(GroupChange *change, int r) {
         Group *group = group_ref(change->group);
         Call *call = change->call;
-        bool is_edit = change->is_edit;
 
+        if (change->is_edit)
+                group_edit_end(
+                        group); /* before the call ends, which the edit's place in the line belongs to */
         if (change->failed)
                 change->failed(change, r);
         else if (call)
@@ -42,8 +44,6 @@ static void fail(GroupChange *change, int r) {
         else
                 log_err(&group->collab->daemon->log, group->id, "cannot keep a change: %s", strerror(-r));
         group_change_free(change);
-        if (is_edit)
-                group_edit_end(group);
         group_unref(group);
 }
 

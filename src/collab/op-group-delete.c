@@ -101,14 +101,14 @@ static void on_registry_done(RegistryEdit *edit, _unused_ int r) {
 /* ---- the folder ------------------------------------------------------------------------------ */
 
 static void fail(Deletion *self, int r) {
+        Call *call = self->call;
         Group *group = self->group;
 
         group->is_deleting = false;
-
-        call_finish(self->call, call_fail(self->call, CALL_E_GROUP_DELETE_FAILED,
-                                          "cannot delete the group: %s", strerror(-r)));
         group_edit_end(group);
         group_unref(group);
+        call_finish(call, call_fail(call, CALL_E_GROUP_DELETE_FAILED, "cannot delete the group: %s",
+                                    strerror(-r)));
 }
 
 static void on_removed(void *user, int r) {

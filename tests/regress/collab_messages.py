@@ -5,7 +5,7 @@ import json
 import os
 import threading
 
-from collab import GROUP, OTHER, ledger, ok, refused, send, write_group
+from messages import GROUP, OTHER, ledger, ok, refused, send, write_group
 from harness import Daemon, Home, check, equal, eventually, write_text
 
 NOBODY = "g_ffffffffffff"

@@ -5,7 +5,7 @@ import os
 import threading
 
 from clients import Closed
-from collab import GROUP, next_event, notify, ok, send, stream, write_group
+from messages import GROUP, next_event, notify, ok, send, stream, write_group
 from harness import Daemon, Home, check, equal
 
 
