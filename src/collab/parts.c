@@ -2,11 +2,14 @@
 #include "collab/parts.h"
 
 #include "collab/compaction.h"
+#include "collab/context-lane.h"
 #include "collab/inbox.h"
 #include "collab/stream.h"
 
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
+        &runner_part,
+        &context_part,
         &compaction_part,
         &inbox_part,
         &streams_part,
