@@ -241,18 +241,28 @@ static void look(Group *group) {
                 (void)compaction_start(NULL, group, STR("auto"), false);
 }
 
+/* Without a group in memory there is nothing to look at, and nothing wakes up. */
 static void on_minute(Timer *timer) {
         Collab *collab = container_of(timer, Collab, compaction);
 
         for (size_t i = 0; i < COLLAB_BUCKETS; i++)
                 for (Group *group = collab->groups[i]; group; group = group->next)
                         look(group);
-        (void)timer_set(timer, COMPACTION_EVERY_MS);
+        if (collab->n_groups)
+                (void)timer_set(timer, COMPACTION_EVERY_MS);
 }
 
 static int started(Collab *collab) {
         timer_init(&collab->compaction, collab->daemon->loop, on_minute);
-        return error_trace(timer_set(&collab->compaction, COMPACTION_EVERY_MS));
+        return collab->n_groups ? error_trace(timer_set(&collab->compaction, COMPACTION_EVERY_MS)) : 0;
+}
+
+static int group_opened(Group *group) {
+        Timer *timer = &group->collab->compaction;
+
+        if (!timer->loop || timer_is_set(timer))
+                return 0;
+        return error_trace(timer_set(timer, COMPACTION_EVERY_MS));
 }
 
 static void stopping(Collab *collab) {
@@ -260,4 +270,9 @@ static void stopping(Collab *collab) {
 }
 
 const CollabPart compaction_part = {
-        .name = "compaction", .started = started, .stopping = stopping, .closed = stopping};
+        .name = "compaction",
+        .started = started,
+        .stopping = stopping,
+        .closed = stopping,
+        .group_opened = group_opened,
+};

@@ -17,6 +17,7 @@ typedef struct Entry {
         int64_t updated_us;
         GroupDoc *read; /* by the job */
         bool is_stale;
+        GroupState state;
 } Entry;
 
 typedef struct ListJob {
@@ -36,7 +37,6 @@ static int newest_first(const void *a, const void *b) {
 
 static void write_entry(JsonWriter *w, const Entry *entry) {
         char ts[TIME_TEXT_MAX];
-        bool has_doc = entry->group && entry->group->doc && !entry->is_stale;
 
         time_format_us(entry->updated_us, ts);
         jw_begin_object(w);
@@ -50,8 +50,8 @@ static void write_entry(JsonWriter *w, const Entry *entry) {
                 else
                         jw_value(w, member);
         }
-        jw_field_bool(w, "running", has_doc && group_is_running(entry->group));
-        jw_field_cstr(w, "state", group_state_name(has_doc ? entry->group->doc->state : GROUP_ACTIVE));
+        jw_field_bool(w, "running", entry->group && !entry->is_stale && group_is_running(entry->group));
+        jw_field_cstr(w, "state", group_state_name(entry->state));
         jw_end_object(w);
 }
 
@@ -93,6 +93,7 @@ static void done(void *user) {
                 if (!entry->read)
                         continue;
                 entry->is_stale = false;
+                entry->state = entry->read->state;
                 if (entry->group->is_loading || entry->group->edits)
                         group_doc_unref(entry->read); /* somebody else is at it */
                 else
@@ -120,6 +121,8 @@ static int add_entry(Collab *collab, ListJob *job, const Json *json) {
                 entry->updated_us = MAX(entry->updated_us, group->touched_us);
                 entry->is_stale =
                         !document_is_fresh(group->doc ? group->doc->document : NULL, group->doc_path);
+                if (!entry->is_stale)
+                        entry->state = group->doc->state;
         }
         job->n++;
         return 0;

@@ -44,13 +44,6 @@ static size_t event_text(char *out, size_t n, unsigned long number) {
                 number % 3 ? "@all" : "agent-1", number);
 }
 
-static void add_tag(Arena *arena, LedgerFacts *facts, const char *prefix, Str word) {
-        Str tag = arena_printf(arena, "%s" STR_FMT, prefix, STR_ARG(word));
-
-        if (tag.data && facts->n_tags < LEDGER_TAGS_MAX)
-                facts->tags[facts->n_tags++] = tag;
-}
-
 /* As much as the collab domain looks at. */
 static bool classify(Arena *arena, const Json *line, LedgerFacts *facts) {
         const Json *data = json_get(line, "data");
@@ -58,11 +51,11 @@ static bool classify(Arena *arena, const Json *line, LedgerFacts *facts) {
         facts->id = json_str(json_get(line, "id"));
         facts->kind = json_str(json_get(line, "kind"));
         (void)time_parse(json_str(json_get(line, "ts")), &facts->ts_us);
-        add_tag(arena, facts, "by:", json_str(json_get(line, "by")));
+        ledger_facts_tag(facts, arena, STR("by:"), json_str(json_get(line, "by")));
         json_each (to, json_get(data, "to")) {
-                add_tag(arena, facts, "to:", json_str(to));
+                ledger_facts_tag(facts, arena, STR("to:"), json_str(to));
         }
-        add_tag(arena, facts, "client:", json_str(json_get(data, "client_id")));
+        ledger_facts_tag(facts, arena, STR("client:"), json_str(json_get(data, "client_id")));
         return facts->id.n;
 }
 

@@ -20,7 +20,7 @@ typedef struct Writer {
         uint64_t at, sum;
         Buf block;
         const Segment *base, *heap;
-        TermRef *refs; /* of the heap's terms, sorted */
+        HeapTerm *young; /* the heap's terms, sorted; the lists stay theirs */
 } Writer;
 
 uint64_t index_sum(uint64_t sum, const void *data, size_t n) {
@@ -97,7 +97,7 @@ static int put(Writer *writer, const void *data, size_t n) {
 }
 
 /* By hash: three passes over its upper 33 bits, eleven at a time, then what these leave. */
-static int sort_terms(const Segment *heap, TermRef **ret) {
+static int sort_refs(const Segment *heap, TermRef **ret) {
         enum { BITS = 11, PASSES = 3, N = 1 << BITS };
         const size_t n = heap->n_heap_terms;
         TermRef *refs = malloc((n + 1) * sizeof(*refs)), *other = malloc((n + 1) * sizeof(*refs));
@@ -143,6 +143,24 @@ static int sort_terms(const Segment *heap, TermRef **ret) {
         return 0;
 }
 
+/* A sorted copy: it is walked several times, and in this order. */
+static int sort_terms(const Segment *heap, HeapTerm **ret) {
+        _cleanup_(freep) TermRef *refs = NULL;
+        HeapTerm *terms;
+        int r;
+
+        r = sort_refs(heap, &refs);
+        if (r)
+                return error_trace(r);
+        terms = malloc((heap->n_heap_terms + (size_t)1) * sizeof(*terms));
+        if (!terms)
+                return error_origin(-ENOMEM);
+        for (size_t i = 0; i < heap->n_heap_terms; i++)
+                terms[i] = heap->heap_terms[refs[i].number];
+        *ret = terms;
+        return 0;
+}
+
 static const uint32_t *list_of(const HeapTerm *term) {
         return term->cap ? term->many : term->few;
 }
@@ -157,8 +175,7 @@ static int each_term(Writer *writer, TermFn fn, void *user) {
 
         while (r == 0 && (b < n_base || h < heap->n_heap_terms)) {
                 const IndexTerm *old = b < n_base ? &base->terms[b] : NULL;
-                const HeapTerm *young =
-                        h < heap->n_heap_terms ? &heap->heap_terms[writer->refs[h].number] : NULL;
+                const HeapTerm *young = h < heap->n_heap_terms ? &writer->young[h] : NULL;
 
                 if (old && young && old->hash != young->hash) {
                         if (old->hash < young->hash)
@@ -257,7 +274,7 @@ static int fill_header(Writer *writer, IndexHeader *header, const Buf *kinds) {
 static int write_all(Writer *writer, IndexHeader *header, const Buf *kinds) {
         int r = buf_reserve(&writer->block, INDEX_BLOCK);
 
-        r = r ? r : sort_terms(writer->heap, &writer->refs);
+        r = r ? r : sort_terms(writer->heap, &writer->young);
         r = r ? r : fill_header(writer, header, kinds);
         writer->at = sizeof(*header);
         r = r ? r : put_body(writer, header, kinds);
@@ -292,6 +309,6 @@ int index_file_write(const char *path, int ledger_fd, SipKey key, const Segment 
                 (void)unlink(temp);
         close_fd(writer.fd);
         buf_deinit(&writer.block);
-        free(writer.refs);
+        free(writer.young);
         return error_trace(r);
 }

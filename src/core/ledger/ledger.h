@@ -54,6 +54,9 @@ typedef struct LedgerFacts {
         size_t n_tags;
 } LedgerFacts;
 
+/* Adds prefix + word, made in the arena; more than LEDGER_TAGS_MAX, or without memory: left out. */
+void ledger_facts_tag(LedgerFacts *facts, Arena *arena, Str prefix, Str word);
+
 /* Pure: runs on workers (lines found in the file) and on the loop (own lines). False: not an event, every
  * reader skips it. The facts may point into the line and the arena. */
 typedef bool (*LedgerClassifyFn)(Arena *arena, const Json *line, LedgerFacts *facts);
