@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "collab/context"
+
 #include "collab/context-lane.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "collab/collab.h"
 
 typedef struct ContextLane {
         ContextJob *first, **end; /* the first one is on a worker */
-        void (*emptied)(void *user);
-        void *user;
 } ContextLane;
 
 static ContextLane *lane_get(Group *group) {
@@ -41,9 +42,22 @@ static void run(void *user) {
                 job->r = job->run(job);
 }
 
-static void finish(ContextJob *job) {
-        int r = job->done ? job->done(job) : 0;
+static bool is_going(const Group *group) {
+        return group->is_gone || group->is_deleting;
+}
 
+static int not_found(ContextJob *job) {
+        return call_fail(job->call, CALL_E_GROUP_NOT_FOUND, "group not found: %s", job->group->id);
+}
+
+/* The folder may have gone while the job was at it: what it then found or could not store means nothing. */
+static void finish(ContextJob *job) {
+        int r;
+
+        if (job->call && is_going(job->group))
+                r = not_found(job);
+        else
+                r = job->done(job);
         if (job->call && r != CALL_LATER)
                 call_finish(job->call, r);
         job_free(job);
@@ -73,29 +87,23 @@ static void done(void *user) {
 
 /* The group was deleted, or no worker can be had: the job ends without having run. */
 static void give_up(ContextJob *job, int r) {
-        Str id = str_from(job->group->id);
-
-        if (job->call && job->group->is_gone)
-                r = call_fail(job->call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT, STR_ARG(id));
+        job->r = r;
         if (job->call)
-                call_finish(job->call, r);
+                call_finish(job->call, is_going(job->group) ? not_found(job) : r);
+        else
+                (void)job->done(job);
         job_free(job);
 }
 
-/* Sets the first job going; tells who waits for an empty lane. */
+/* Sets the first job going. */
 static void work(ContextLane *lane) {
         for (ContextJob *job; (job = lane->first);) {
                 Loop *loop = job->group->collab->daemon->loop;
 
                 job->now_us = loop_wall_us(loop);
-                if (!job->group->is_gone && !loop_work(loop, run, done, job))
+                if (!is_going(job->group) && !loop_work(loop, run, done, job))
                         return;
                 give_up(take_first(lane), -ENOMEM);
-        }
-        if (lane->emptied) {
-                void (*emptied)(void *user) = lane->emptied;
-                lane->emptied = NULL;
-                emptied(lane->user);
         }
 }
 
@@ -123,19 +131,32 @@ static void group_closed(Group *group) {
         group->slots[GROUP_SLOT_CONTEXT] = NULL;
 }
 
-static void group_stop(Group *group, void (*stopped)(void *user), void *user) {
-        ContextLane *lane = group->slots[GROUP_SLOT_CONTEXT];
+static int run_forget(ContextJob *job) {
+        int r = context_presence_forget(&job->context, str_from(job->args));
 
-        if (!lane || !lane->first) {
-                stopped(user);
-                return;
+        return r || !job->context.presence.is_changed ? r : context_store(&job->context);
+}
+
+static int forgotten(ContextJob *job) {
+        if (job->r)
+                log_warning(&job->group->collab->daemon->log, job->group->id, "presence of %s stays: %s",
+                            (const char *)job->args, job->r < 0 ? strerror(-job->r) : "too large");
+        free((char *)job->args);
+        return 0;
+}
+
+/* An actor that has left the group is no longer present. */
+static void group_changed(Group *group, const GroupDoc *old) {
+        for (size_t i = 0; old && i < old->n_actors; i++) {
+                char *id = group_doc_actor(group->doc, old->actors[i].id) ? NULL
+                                                                          : strdup(old->actors[i].id.data);
+                if (id && context_job_start(NULL, group, run_forget, forgotten, id) != CALL_LATER)
+                        free(id);
         }
-        lane->emptied = stopped;
-        lane->user = user;
 }
 
 const CollabPart context_part = {
         .name = "context",
+        .group_changed = group_changed,
         .group_closed = group_closed,
-        .group_stop = group_stop,
 };

@@ -6,7 +6,8 @@
  *
  * Reads go through it as well: a batch may change several files, and nobody sees half of it. A job belongs
  * to a call, and a connection has one call at a time, so the queue is as long as there are connections at
- * most. group_delete waits until the lane is empty; what comes later is answered with group_not_found.
+ * most. group_delete does not wait for it: once the folder is gone a job finds and stores nothing, and is
+ * answered with group_not_found.
  */
 #include "collab/context.h"
 #include "collab/parts.h"
@@ -17,7 +18,7 @@ struct ContextJob {
         Call *call; /* NULL: the daemon's own doing */
         const void *args;
         int (*run)(ContextJob *job);  /* on a worker, with job->context loaded; the result becomes job->r */
-        int (*done)(ContextJob *job); /* on the loop; returns like a handler. NULL: nothing to say */
+        int (*done)(ContextJob *job); /* on the loop; returns like a handler */
         Arena arena;                  /* of the context, too; until done() returns */
         Context context;
         Buf result; /* for run() to write into */
@@ -27,7 +28,7 @@ struct ContextJob {
         ContextJob *next;
 };
 
-/* Takes args, which must live as long as the call. CALL_LATER or -ENOMEM. */
+/* args must live as long as the call, or until done() of a job without one. CALL_LATER or -ENOMEM. */
 int context_job_start(Call *call, Group *group, int (*run)(ContextJob *job), int (*done)(ContextJob *job),
                       const void *args);
 

@@ -103,3 +103,15 @@ int context_presence_clear(Context *context, const Json *item, Str *detail) {
         return r ? error_trace(r)
                  : context_detail(context, detail, "Cleared presence for " STR_FMT, STR_ARG(given));
 }
+
+int context_presence_forget(Context *context, Str agent_id) {
+        Str id = canonical(context->arena, agent_id);
+        Json *agent = context_find(context_list(context, &context->presence, "agents", false), id);
+
+        if (!id.data)
+                return error_origin(-ENOMEM);
+        if (!agent)
+                return 0;
+        context->presence.is_changed = true;
+        return error_trace(context_list_remove(context, &context->presence, "agents", agent));
+}

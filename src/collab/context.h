@@ -55,6 +55,8 @@ typedef struct Context {
 int context_load(Context *context, Arena *arena, const char *dir, int64_t now_us);
 /* Applies all ops (an array of objects) to the trees in memory. On failure the Context is of no use. */
 int context_apply(Context *context, const Json *ops);
+/* Takes an agent out of presence, if it is there; for one that is no more. 0 or negative. */
+int context_presence_forget(Context *context, Str agent_id);
 /* Writes the changed documents, durably: all of them, or none when it fails. */
 int context_store(Context *context);
 /* A token for the content that is on disk; presence does not count. */

@@ -118,8 +118,8 @@ static int apply(Call *call, Group *group, const void *user) {
                 r = change_group(call, group, self);
         if (r == CALL_LATER)
                 return r;
-        undo(self, r);
         group_edit_end(group);
+        undo(self, r);
         return CALL_LATER;
 }
 
@@ -223,7 +223,7 @@ int op_cccc_group_create_from_template(Call *call, const CcccGroupCreateFromTemp
 
         if (!args->path.n)
                 return call_fail(call, CALL_E_MISSING_PATH, "missing path");
-        if (!args->template.n)
+        if (!str_trim(args->template).n)
                 return call_fail(call, CALL_E_MISSING_TEMPLATE, "missing template");
         self = arena_alloc(&call->arena, sizeof(*self));
         if (!self)

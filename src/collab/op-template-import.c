@@ -74,7 +74,7 @@ static void restored(void *user) {
         call_finish(import->call, refuse(import->call, import->job->r));
 }
 
-/* The edit ends when this returns, the call when the files are as they were. */
+/* The edit has ended; the call ends when the files are as they were. */
 static void on_failed(GroupChange *change, int r) {
         Import *import = change->user;
 
@@ -190,7 +190,7 @@ int op_cccc_group_template_import_replace(Call *call, const CcccGroupTemplateImp
         if (args->group_id.n && !str_eq(args->confirm, args->group_id))
                 return call_fail(call, CALL_E_CONFIRMATION_REQUIRED, "confirm must equal group_id: " STR_FMT,
                                  STR_ARG(args->group_id));
-        if (args->group_id.n && !args->template.n)
+        if (args->group_id.n && !str_trim(args->template).n)
                 return call_fail(call, CALL_E_MISSING_TEMPLATE, "missing template");
         return collab_edit(call, args->group_id, start, args);
 }

@@ -46,7 +46,7 @@ static int start(Call *call, Group *group, const void *user) {
 }
 
 int op_cccc_group_template_preview(Call *call, const CcccGroupTemplatePreviewArgs *args) {
-        if (args->group_id.n && !args->template.n)
+        if (args->group_id.n && !str_trim(args->template).n)
                 return call_fail(call, CALL_E_MISSING_TEMPLATE, "missing template");
         return collab_call(call, args->group_id, start, args);
 }

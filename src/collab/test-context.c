@@ -101,8 +101,8 @@ static const char *read_file(Place *place, const char *name) {
 }
 
 static void has(const char *text, const char *part) {
-        if (!strstr(text, part))
-                fail_msg("\"%s\" is not in:\n%s", part, text);
+        if (!text || !strstr(text, part))
+                fail_msg("\"%s\" is not in:\n%s", part, text ? text : "");
 }
 
 static const char *summary(Place *place) {

@@ -51,8 +51,8 @@ static const char *written(void (*write)(JsonWriter *w)) {
 }
 
 static void has(const char *text, const char *part) {
-        if (!strstr(text, part))
-                fail_msg("\"%s\" is not in:\n%s", part, text);
+        if (!text || !strstr(text, part))
+                fail_msg("\"%s\" is not in:\n%s", part, text ? text : "");
 }
 
 static void write_parsed(JsonWriter *w) {

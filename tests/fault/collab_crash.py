@@ -11,7 +11,7 @@ import threading
 import time
 
 from clients import Conn, cccc_request, parse_cccc_reply
-from messages import GROUP, cursors, ok, send, texts, write_group
+from collab_chat import GROUP, cursors, ok, send, texts, write_group
 from harness import Daemon, Home, check, equal
 
 SENDERS = 32

@@ -3,7 +3,7 @@
 import socket
 import threading
 
-from messages import next_event, notify, send, stream, write_group
+from collab_chat import next_event, notify, send, stream, write_group
 from harness import SCALE, Daemon, check, equal, eventually, memory_bound
 
 N = 200

@@ -6,7 +6,7 @@ import queue
 import subprocess
 import threading
 
-from messages import GROUP, OTHER, ledger, notify, ok, send, write_group
+from collab_chat import GROUP, OTHER, ledger, notify, ok, send, write_group
 from harness import MUSTER, Daemon, check, equal
 
 NO_IDENTITY = {"CCCC_GROUP_ID": None, "CCCC_ACTOR_ID": None}

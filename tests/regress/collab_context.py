@@ -219,11 +219,11 @@ def test_hand_written_files_are_read_at_once():
 def test_unknown_keys_stay():
     d = _daemon()
     group = _group(d)
-    write_text(_path(d, group, "context.yaml"), "future: {deep: [1, {x: y}]}\nvision: v\nnotes:\n- {id: N001, content: c, tag: red}\n")
+    write_text(_path(d, group, "context.yaml"), "future: {deep: [1, {x: z}]}\nvision: v\nnotes:\n- {id: N001, content: c, tag: red}\n")
     write_text(_path(d, group, "tasks", "T001.yaml"), "estimate: 3\nid: T001\nname: n\nsteps:\n- {id: S1, name: s, weight: 9}\n")
     _sync(d, group, {"op": "note.update", "note_id": "N001", "content": "d"}, {"op": "task.update", "task_id": "T001", "step_id": "S1", "step_status": "done"})
     text = read_text(_path(d, group, "context.yaml"))
-    for part in ("future:", "x: y", "tag: red", "content: d"):
+    for part in ("future:", "x: z", "tag: red", "content: d"):
         check(part in text, "%r is not in %s" % (part, text))
     text = read_text(_path(d, group, "tasks", "T001.yaml"))
     for part in ("estimate: 3", "weight: 9", "status: done"):

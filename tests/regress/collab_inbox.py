@@ -4,7 +4,7 @@ import json
 import os
 import threading
 
-from messages import GROUP, cursors, ledger, notify, ok, refused, send, texts, write_group
+from collab_chat import GROUP, cursors, ledger, notify, ok, refused, send, texts, write_group
 from harness import Daemon, Home, check, equal, write_text
 
 EVENT = "0" * 32

@@ -6,7 +6,7 @@ import os
 import resource
 import threading
 
-from messages import GROUP, OTHER, ledger, ok, refused, send, write_group
+from collab_chat import GROUP, OTHER, ledger, ok, refused, send, write_group
 from harness import Daemon, Home, check, equal, eventually, write_text
 
 NOBODY = "g_ffffffffffff"

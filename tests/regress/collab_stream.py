@@ -5,7 +5,7 @@ import os
 import threading
 
 from clients import Closed
-from messages import GROUP, next_event, notify, ok, send, stream, write_group
+from collab_chat import GROUP, next_event, notify, ok, send, stream, write_group
 from harness import Daemon, Home, check, equal
 
 

@@ -139,7 +139,20 @@ static bool are_lines_there(int fd, uint64_t at, uint64_t n, uint64_t hash) {
         return bytes && siphash(intent_key, (Str){bytes, (size_t)n}) == hash;
 }
 
-static bool finish_change(int fd, Str *rest) {
+/* Only what we staged ourselves, whatever an intent says. */
+static bool is_staged(const LedgerPlace *place, const char *temp) {
+        Str prefix = str_from(place->state_path), rest = str_from(temp);
+
+        if (!str_starts(rest, prefix))
+                return false;
+        rest.data += prefix.n;
+        rest.n -= prefix.n;
+        while (str_starts(rest, STR("/")))
+                rest.data++, rest.n--;
+        return str_starts(rest, STR("." LEDGER_STAGE ".")) && !memchr(rest.data, '/', rest.n);
+}
+
+static bool finish_change(const LedgerPlace *place, int fd, Str *rest) {
         uint64_t at, n, hash, n_files;
         bool is_there;
 
@@ -150,7 +163,7 @@ static bool finish_change(int fd, Str *rest) {
         for (uint64_t i = 0; i < n_files; i++) {
                 const char *temp = next_field(rest), *path = next_field(rest);
 
-                if (!temp || !path)
+                if (!temp || !path || !is_staged(place, temp))
                         return false;
                 if (is_there)
                         (void)ledger_publish(temp, path, FILE_DURABLE); /* ENOENT: it was done before */
@@ -202,7 +215,7 @@ static void finish_intent(const LedgerPlace *place, const LedgerFile *file) {
         if (!next_number(&rest, &sum) || siphash(intent_key, rest) != sum || !next_number(&rest, &ino) ||
             ino != file->ino)
                 return; /* not finished itself: nothing was written after it */
-        while (rest.n && finish_change(file->fd, &rest))
+        while (rest.n && finish_change(place, file->fd, &rest))
                 ;
         ledger_intent_clear(place);
 }
