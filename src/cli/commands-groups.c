@@ -58,7 +58,7 @@ const Command group_commands[] = {
                 .details =
                         "Prints the id of the message once it is kept. TEXT - is read from stdin.\n"
                         "\n" WHERE "  --to WHOM        actor id or title, user, @all, @peers, @foreman; may "
-                                   "be repeated.\n"
+                        "be repeated.\n"
                         "                   Without it: who is mentioned as @name, else the group's policy\n"
                         "  --attention      it has to be acknowledged\n"
                         "  --key K          sent again with the same key it is no second message\n"
