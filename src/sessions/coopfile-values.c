@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "sessions/coopfile-internal.h"
 
-enum { MS_MAX = 24 * 3600 * 1000 };
+enum { MS_MAX = 24 * 3600 * 1000, COUNT_MAX = 1000000 };
 
 static void *field_of(const Layer *layer, const CoopfileKey *key) {
         return (char *)layer->file + key->offset;
@@ -72,15 +72,23 @@ int apply_bool(Layer *layer, const CoopfileKey *key, const Json *value) {
 }
 
 /* The tree does not tell 5.0 from 5, so neither does this. */
-int apply_ms(Layer *layer, const CoopfileKey *key, const Json *value) {
-        int64_t ms;
+static int apply_number(Layer *layer, const CoopfileKey *key, const Json *value, int max) {
+        int64_t number;
 
-        if (!json_int64(value, &ms))
+        if (!json_int64(value, &number))
                 return layer_refuse(layer, "an integer is required");
-        if (ms < 0 || ms > MS_MAX)
-                return layer_refuse(layer, "must be from 0 to %d", MS_MAX);
-        *(int64_t *)field_of(layer, key) = ms;
+        if (number < 0 || number > max)
+                return layer_refuse(layer, "must be from 0 to %d", max);
+        *(int64_t *)field_of(layer, key) = number;
         return 0;
+}
+
+int apply_ms(Layer *layer, const CoopfileKey *key, const Json *value) {
+        return error_trace(apply_number(layer, key, value, MS_MAX));
+}
+
+int apply_count(Layer *layer, const CoopfileKey *key, const Json *value) {
+        return error_trace(apply_number(layer, key, value, COUNT_MAX));
 }
 
 static int push_bounded(const Layer *layer, StrVec *vec, const char *text) {

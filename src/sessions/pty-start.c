@@ -146,9 +146,12 @@ void pty_start_run(PtyStart *start) {
         int r = pty->is_stopped ? -ECANCELED : host(start);
 
         pty_start_free(start);
-        if (r)
-                pty_failed(pty, pty_error(r == HOST_E_WORKSPACE ? ENOTDIR : -r),
-                           r == HOST_E_WORKSPACE ? "the workspace is no folder" : strerror(-r));
+        if (r == HOST_E_WORKSPACE)
+                pty_failed(pty, CALL_E_INVALID_WORKSPACE, "the workspace is no folder");
+        else if (r == HOST_E_META)
+                pty_failed(pty, CALL_E_INVALID_COOPFILE, "the coopfile is too long to be kept");
+        else if (r)
+                pty_failed(pty, pty_error(-r), strerror(-r));
 }
 
 static int build(PtyStart *start) {

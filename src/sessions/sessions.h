@@ -21,7 +21,7 @@ enum {
         SESSION_SCROLLBACK = 256 << 10, /* sent to who attaches */
         SESSION_KILL_MS = 5000,         /* between TERM and KILL */
         SESSION_QUICK_MS = 5000,        /* an agent that ends within this time of its start … */
-        SESSION_QUICK_MAX = 3,          /* … so many times in a row is not restarted again */
+        SESSION_PATIENT = 2, /* … more often than so many times in a row waits longer each time */
 };
 
 struct Sessions {
@@ -52,6 +52,7 @@ struct Pty {
         int64_t started_ms;
         unsigned n_quick; /* ends in a row that came too soon */
         bool is_stopped;  /* is not to be started again */
+        bool is_looping;  /* ended too soon too often; to be said in its output */
         bool is_restarting;
         bool is_configuring; /* its coopfile is being read */
         Timer restart;
@@ -78,7 +79,14 @@ struct PtyClient {
         Pty *pty;
         PtyClient *next, **link;
         Viewer viewer;
+        unsigned cols, rows; /* of its window; 0: it has none */
 };
+
+/* What a call that becomes a stream leaves for it (call->target), in the call's arena. */
+typedef struct PtyTarget {
+        Pty *pty;
+        unsigned cols, rows; /* that the client asked for; 0: it has no window */
+} PtyTarget;
 
 int sessions_new(Sessions **ret, Daemon *daemon);
 Sessions *sessions_free(Sessions *sessions);
@@ -102,9 +110,21 @@ int pty_new(Pty **ret, Session *session, uint32_t id, const char *command);
 Pty *pty_find(Session *session, uint64_t id);
 void pty_remove(Pty *pty);
 bool pty_is_live(const Pty *pty);
+bool pty_is_over(const Pty *pty);        /* it has ended, and nothing comes after it */
 int pty_exit_code(const Hosted *hosted); /* 255 when it was lost */
 void pty_kill(Pty *pty, bool is_forced);
 void pty_restart(Pty *pty); /* ends what runs and starts it again; pty->waiting is answered then */
+/* pty-restart.c */
+bool pty_wants_restart(Pty *pty); /* counts the end */
+int64_t pty_restart_delay_ms(const Pty *pty);
+void pty_restart_later(Pty *pty, int64_t delay_ms);
+void pty_tell_crash_loop(Pty *pty);
+void pty_carry_over(Pty *pty);
+/* pty-size.c */
+void pty_resize(PtyClient *client, unsigned cols,
+                unsigned rows); /* its window has changed; 0: that side has not */
+void pty_fit(Pty *pty);         /* clients came or went */
+PtyTarget *pty_target(Call *call, Pty *pty, int64_t cols, int64_t rows); /* NULL without memory */
 /* The domain's part in the life of its processes. */
 extern const HostedHandler pty_hosted_handler;
 void pty_attach(Pty *pty, PtyClient *client);

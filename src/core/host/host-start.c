@@ -58,6 +58,18 @@ static char **copy_list(char *const *list, size_t n_before) {
         return copy;
 }
 
+/* First, where tools that look into /proc/PID/environ find it soonest. */
+static char **marked_env(const Hosted *hosted, const HostedSpec *spec) {
+        char **env = copy_list(spec->env, 1);
+
+        if (env && asprintf(&env[0], HOST_MARK "=%s", hosted->dir) < 0) {
+                env[0] = strdup("");
+                free_list(env);
+                return NULL;
+        }
+        return env;
+}
+
 static int shim_argv(Start *start, const Hosted *hosted, const HostedSpec *spec) {
         enum { N_FIXED = 8 };
         char cols[16], rows[16], files[24];
@@ -96,7 +108,9 @@ static int write_meta(Start *start, const HostedSpec *spec) {
         jw_key(&w, "meta");
         jw_raw(&w, spec->meta.n ? spec->meta : STR("{}"));
         jw_end_object(&w);
-        return w.failed ? error_origin(-ENOMEM) : 0;
+        if (w.failed)
+                return error_origin(-ENOMEM);
+        return start->meta.n > HOST_META_MAX ? HOST_E_META : 0;
 }
 
 /* ---- on a worker ----------------------------------------------------------------------------- */
@@ -228,7 +242,7 @@ static int begin(Hosted *hosted, const HostedSpec *spec) {
                 return error_origin(r);
         start->hosted = hosted;
         start->n_ring = spec->n_ring ? spec->n_ring : RING_BYTES_DEFAULT;
-        start->env = copy_list(spec->env, 0);
+        start->env = marked_env(hosted, spec);
         if (!r)
                 r = start->env ? shim_argv(start, hosted, spec) : -ENOMEM;
         if (!r)

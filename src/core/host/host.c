@@ -18,7 +18,7 @@
 
 static const char *const state_names[] = {
         [HOSTED_STARTING] = "starting", [HOSTED_RUNNING] = "running", [HOSTED_ENDED] = "ended",
-        [HOSTED_FAILED] = "failed",     [HOSTED_LOST] = "lost",
+        [HOSTED_FAILED] = "failed",     [HOSTED_LOST] = "lost",       [HOSTED_FOREIGN] = "foreign",
 };
 
 const char *hosted_state_name(HostedState state) {
@@ -42,6 +42,7 @@ static const HostedState transitions[][4] = {
         [HOSTED_ENDED] = {HOSTED_ENDED, HOSTED_ENDED, HOSTED_ENDED, HOSTED_ENDED},
         [HOSTED_FAILED] = {HOSTED_FAILED, HOSTED_FAILED, HOSTED_FAILED, HOSTED_FAILED},
         [HOSTED_LOST] = {HOSTED_LOST, HOSTED_LOST, HOSTED_LOST, HOSTED_LOST},
+        [HOSTED_FOREIGN] = {HOSTED_FOREIGN, HOSTED_FOREIGN, HOSTED_FOREIGN, HOSTED_FOREIGN},
 };
 
 void hosted_set_state(Hosted *hosted, HostedEvent event) {
@@ -195,6 +196,12 @@ int hosted_exit_code(const Hosted *hosted) {
                                                 : WEXITSTATUS(hosted->wait_status);
 }
 
+int64_t hosted_age_ms(const Hosted *hosted) {
+        int64_t age_us = loop_wall_us(hosted->host->daemon->loop) - hosted->started_us;
+
+        return hosted->started_us && age_us > 0 ? age_us / 1000 : 0;
+}
+
 /* ---- ending ---------------------------------------------------------------------------------- */
 
 void host_kill(Hosted *hosted, int grace_ms) {
@@ -207,6 +214,13 @@ void host_kill(Hosted *hosted, int grace_ms) {
 void host_discard(Hosted *hosted, int grace_ms) {
         if (hosted->record)
                 atomic_store(&hosted->record->is_discarded, 1);
+        host_kill(hosted, grace_ms);
+}
+
+void host_stop(Hosted *hosted, int grace_ms) {
+        hosted->is_stopped = true;
+        if (hosted->record)
+                atomic_store(&hosted->record->is_stopped, 1);
         host_kill(hosted, grace_ms);
 }
 

@@ -31,7 +31,8 @@ typedef enum HostedState {
         HOSTED_RUNNING,
         HOSTED_ENDED,
         HOSTED_FAILED,
-        HOSTED_LOST
+        HOSTED_LOST,
+        HOSTED_FOREIGN, /* left alone: it is another version's; nothing leads here or away */
 } HostedState;
 
 typedef enum HostedEvent {
@@ -76,7 +77,8 @@ struct Hosted {
         int64_t started_us, ended_us;
         int wait_status; /* ENDED */
         bool is_adopted;
-        bool is_killed; /* on our word */
+        bool is_killed;  /* on our word */
+        bool is_stopped; /* for good, but not to be thrown away */
 
         const HostedHandler *handler; /* the domain's; NULL: nobody is told */
         void *user;
@@ -125,7 +127,7 @@ enum {
         HOST_REOPEN_MS = 50,        /* how often a terminal that nobody has open is looked at */
 };
 
-enum { _HOST_E_SUCCESS, HOST_E_FULL, HOST_E_ENDED, HOST_E_WORKSPACE };
+enum { _HOST_E_SUCCESS, HOST_E_FULL, HOST_E_ENDED, HOST_E_WORKSPACE, HOST_E_META };
 
 int host_new(Host **ret, Daemon *daemon);
 Host *host_free(Host *host); /* lets go of everything; the processes run on */
@@ -136,7 +138,8 @@ Hosted *host_first(Host *host);
 Hosted *host_find(Host *host, Str id);
 const char *hosted_state_name(HostedState state);
 
-/* Starts one; handler->started follows in a later turn. Condition: HOST_E_WORKSPACE. */
+/* Starts one; handler->started follows in a later turn. Conditions: HOST_E_WORKSPACE, HOST_E_META (too long
+ * to be found again). */
 int host_start(Host *host, const HostedSpec *spec, const HostedHandler *handler, void *user, Hosted **ret);
 /* Takes all of bytes, in order. Conditions: HOST_E_FULL (taken, but hold your sender until viewer->room()),
  * HOST_E_ENDED. */
@@ -147,6 +150,9 @@ void host_resize(Hosted *hosted, unsigned cols, unsigned rows); /* 0: that side 
 void host_kill(Hosted *hosted, int grace_ms);
 /* The same, and for good: should this daemon die meanwhile, the next one ends it instead of adopting it. */
 void host_discard(Hosted *hosted, int grace_ms);
+/* TERM and KILL as well; it is kept, and a later daemon finds is_stopped set: it is not to be started again.
+ */
+void host_stop(Hosted *hosted, int grace_ms);
 /* Forgets an ended process and removes its folder; a running one is killed first and forgotten when it is
  * gone. */
 void host_forget(Hosted *hosted);
@@ -157,5 +163,7 @@ void viewer_detach(Viewer *viewer);
 Str hosted_scrollback(const Hosted *hosted, size_t n_max);
 /* Appends bytes that bring a fresh terminal of the same size to where this one is now. */
 int hosted_snapshot(const Hosted *hosted, Buf *out);
+/* Since its start. */
+int64_t hosted_age_ms(const Hosted *hosted);
 /* 0..255, 128 + signal when one ended it; -1 unless ENDED. */
 int hosted_exit_code(const Hosted *hosted);

@@ -50,7 +50,9 @@ typedef struct ShimRecord {
         _Atomic uint32_t is_discarded;    /* by the daemon: to be ended, not adopted */
         uint64_t shim_start, child_start; /* from /proc/PID/stat: with the pid an identity, never without */
         int64_t started_us, ended_us;
-        uint64_t boot; /* a hash of the boot id: pids of another boot mean nothing */
+        uint64_t boot;               /* a hash of the boot id: pids of another boot mean nothing */
+        _Atomic uint32_t is_stopped; /* by the daemon: ended for good, but kept */
+        uint32_t unused;
 } ShimRecord;
 
 enum {

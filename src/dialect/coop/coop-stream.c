@@ -133,7 +133,7 @@ static void resize(CoopStream *stream, const Json *message) {
             !json_uint64(json_get(message, "cols"), &cols) ||
             !json_uint64(json_get(message, "rows"), &rows) || cols > UINT16_MAX || rows > UINT16_MAX)
                 return;
-        host_resize(stream->shown.pty->hosted, (unsigned)cols, (unsigned)rows);
+        pty_resize(&stream->shown, (unsigned)cols, (unsigned)rows);
 }
 
 /* Bad, unknown and misplaced messages are ignored, as the contract says. */
@@ -213,7 +213,8 @@ static const Dialect coop_stream_dialect = {
 
 void coop_stream(Client *client, void *target, bool is_read_only) {
         CoopStream *stream = calloc(1, sizeof(*stream));
-        Pty *pty = target;
+        const PtyTarget *asked = target;
+        Pty *pty = asked->pty;
 
         if (!stream) {
                 conn_abort(client->conn, "out of memory");
@@ -225,7 +226,8 @@ void coop_stream(Client *client, void *target, bool is_read_only) {
         if (pty_scrollback(pty).n)
                 put_frame(client->conn, TAG_DATA, pty_scrollback(pty));
         pty_attach(pty, &stream->shown);
-        if (pty->hosted && !pty_is_live(pty)) { /* it has ended already: say so, and that was it */
+        pty_resize(&stream->shown, asked->cols, asked->rows);
+        if (pty_is_over(pty)) { /* it has ended already: say so, and that was it */
                 on_exited(&stream->shown, pty_exit_code(pty->hosted));
                 pty_detach(&stream->shown);
                 conn_finish(client->conn, "the terminal has ended");
