@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What a daemon finds and cannot have: processes of another version, without a folder, with a long coopfile. Nothing is guessed,
 nothing is ended that could be somebody's."""
+import json
 import os
 import struct
 
-from clients import Rpc
+from clients import COOP_MAX, Rpc
 from coop_stream import Sessions, coopfile
 from harness import Daemon, Home, check, equal, eventually, is_alive, start_time
 
@@ -84,8 +85,9 @@ def test_long_coopfile_is_found_again():
     with Home() as home:
         with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
             text = coopfile("stty -echo; printf 'ready\\n'; exec cat")
-            text += "#" * ((1 << 20) - 400 - len(text))
-            s.good({"cmd": "create", "name": "long", "workspace": s.workspace(), "coopfile": text})
+            message = {"cmd": "create", "name": "long", "workspace": s.workspace(), "coopfile": text}
+            message["coopfile"] += "#" * (COOP_MAX - len(json.dumps(message)))
+            s.good(message)
             c = s.attach("long")
             c.until("ready")
             pid = s.listed("long")["pid"]
