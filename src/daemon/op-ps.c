@@ -63,6 +63,8 @@ static void write_hosted(const Hosted *hosted, JsonWriter *w, int64_t now_us) {
         jw_field_uint(w, "bytes", hosted->out.header ? ring_end(&hosted->out) : 0);
         jw_field_uint(w, "viewers", hosted->n_viewers);
         jw_field_bool(w, "adopted", hosted->is_adopted);
+        if (hosted->recording_path)
+                jw_field_cstr(w, "recording", hosted->recording_path);
         if (hosted->state == HOSTED_RUNNING)
                 write_usage(hosted->pid, w);
         jw_end_object(w);

@@ -35,8 +35,7 @@ void pty_tell_crash_loop(Pty *pty) {
         if (!pty->is_looping || !pty->hosted)
                 return;
         pty->is_looping = false;
-        ring_append(&pty->hosted->out, notice);
-        pty->hosted->shown_out = ring_end(&pty->hosted->out);
+        host_put_past(pty->hosted, notice);
         for (PtyClient *client = pty->clients; client; client = client->next) {
                 HostOutput output = {.bytes = notice};
                 client->ops->output(client, &output);

@@ -127,6 +127,7 @@ static int host(PtyStart *start) {
                            .command = start->command,
                            .sandbox = start->sandbox,
                            .meta = buf_str(&start->meta),
+                           .is_recorded = start->pty->session->config.record,
                            .kind = SHIM_PTY,
                            .argv = argv,
                            .env = env,

@@ -190,8 +190,7 @@ static void on_started(Hosted *hosted, int error) {
                 return;
         }
         if (pty->carried.n) {
-                ring_append(&hosted->out, buf_str(&pty->carried));
-                hosted->shown_out = ring_end(&hosted->out);
+                host_put_past(hosted, buf_str(&pty->carried));
                 buf_deinit(&pty->carried);
         }
         pty->is_restarting = false;

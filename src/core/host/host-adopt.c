@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "core/host/host-internal.h"
+#include "core/host/recording.h"
 
 enum { ID_DIGITS = 16 };
 
@@ -52,6 +53,8 @@ static int read_meta(Hosted *hosted) {
         hosted->workspace = copy_member(json, "workspace");
         hosted->command = copy_member(json, "command");
         hosted->sandbox = copy_member(json, "sandbox");
+        if (json_str(json_get(json, "recording")).n)
+                hosted->recording_path = copy_member(json, "recording");
         meta = json_raw(json_get(json, "meta"));
         hosted->meta = meta.n ? strndup(meta.data, meta.n) : strdup("{}");
         if (!hosted->owner || !hosted->object || !hosted->workspace || !hosted->command ||
@@ -105,6 +108,23 @@ static bool reach(Hosted *hosted, uint32_t state) {
         return !connect_shim(hosted);
 }
 
+/* A file that somebody removed or that cannot be written stays as it is; the process is not the worse for
+ * it. */
+static void resume_recording(Hosted *hosted) {
+        int fd = recording_reopen(hosted->recording_path, hosted->record);
+        int r = fd < 0 ? fd : recording_open(&hosted->recording, hosted, fd);
+
+        if (r) {
+                log_warning(host_log(hosted->host), hosted->id, "recording not continued: %s: %s",
+                            hosted->recording_path, strerror(-r));
+                return;
+        }
+        if (hosted->state == HOSTED_RUNNING)
+                recording_poke(hosted->recording);
+        else
+                hosted_end_recording(hosted);
+}
+
 static int adopt(Hosted *hosted) {
         ShimRecord *record;
         uint32_t state;
@@ -140,6 +160,8 @@ static int adopt(Hosted *hosted) {
         hosted->shown_out = ring_end(&hosted->out);
         modes_feed(&hosted->modes, ring_span(&hosted->out, 0));
         hosted->shown_err = hosted->err.header ? ring_end(&hosted->err) : 0;
+        if (hosted->recording_path && !recording_is_over(record))
+                resume_recording(hosted);
         return 0;
 }
 

@@ -29,6 +29,7 @@ Log *host_log(const Host *host);
 /* host-control.c */
 int hosted_open_control(Hosted *hosted, int fd); /* takes fd */
 void hosted_tell(Hosted *hosted, uint32_t type, int a);
+void hosted_end_recording(Hosted *hosted);
 void hosted_check_end(Hosted *hosted); /* moves on to ENDED when everything is in */
 
 /* host-sweep.c: finding processes by their environment, on a worker. */

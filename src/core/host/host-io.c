@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "core/host/host-internal.h"
+#include "core/host/recording.h"
 #include "wire/framing.h"
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -49,6 +50,8 @@ static void show(Hosted *hosted, bool is_stderr) {
                 return;
         if (!is_stderr)
                 modes_feed(&hosted->modes, output.bytes);
+        if (hosted->recording && !is_stderr)
+                recording_poke(hosted->recording);
         for (Viewer *viewer = hosted->viewers, *next; viewer; viewer = next) {
                 next = viewer->next;
                 viewer->output(viewer, &output);
@@ -151,6 +154,13 @@ int host_write(Hosted *hosted, Str bytes) {
         return hosted->input.n > HOST_INPUT_MAX ? HOST_E_FULL : 0;
 }
 
+void host_put_past(Hosted *hosted, Str bytes) {
+        ring_append(&hosted->out, bytes);
+        hosted->shown_out = ring_end(&hosted->out);
+        if (hosted->recording)
+                recording_skip(hosted->recording, hosted->shown_out);
+}
+
 void host_close_input(Hosted *hosted) {
         if (hosted->kind != SHIM_PIPES)
                 return;
@@ -176,6 +186,8 @@ void host_resize(Hosted *hosted, unsigned cols, unsigned rows) {
                 hosted->cols = size.ws_col;
                 hosted->rows = size.ws_row;
                 modes_resized(&hosted->modes);
+                if (hosted->recording)
+                        recording_resized(hosted->recording);
         }
 }
 

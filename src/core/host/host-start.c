@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "core/host/host-internal.h"
+#include "core/host/recording.h"
 
 /* Everything that has to survive until the shim runs; a copy, because the spec is the caller's. */
 typedef struct Start {
@@ -26,6 +27,8 @@ typedef struct Start {
         char **argv; /* of the shim, command included */
         char **env;
         size_t n_ring;
+        unsigned cols, rows;
+        int recording; /* its file; -1: none */
         Buf meta;
         int r;
 } Start;
@@ -40,6 +43,7 @@ static void start_free(Start *start) {
         free_list(start->argv);
         free_list(start->env);
         buf_deinit(&start->meta);
+        close_fd(start->recording);
         free(start);
 }
 
@@ -105,6 +109,8 @@ static int write_meta(Start *start, const HostedSpec *spec) {
         jw_field_cstr(&w, "workspace", spec->workspace);
         jw_field_cstr(&w, "command", spec->command ? spec->command : spec->argv[0]);
         jw_field_cstr(&w, "sandbox", spec->sandbox);
+        if (start->hosted->recording_path)
+                jw_field_cstr(&w, "recording", start->hosted->recording_path);
         jw_key(&w, "meta");
         jw_raw(&w, spec->meta.n ? spec->meta : STR("{}"));
         jw_end_object(&w);
@@ -147,10 +153,22 @@ static int make_folder(const Start *start) {
         return error_trace(r);
 }
 
+static int make_recording(Start *start) {
+        const Hosted *hosted = start->hosted;
+
+        if (!hosted->recording_path)
+                return 0;
+        start->recording =
+                recording_create(hosted->recording_path, hosted->object, start->cols, start->rows);
+        return start->recording < 0 ? error_trace(start->recording) : 0;
+}
+
 static void prepare(void *user) {
         Start *start = user;
 
         start->r = make_folder(start);
+        if (!start->r)
+                start->r = make_recording(start);
 }
 
 /* ---- on the loop ----------------------------------------------------------------------------- */
@@ -189,6 +207,10 @@ static int launch(Start *start) {
         int pair[2], r;
 
         r = hosted_open_files(hosted);
+        if (!r && start->recording >= 0) {
+                r = recording_open(&hosted->recording, hosted, start->recording);
+                start->recording = -1;
+        }
         if (r)
                 return error_fold(r);
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
@@ -225,6 +247,12 @@ static int fill(Hosted *hosted, const HostedSpec *spec) {
         hosted->sandbox = strdup(spec->sandbox);
         hosted->meta = spec->meta.n ? strndup(spec->meta.data, spec->meta.n) : strdup("{}");
         hosted->kind = spec->kind;
+        if (spec->is_recorded && spec->kind == SHIM_PTY) {
+                hosted->recording_path =
+                        recording_path(hosted->host->daemon->home, spec->object, hosted->id);
+                if (!hosted->recording_path)
+                        return error_origin(-ENOMEM);
+        }
         hosted->cols = spec->cols;
         hosted->rows = spec->rows;
         hosted->state_since_us = loop_wall_us(hosted->host->daemon->loop);
@@ -241,6 +269,9 @@ static int begin(Hosted *hosted, const HostedSpec *spec) {
         if (!start)
                 return error_origin(r);
         start->hosted = hosted;
+        start->recording = -1;
+        start->cols = spec->cols;
+        start->rows = spec->rows;
         start->n_ring = spec->n_ring ? spec->n_ring : RING_BYTES_DEFAULT;
         start->env = marked_env(hosted, spec);
         if (!r)

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "core/host/host-internal.h"
+#include "core/host/recording.h"
 
 static const char *const state_names[] = {
         [HOSTED_STARTING] = "starting", [HOSTED_RUNNING] = "running", [HOSTED_ENDED] = "ended",
@@ -127,7 +128,7 @@ int hosted_new(Hosted **ret, Host *host, const char *id) {
 
 static void free_texts(Hosted *hosted) {
         char *texts[] = {hosted->dir,     hosted->owner,   hosted->object, hosted->workspace,
-                         hosted->command, hosted->sandbox, hosted->meta};
+                         hosted->command, hosted->sandbox, hosted->meta,   hosted->recording_path};
 
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
                 free(texts[i]);
@@ -142,6 +143,8 @@ void hosted_unlink_and_free(Hosted *hosted) {
         while (hosted->viewers)
                 viewer_detach(hosted->viewers);
         deferred_cancel(&hosted->settle);
+        if (hosted->recording)
+                recording_drop(hosted->recording);
         hosted_close_io(hosted);
         hosted->watch_control = loop_fd_close(hosted->watch_control);
         hosted->control = close_fd(hosted->control);

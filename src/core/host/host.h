@@ -49,6 +49,7 @@ typedef struct HostedSpec {
         const char *sandbox;   /* for people: "none" or "bwrap" */
         const char *command;   /* for people; NULL: argv[0] */
         Str meta;              /* JSON object, the domain's own */
+        bool is_recorded;      /* PTY: into an asciicast, see recording.h */
         ShimKind kind;
         char *const *argv;
         char *const *env; /* the whole environment */
@@ -70,6 +71,7 @@ struct Hosted {
         char *dir;
         char *owner, *object, *workspace, *command, *sandbox;
         char *meta;
+        char *recording_path; /* NULL: it is not recorded */
         ShimKind kind;
         HostedState state;
         int64_t state_since_us;
@@ -98,8 +100,9 @@ struct Hosted {
         unsigned cols, rows;
         Viewer *viewers;
         size_t n_viewers;
-        Deferred settle; /* finish what a callback started */
-        Timer reopen;    /* nobody has the terminal open: look again */
+        struct Recording *recording; /* NULL: none, or it is over */
+        Deferred settle;             /* finish what a callback started */
+        Timer reopen;                /* nobody has the terminal open: look again */
 };
 
 /* What viewers get: the same bytes for all, framed once per kind. */
@@ -144,6 +147,9 @@ int host_start(Host *host, const HostedSpec *spec, const HostedHandler *handler,
 /* Takes all of bytes, in order. Conditions: HOST_E_FULL (taken, but hold your sender until viewer->room()),
  * HOST_E_ENDED. */
 int host_write(Hosted *hosted, Str bytes);
+/* What belongs to the scrollback although this process did not print it: shown to who attaches, not
+ * recorded. */
+void host_put_past(Hosted *hosted, Str bytes);
 void host_close_input(Hosted *hosted);                          /* pipes: end of stdin */
 void host_resize(Hosted *hosted, unsigned cols, unsigned rows); /* 0: that side stays */
 /* TERM, then KILL after grace_ms, for the whole tree. */
