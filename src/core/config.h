@@ -22,7 +22,9 @@ typedef struct Config {
 
         char *cccc_home, *cccc_version;
         char *cccc_transport, *cccc_host, *cccc_port, *cccc_allow_remote;
-        char *sandbox; /* mode for what does not say its own */
+        char *cgroup;                    /* folder for the cgroups of hosted processes, "none" or "auto" */
+        int64_t memory_max_mb, pids_max; /* of each process of a coop session; 0: no limit */
+        char *sandbox;                   /* mode for what does not say its own */
         char *coop_socket;
         StrVec aiwg_projects;
         bool aiwg_debug;

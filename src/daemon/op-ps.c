@@ -63,6 +63,12 @@ static void write_hosted(const Hosted *hosted, JsonWriter *w, int64_t now_us) {
         jw_field_uint(w, "bytes", hosted->out.header ? ring_end(&hosted->out) : 0);
         jw_field_uint(w, "viewers", hosted->n_viewers);
         jw_field_bool(w, "adopted", hosted->is_adopted);
+        if (hosted->cgroup)
+                jw_field_cstr(w, "cgroup", hosted->cgroup);
+        if (hosted->limits.memory_max)
+                jw_field_int(w, "memory_max", hosted->limits.memory_max);
+        if (hosted->limits.n_pids)
+                jw_field_int(w, "pids_max", hosted->limits.n_pids);
         if (hosted->recording_path)
                 jw_field_cstr(w, "recording", hosted->recording_path);
         if (hosted->state == HOSTED_RUNNING)

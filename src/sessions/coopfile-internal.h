@@ -52,6 +52,8 @@ int apply_mode(Layer *layer, const CoopfileKey *key, const Json *value);
 int apply_bool(Layer *layer, const CoopfileKey *key, const Json *value);
 int apply_ms(Layer *layer, const CoopfileKey *key, const Json *value);
 int apply_count(Layer *layer, const CoopfileKey *key, const Json *value);
+int apply_bytes(Layer *layer, const CoopfileKey *key,
+                const Json *value); /* a number, or text with K, M, G */
 int apply_list(Layer *layer, const CoopfileKey *key, const Json *value);
 int apply_commands(Layer *layer, const CoopfileKey *key, const Json *value); /* a list, or one text */
 int apply_env(Layer *layer, const CoopfileKey *key, const Json *value);

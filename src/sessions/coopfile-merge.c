@@ -36,6 +36,9 @@ static const CoopfileKey keys[] = {
         {"session", "restart_limit", apply_count, NULL, FIELD(restart_limit), false},
         {"session", "size", apply_text, check_size, FIELD(size), false},
         {"session", "record", apply_bool, NULL, FIELD(record), false},
+        {"limits", "memory_max", apply_bytes, NULL, FIELD(memory_max), false},
+        {"limits", "pids_max", apply_count, NULL, FIELD(pids_max), false},
+        {"limits", "files_max", apply_count, NULL, FIELD(files_max), false},
         {"input_filter", "ctrl_c_debounce_ms", apply_ms, NULL, FIELD(ctrl_c_debounce_ms), false},
         {"input_filter", "block_sequences", apply_sequences, NULL, FIELD(block_sequences), true},
 };

@@ -91,6 +91,34 @@ int apply_count(Layer *layer, const CoopfileKey *key, const Json *value) {
         return error_trace(apply_number(layer, key, value, COUNT_MAX));
 }
 
+static int64_t unit_of(const char *text) {
+        static const char units[] = "KMGT";
+        const char *unit = *text ? strchr(units, *text) : NULL;
+
+        if (!*text)
+                return 1;
+        return unit && !text[1] ? (int64_t)1 << 10 * (unit - units + 1) : 0;
+}
+
+/* 4096 or "512M"; at least one page. */
+int apply_bytes(Layer *layer, const CoopfileKey *key, const Json *value) {
+        Str text = json_str(value);
+        int64_t number = -1, unit = 1;
+        char *end;
+
+        if (text.n && text.data[0] >= '0' && text.data[0] <= '9') {
+                number = strtoll(text.data, &end, 10);
+                unit = unit_of(end);
+        } else if (!json_int64(value, &number))
+                number = -1;
+        if (number < 0 || !unit || number > INT64_MAX / unit || (number && number * unit < 4096))
+                return layer_refuse(
+                        layer,
+                        "a size is required: 0, or 4096 and more, as a number or a text with K, M, G or T");
+        *(int64_t *)field_of(layer, key) = number * unit;
+        return 0;
+}
+
 static int push_bounded(const Layer *layer, StrVec *vec, const char *text) {
         if (vec->n >= COOPFILE_ITEMS_MAX)
                 return layer_refuse(layer, "more than %d items", COOPFILE_ITEMS_MAX);

@@ -403,6 +403,16 @@ static const struct {
         {"[session]\nauto_restart = 'yes'\n", ":2: session.auto_restart: true or false is required"},
         {"[session]\nauto_restart = 1\n", ":2: session.auto_restart: true or false is required"},
         {"[session]\nrecord = 'no'\n", ":2: session.record: true or false is required"},
+        {"[limits]\nmemory_max = '5X'\n", ":2: limits.memory_max: a size is required: 0, or 4096 and more, "
+                                          "as a number or a text with K, M, G or T"},
+        {"[limits]\nmemory_max = '5MB'\n", ":2: limits.memory_max: a size is required: 0, or 4096 and more, "
+                                           "as a number or a text with K, M, G or T"},
+        {"[limits]\nmemory_max = -1\n", ":2: limits.memory_max: a size is required: 0, or 4096 and more, as "
+                                        "a number or a text with K, M, G or T"},
+        {"[limits]\nmemory_max = '99999999999T'\n", ":2: limits.memory_max: a size is required: 0, or 4096 "
+                                                    "and more, as a number or a text with K, M, G or T"},
+        {"[limits]\npids_max = 'many'\n", ":2: limits.pids_max: an integer is required"},
+        {"[limits]\ncpu = 1\n", ":2: limits.cpu: no such key"},
         {"[session]\nrestart_limit = -1\n", ":2: session.restart_limit: must be from 0 to 1000000"},
         {"[session]\nrestart_delay_max_ms = true\n",
          ":2: session.restart_delay_max_ms: an integer is required"},

@@ -110,6 +110,16 @@ void shim_tree_signal(Shim *shim, int signum) {
                 (void)kill(-shim->child, SIGCONT);
 }
 
+/* All that is in it, in one go, before anybody can fork; what has left it is found by the walk, which does
+ * it alone where the kernel has no such file. */
+static void kill_cgroup(const Shim *shim) {
+        int fd = shim->cgroup < 0 ? -1 : openat(shim->cgroup, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+
+        if (fd >= 0)
+                (void)!write(fd, "1", 1);
+        close_fd(fd);
+}
+
 void shim_kill(Shim *shim, int grace_ms) {
         if (shim->tree_is_gone)
                 return;
@@ -132,6 +142,7 @@ int shim_kill_wait_ms(const Shim *shim) {
 void shim_kill_step(Shim *shim) {
         if (!shim->is_killing || shim->tree_is_gone || shim_now_ms() < shim->kill_at_ms)
                 return;
+        kill_cgroup(shim);
         shim_tree_signal(shim, SIGKILL);
         shim->kill_at_ms = shim_now_ms() + KILL_AGAIN_MS;
 }

@@ -55,6 +55,10 @@ static int read_meta(Hosted *hosted) {
         hosted->sandbox = copy_member(json, "sandbox");
         if (json_str(json_get(json, "recording")).n)
                 hosted->recording_path = copy_member(json, "recording");
+        if (json_str(json_get(json, "cgroup")).n)
+                hosted->cgroup = copy_member(json, "cgroup");
+        (void)json_int64(json_get(json, "memory_max"), &hosted->limits.memory_max);
+        (void)json_int64(json_get(json, "pids_max"), &hosted->limits.n_pids);
         meta = json_raw(json_get(json, "meta"));
         hosted->meta = meta.n ? strndup(meta.data, meta.n) : strdup("{}");
         if (!hosted->owner || !hosted->object || !hosted->workspace || !hosted->command ||
@@ -128,7 +132,7 @@ static void resume_recording(Hosted *hosted) {
 static int adopt(Hosted *hosted) {
         ShimRecord *record;
         uint32_t state;
-        bool is_alive;
+        bool is_alive, is_useless;
         int r = hosted_open_files(hosted);
 
         if (r == -ENOENT && !hosted->record)
@@ -142,11 +146,12 @@ static int adopt(Hosted *hosted) {
         if (r == RING_E_VERSION && shim_is_alive(record))
                 return ADOPT_E_VERSION; /* not even connected to: the shim would stop reading for us */
         is_alive = reach(hosted, state);
-        if (!is_alive && state == SHIM_STATE_RUNNING && record->boot == shim_boot_hash())
-                host_sweep(hosted->host, hosted->dir);
         if (!is_alive && (state == SHIM_STATE_NEW || state == SHIM_STATE_FAILED))
                 return ADOPT_E_NOTHING; /* it never ran: nobody was told it did */
-        if (r || atomic_load(&record->is_discarded) || read_meta(hosted))
+        is_useless = read_meta(hosted) || r || atomic_load(&record->is_discarded);
+        if (!is_alive && state == SHIM_STATE_RUNNING && record->boot == shim_boot_hash())
+                host_sweep(hosted);
+        if (is_useless)
                 return is_alive ? ADOPT_E_USELESS : ADOPT_E_NOTHING;
         hosted->is_adopted = true;
         hosted->is_stopped = atomic_load(&record->is_stopped);

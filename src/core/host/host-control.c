@@ -66,7 +66,7 @@ void hosted_check_end(Hosted *hosted) {
 static void lose(Hosted *hosted) {
         uint32_t state = atomic_load(&hosted->record->state);
 
-        host_sweep(hosted->host, hosted->dir);
+        host_sweep(hosted);
         if (hosted->state == HOSTED_STARTING) {
                 hosted->watch_control = loop_fd_close(hosted->watch_control);
                 hosted_set_state(hosted, HOSTED_EVENT_FAILED);

@@ -16,6 +16,7 @@ enum { HOST_META_MAX = 4 << 20 };
 struct Host {
         Daemon *daemon;
         char *dir; /* <home>/host */
+        HostCgroups cgroups;
         Hosted *first;
 };
 
@@ -33,8 +34,8 @@ void hosted_end_recording(Hosted *hosted);
 void hosted_check_end(Hosted *hosted); /* moves on to ENDED when everything is in */
 
 /* host-sweep.c: finding processes by their environment, on a worker. */
-void host_sweep(Host *host, const char *dir); /* ends all that bear the mark of this folder */
-void host_look_for_lost(Host *host);          /* says which ones bear a mark of ours without a folder */
+void host_sweep(Hosted *hosted);     /* ends all that bear its mark or are in its cgroup */
+void host_look_for_lost(Host *host); /* says which ones bear a mark of ours without a folder */
 
 /* host-io.c */
 int hosted_open_io(Hosted *hosted, const int *fds, int n_fds); /* takes fds */

@@ -21,6 +21,9 @@
 #include "core/host/host-internal.h"
 #include "core/host/recording.h"
 
+/* Words of the shim's command line before the command; the place of the one that a worker fills in. */
+enum { N_FIXED = 9, AT_NPROC = 6 };
+
 /* Everything that has to survive until the shim runs; a copy, because the spec is the caller's. */
 typedef struct Start {
         Hosted *hosted;
@@ -75,16 +78,10 @@ static char **marked_env(const Hosted *hosted, const HostedSpec *spec) {
 }
 
 static int shim_argv(Start *start, const Hosted *hosted, const HostedSpec *spec) {
-        enum { N_FIXED = 8 };
         char cols[16], rows[16], files[24];
-        const char *fixed[N_FIXED] = {"muster-shim",
-                                      hosted->dir,
-                                      spec->kind == SHIM_PIPES ? "pipes" : "pty",
-                                      cols,
-                                      rows,
-                                      files,
-                                      "",
-                                      spec->workspace};
+        const char *fixed[N_FIXED] = {
+                "muster-shim", hosted->dir, spec->kind == SHIM_PIPES ? "pipes" : "pty", cols,           rows,
+                files,         "0",         hosted->cgroup ? hosted->cgroup : "",       spec->workspace};
 
         snprintf(cols, sizeof(cols), "%u", spec->cols);
         snprintf(rows, sizeof(rows), "%u", spec->rows);
@@ -109,6 +106,12 @@ static int write_meta(Start *start, const HostedSpec *spec) {
         jw_field_cstr(&w, "workspace", spec->workspace);
         jw_field_cstr(&w, "command", spec->command ? spec->command : spec->argv[0]);
         jw_field_cstr(&w, "sandbox", spec->sandbox);
+        if (start->hosted->cgroup)
+                jw_field_cstr(&w, "cgroup", start->hosted->cgroup);
+        if (spec->limits.memory_max)
+                jw_field_int(&w, "memory_max", spec->limits.memory_max);
+        if (spec->limits.n_pids)
+                jw_field_int(&w, "pids_max", spec->limits.n_pids);
         if (start->hosted->recording_path)
                 jw_field_cstr(&w, "recording", start->hosted->recording_path);
         jw_key(&w, "meta");
@@ -153,6 +156,23 @@ static int make_folder(const Start *start) {
         return error_trace(r);
 }
 
+/* Without a cgroup for it, the number of processes is bound by RLIMIT_NPROC, which counts all that the user
+ * has: those that run already are added. */
+static int make_limits(Start *start) {
+        const Hosted *hosted = start->hosted;
+        char *nproc = NULL;
+
+        if (hosted->cgroup)
+                return error_trace(cgroup_create(hosted->cgroup, &hosted->limits));
+        if (!hosted->limits.n_pids)
+                return 0;
+        if (asprintf(&nproc, "%lld", (long long)(count_user_threads() + hosted->limits.n_pids)) < 0)
+                return error_origin(-ENOMEM);
+        free(start->argv[AT_NPROC]);
+        start->argv[AT_NPROC] = nproc;
+        return 0;
+}
+
 static int make_recording(Start *start) {
         const Hosted *hosted = start->hosted;
 
@@ -167,6 +187,8 @@ static void prepare(void *user) {
         Start *start = user;
 
         start->r = make_folder(start);
+        if (!start->r)
+                start->r = make_limits(start);
         if (!start->r)
                 start->r = make_recording(start);
 }
@@ -239,7 +261,22 @@ static void prepared(void *user) {
         start_free(start);
 }
 
+/* None when the number of processes must be bound by other means. */
+static int name_cgroup(Hosted *hosted) {
+        const HostCgroups *cgroups = &hosted->host->cgroups;
+
+        if (!cgroups->folder || (hosted->limits.n_pids && !cgroups->has_pids))
+                return 0;
+        if (asprintf(&hosted->cgroup, "%s/hosted-%s", cgroups->folder, hosted->id) < 0) {
+                hosted->cgroup = NULL;
+                return error_origin(-ENOMEM);
+        }
+        return 0;
+}
+
 static int fill(Hosted *hosted, const HostedSpec *spec) {
+        int r;
+
         hosted->owner = strdup(spec->owner);
         hosted->object = strdup(spec->object);
         hosted->workspace = strdup(spec->workspace);
@@ -247,6 +284,10 @@ static int fill(Hosted *hosted, const HostedSpec *spec) {
         hosted->sandbox = strdup(spec->sandbox);
         hosted->meta = spec->meta.n ? strndup(spec->meta.data, spec->meta.n) : strdup("{}");
         hosted->kind = spec->kind;
+        hosted->limits = spec->limits;
+        r = name_cgroup(hosted);
+        if (r)
+                return error_trace(r);
         if (spec->is_recorded && spec->kind == SHIM_PTY) {
                 hosted->recording_path =
                         recording_path(hosted->host->daemon->home, spec->object, hosted->id);
@@ -293,6 +334,8 @@ int host_start(Host *host, const HostedSpec *spec, const HostedHandler *handler,
 
         if (stat(spec->workspace, &st) || !S_ISDIR(st.st_mode))
                 return HOST_E_WORKSPACE;
+        if (host_missing_limit(host, &spec->limits))
+                return HOST_E_NO_LIMIT;
         r = id_hex(id, sizeof(id) - 1);
         if (!r)
                 r = hosted_new(&hosted, host, id);

@@ -37,8 +37,9 @@ typedef struct Found {
 
 typedef struct Sweep {
         Host *host;
-        char *mark;  /* "MUSTER_HOSTED=<folder>", of one process or of all */
-        bool is_all; /* the folder of all of them: only looked at */
+        char *cgroup; /* NULL: none */
+        char *mark;   /* "MUSTER_HOSTED=<folder>", of one process or of all */
+        bool is_all;  /* the folder of all of them: only looked at */
         Found found[LOST_MAX];
         size_t n_found, n_ended;
 } Sweep;
@@ -134,6 +135,8 @@ static void run(void *user) {
         Sweep *sweep = user;
         size_t n = 1;
 
+        if (sweep->cgroup)
+                cgroup_kill(sweep->cgroup);
         for (int i = 0; n && i < SWEEP_ROUNDS; i++) {
                 n = walk(sweep);
                 sweep->n_ended += n;
@@ -173,6 +176,7 @@ static void sweep_free(Sweep *sweep) {
                 free(sweep->found[i].workspace);
         }
         free(sweep->mark);
+        free(sweep->cgroup);
         free(sweep);
 }
 
@@ -189,7 +193,7 @@ static void done(void *user) {
         sweep_free(sweep);
 }
 
-static void begin(Host *host, const char *dir, bool is_all) {
+static void begin(Host *host, const char *dir, const char *cgroup, bool is_all) {
         Sweep *sweep = calloc(1, sizeof(*sweep));
 
         if (!sweep)
@@ -197,16 +201,18 @@ static void begin(Host *host, const char *dir, bool is_all) {
         *sweep = (Sweep){.host = host, .is_all = is_all};
         if (asprintf(&sweep->mark, HOST_MARK "=%s", dir) < 0)
                 sweep->mark = NULL;
+        if (cgroup)
+                sweep->cgroup = strdup(cgroup); /* without memory for it the marks remain */
         if (!sweep->mark || loop_work(host->daemon->loop, run, done, sweep)) {
                 log_warning(host_log(host), "host", "cannot look for processes without a shim");
                 sweep_free(sweep);
         }
 }
 
-void host_sweep(Host *host, const char *dir) {
-        begin(host, dir, false);
+void host_sweep(Hosted *hosted) {
+        begin(hosted->host, hosted->dir, hosted->cgroup, false);
 }
 
 void host_look_for_lost(Host *host) {
-        begin(host, host->dir, true);
+        begin(host, host->dir, NULL, true);
 }

@@ -67,6 +67,13 @@ int host_new(Host **ret, Daemon *daemon) {
         host->daemon = daemon;
         host->dir = path_join(daemon->home, "host");
         r = host->dir ? dir_make(host->dir, 0700) : -ENOMEM;
+        if (!r && cgroups_open(&host->cgroups, daemon->config.cgroup))
+                log_warning(&daemon->log, "host",
+                            "cannot use the cgroup %s: no folder of cgroup2 that we may write",
+                            daemon->config.cgroup ? daemon->config.cgroup : "that was delegated");
+        if (host->cgroups.folder)
+                log_notice(&daemon->log, "host", "cgroup=%s memory=%s pids=%s", host->cgroups.folder,
+                           host->cgroups.has_memory ? "yes" : "no", host->cgroups.has_pids ? "yes" : "no");
         if (r) {
                 host_free(host);
                 return error_trace(r);
@@ -81,6 +88,7 @@ Host *host_free(Host *host) {
         while (host->first)
                 hosted_unlink_and_free(host->first);
         free(host->dir);
+        cgroups_deinit(&host->cgroups);
         free(host);
         return NULL;
 }
@@ -127,8 +135,9 @@ int hosted_new(Hosted **ret, Host *host, const char *id) {
 }
 
 static void free_texts(Hosted *hosted) {
-        char *texts[] = {hosted->dir,     hosted->owner,   hosted->object, hosted->workspace,
-                         hosted->command, hosted->sandbox, hosted->meta,   hosted->recording_path};
+        char *texts[] = {hosted->dir,       hosted->owner,          hosted->object,
+                         hosted->workspace, hosted->command,        hosted->sandbox,
+                         hosted->meta,      hosted->recording_path, hosted->cgroup};
 
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
                 free(texts[i]);
@@ -227,6 +236,16 @@ void host_stop(Hosted *hosted, int grace_ms) {
         host_kill(hosted, grace_ms);
 }
 
+const char *host_missing_limit(const Host *host, const HostedLimits *limits) {
+        if (limits->memory_max && !host->cgroups.has_memory)
+                return "memory_max cannot be enforced: no delegated cgroup with the memory controller";
+        if (limits->n_pids && !host->cgroups.has_pids && geteuid() == 0)
+                return "pids_max cannot be enforced: no delegated cgroup with the pids controller, and root "
+                       "is not "
+                       "bound by RLIMIT_NPROC";
+        return NULL;
+}
+
 /* With all that is in it: a daemon that was killed may have left a temporary file. There are no folders
  * inside. */
 static void remove_folder(const char *path) {
@@ -249,5 +268,7 @@ void host_forget(Hosted *hosted) {
                 return;
         }
         remove_folder(hosted->dir);
+        if (hosted->cgroup)
+                cgroup_remove(hosted->cgroup);
         hosted_unlink_and_free(hosted);
 }

@@ -11,6 +11,7 @@
  */
 #include "base/json-writer.h"
 #include "core/daemon.h"
+#include "core/host/host-cgroup.h"
 #include "core/host/modes.h"
 #include "core/host/ring.h"
 #include "core/host/shim.h"
@@ -56,6 +57,7 @@ typedef struct HostedSpec {
         unsigned cols, rows;
         size_t n_ring;         /* 0: the default */
         unsigned long n_files; /* 0: as the daemon's own at its start */
+        HostedLimits limits;
 } HostedSpec;
 
 typedef struct HostedHandler {
@@ -71,6 +73,8 @@ struct Hosted {
         char *dir;
         char *owner, *object, *workspace, *command, *sandbox;
         char *meta;
+        HostedLimits limits;
+        char *cgroup;         /* its own; NULL: none */
         char *recording_path; /* NULL: it is not recorded */
         ShimKind kind;
         HostedState state;
@@ -130,7 +134,7 @@ enum {
         HOST_REOPEN_MS = 50,        /* how often a terminal that nobody has open is looked at */
 };
 
-enum { _HOST_E_SUCCESS, HOST_E_FULL, HOST_E_ENDED, HOST_E_WORKSPACE, HOST_E_META };
+enum { _HOST_E_SUCCESS, HOST_E_FULL, HOST_E_ENDED, HOST_E_WORKSPACE, HOST_E_META, HOST_E_NO_LIMIT };
 
 int host_new(Host **ret, Daemon *daemon);
 Host *host_free(Host *host); /* lets go of everything; the processes run on */
@@ -141,9 +145,12 @@ Hosted *host_first(Host *host);
 Hosted *host_find(Host *host, Str id);
 const char *hosted_state_name(HostedState state);
 
-/* Starts one; handler->started follows in a later turn. Conditions: HOST_E_WORKSPACE, HOST_E_META (too long
+/* Starts one; handler->started follows in a later turn. Conditions: HOST_E_WORKSPACE, HOST_E_NO_LIMIT
+ * (host_missing_limit() says which), HOST_E_META (too long
  * to be found again). */
 int host_start(Host *host, const HostedSpec *spec, const HostedHandler *handler, void *user, Hosted **ret);
+/* What stands in the way of these limits, in words; NULL: nothing. */
+const char *host_missing_limit(const Host *host, const HostedLimits *limits);
 /* Takes all of bytes, in order. Conditions: HOST_E_FULL (taken, but hold your sender until viewer->room()),
  * HOST_E_ENDED. */
 int host_write(Hosted *hosted, Str bytes);
