@@ -235,7 +235,7 @@ void pty_attach(Pty *pty, PtyClient *client) {
         if (client->next)
                 client->next->link = &client->next;
         pty->clients = client;
-        client->viewer = (Viewer){.output = on_output, .room = on_room};
+        client->viewer = (Viewer){.output = on_output, .room = on_room, .is_passive = client->is_passive};
         if (pty->hosted)
                 viewer_attach(&client->viewer, pty->hosted);
         pty_fit(pty);

@@ -80,6 +80,7 @@ struct PtyClient {
         PtyClient *next, **link;
         Viewer viewer;
         unsigned cols, rows; /* of its window; 0: it has none */
+        bool is_passive;     /* it only looks: nobody answers what the program asks */
 };
 
 /* What a call that becomes a stream leaves for it (call->target), in the call's arena. */

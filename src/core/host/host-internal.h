@@ -37,6 +37,10 @@ void hosted_check_end(Hosted *hosted); /* moves on to ENDED when everything is i
 void host_sweep(Hosted *hosted);     /* ends all that bear its mark or are in its cgroup */
 void host_look_for_lost(Host *host); /* says which ones bear a mark of ours without a folder */
 
+/* host-screen.c: keeps the modes over new output, the last that was shown; answers what is asked in it when
+ * nobody else does. */
+void hosted_follow(Hosted *hosted, Str bytes, bool may_answer);
+
 /* host-io.c */
 int hosted_open_io(Hosted *hosted, const int *fds, int n_fds); /* takes fds */
 void hosted_close_io(Hosted *hosted);

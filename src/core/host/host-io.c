@@ -40,7 +40,7 @@ Chunk *output_tagged(HostOutput *output) {
         return output->tagged = chunk;
 }
 
-static void show(Hosted *hosted, bool is_stderr) {
+static void show(Hosted *hosted, bool is_stderr, bool may_answer) {
         Ring *ring = is_stderr ? &hosted->err : &hosted->out;
         uint64_t *shown = is_stderr ? &hosted->shown_err : &hosted->shown_out;
         HostOutput output = {.bytes = ring_span(ring, *shown), .is_stderr = is_stderr};
@@ -49,7 +49,7 @@ static void show(Hosted *hosted, bool is_stderr) {
         if (!output.bytes.n)
                 return;
         if (!is_stderr)
-                modes_feed(&hosted->modes, output.bytes);
+                hosted_follow(hosted, output.bytes, may_answer);
         if (hosted->recording && !is_stderr)
                 recording_poke(hosted->recording);
         for (Viewer *viewer = hosted->viewers, *next; viewer; viewer = next) {
@@ -69,7 +69,7 @@ static bool read_some(Hosted *hosted, bool is_stderr) {
 
         while (n_all < HOST_TURN_BYTES && !(r = ring_read(ring, fd, &n)) && n)
                 n_all += n;
-        show(hosted, is_stderr);
+        show(hosted, is_stderr, true);
         return r == -EAGAIN || r == -EINTR || (r == 0 && n > 0);
 }
 
@@ -242,9 +242,9 @@ static int open_watch(Hosted *hosted, int fd, LoopFdFn fn, LoopFd **ret, unsigne
  * input and a size that could not be passed on yet. */
 static void catch_up(Hosted *hosted) {
         hosted->awaits_io = false;
-        show(hosted, false);
+        show(hosted, false, false); /* who asked something then has stopped waiting for the answer */
         if (hosted->err.header)
-                show(hosted, true);
+                show(hosted, true, false);
         if (hosted->cols || hosted->rows)
                 host_resize(hosted, hosted->cols, hosted->rows);
         flush_input(hosted);
@@ -303,6 +303,7 @@ void viewer_attach(Viewer *viewer, Hosted *hosted) {
                 viewer->next->link = &viewer->next;
         hosted->viewers = viewer;
         hosted->n_viewers++;
+        hosted->n_terminals += !viewer->is_passive;
 }
 
 void viewer_detach(Viewer *viewer) {
@@ -312,6 +313,7 @@ void viewer_detach(Viewer *viewer) {
         if (viewer->next)
                 viewer->next->link = viewer->link;
         viewer->hosted->n_viewers--;
+        viewer->hosted->n_terminals -= !viewer->is_passive;
         viewer->hosted = NULL;
 }
 

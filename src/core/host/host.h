@@ -104,6 +104,7 @@ struct Hosted {
         unsigned cols, rows;
         Viewer *viewers;
         size_t n_viewers;
+        size_t n_terminals;          /* of them: those that answer what a program asks */
         struct Recording *recording; /* NULL: none, or it is over */
         Deferred settle;             /* finish what a callback started */
         Timer reopen;                /* nobody has the terminal open: look again */
@@ -124,6 +125,7 @@ Chunk *output_tagged(HostOutput *output);
 struct Viewer {
         Hosted *hosted;
         Viewer *next, **link;
+        bool is_passive; /* no terminal: it only looks */
         void (*output)(Viewer *viewer, HostOutput *output);
         void (*room)(Viewer *viewer); /* input is taken again after host_write() said FULL; may be NULL */
 };

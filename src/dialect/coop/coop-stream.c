@@ -220,7 +220,9 @@ void coop_stream(Client *client, void *target, bool is_read_only) {
                 conn_abort(client->conn, "out of memory");
                 return;
         }
-        *stream = (CoopStream){.client = client, .is_read_only = is_read_only, .shown.ops = &shown_ops};
+        *stream = (CoopStream){.client = client,
+                               .is_read_only = is_read_only,
+                               .shown = {.ops = &shown_ops, .is_passive = is_read_only}};
         client->state = stream;
         client_switch(client, &coop_stream_dialect, client->endpoint, STR_NULL);
         if (pty_scrollback(pty).n)
