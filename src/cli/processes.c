@@ -94,7 +94,8 @@ Str processes_state(const Json *processes, int64_t pid) {
         int64_t value;
 
         json_each (row, processes)
-                if (number(row, "pid", &value) && value == pid)
+                if ((number(row, "pid", &value) && value == pid) ||
+                    (number(row, "sandbox_pid", &value) && value == pid))
                         return text(row, "state");
         return STR_NULL;
 }

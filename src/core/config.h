@@ -26,6 +26,7 @@ typedef struct Config {
         int64_t memory_max_mb, pids_max; /* of each process of a coop session; 0: no limit */
         char *sandbox;                   /* mode for what does not say its own */
         char *coop_socket;
+        int64_t coop_idle_ms; /* coop alone: ends after so long without sessions and connections; 0: never */
         StrVec aiwg_projects;
         bool aiwg_debug;
 

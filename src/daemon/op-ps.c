@@ -45,6 +45,8 @@ static void write_usage(pid_t pid, JsonWriter *w) {
 }
 
 static void write_hosted(const Hosted *hosted, JsonWriter *w, int64_t now_us) {
+        pid_t pid = hosted_agent_pid(hosted);
+
         jw_begin_object(w);
         jw_field_cstr(w, "id", hosted->id);
         jw_field_cstr(w, "owner", hosted->owner);
@@ -56,7 +58,9 @@ static void write_hosted(const Hosted *hosted, JsonWriter *w, int64_t now_us) {
         jw_field_cstr(w, "state", hosted_state_name(hosted->state));
         field_time(w, "since", hosted->state_since_us);
         jw_field_int(w, "age_seconds", (now_us - hosted->state_since_us) / 1000000);
-        jw_field_int(w, "pid", hosted->pid);
+        jw_field_int(w, "pid", pid);
+        if (pid != hosted->pid)
+                jw_field_int(w, "sandbox_pid", hosted->pid);
         field_time(w, "started", hosted->started_us);
         if (hosted->state == HOSTED_ENDED)
                 jw_field_int(w, "exit_code", hosted_exit_code(hosted));
@@ -72,7 +76,7 @@ static void write_hosted(const Hosted *hosted, JsonWriter *w, int64_t now_us) {
         if (hosted->recording_path)
                 jw_field_cstr(w, "recording", hosted->recording_path);
         if (hosted->state == HOSTED_RUNNING)
-                write_usage(hosted->pid, w);
+                write_usage(pid, w);
         jw_end_object(w);
 }
 

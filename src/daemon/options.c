@@ -51,6 +51,8 @@ const Option option_table[] = {
          "processes that each one of a coop session may have, at most; 0: no limit (default 0)", NULL},
         {"coop-socket", "MUSTER_COOP_SOCKET", "coop.socket", OPTION_STRING, 0, AT(coop_socket), "PATH",
          "coop socket (default ~/.coop/sock)", NULL},
+        {"coop-idle-ms", "MUSTER_COOP_IDLE_MS", "coop.idle_ms", OPTION_INT, 0, AT(coop_idle_ms), "MS",
+         "coop alone: end after so long without sessions and connections; 0: never (default 30000)", NULL},
         {"aiwg-project", "MUSTER_AIWG_PROJECT", "aiwg.projects", OPTION_LIST, ':', AT(aiwg_projects), "DIR",
          "serve this project; may be repeated (default: the working directory if it has .aiwg/)", NULL},
         {"aiwg-debug", "AIWG_IPC_DEBUG", "aiwg.debug", OPTION_BOOL, 0, AT(aiwg_debug), NULL,
@@ -243,7 +245,7 @@ static int find_config_file(Config *config, int argc, char **argv) {
 int options_load(Config *config, int argc, char **argv, char reterr[OPTIONS_FAULT_MAX]) {
         int r;
 
-        *config = (Config){.max_connections = 16384, .max_queued_mb = 512};
+        *config = (Config){.max_connections = 16384, .coop_idle_ms = 30000, .max_queued_mb = 512};
         for (int i = 1; i < argc; i++) {
                 if (!strcmp(argv[i], "--help"))
                         return print_help(), OPTIONS_E_DONE;

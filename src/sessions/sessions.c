@@ -41,6 +41,8 @@ Sessions *sessions_free(Sessions *sessions) {
                 return NULL;
         while (sessions->first)
                 session_free(sessions->first);
+        if (sessions->idle.limit_ms)
+                timer_clear(&sessions->idle.timer);
         free(sessions);
         return NULL;
 }

@@ -27,6 +27,11 @@ enum {
 struct Sessions {
         Daemon *daemon;
         Session *first;
+        struct {
+                Timer timer;
+                int64_t limit_ms, since_ms; /* limit 0: it stays */
+                uint64_t n_clients;         /* that there ever were, when it was looked last */
+        } idle;
 };
 
 struct Session {
@@ -92,6 +97,8 @@ typedef struct PtyTarget {
 int sessions_new(Sessions **ret, Daemon *daemon);
 Sessions *sessions_free(Sessions *sessions);
 void sessions_adopt(Sessions *sessions, Hosted *hosted); /* a process of ours, from an earlier daemon */
+
+void sessions_watch_idle(Sessions *sessions, int64_t limit_ms); /* idle.c: stops the daemon when it is not needed */
 
 /* sessions.c */
 Session *session_find(Sessions *sessions, Str name_or_path); /* listed ones only */

@@ -15,7 +15,7 @@ def ask(question, seconds=1.0):
     got, end = b"", time.monotonic() + seconds
     while time.monotonic() < end and select.select([0], [], [], max(0, end - time.monotonic()))[0]:
         got += os.read(0, 1000)
-        if got.endswith((b"R", b"c", b"n", b"y", b"u", b"\\")):
+        if got.endswith((b"R", b"c", b"n", b"y", b"u", b"\\", b"\a")):
             break
     with open("answers", "a") as f:
         f.write(repr(got) + "\n")
@@ -48,7 +48,7 @@ def test_answers():
         equal(_asked(s, "ask('\\x1b[6n'); ask('\\r\\n\\r\\nabc\\x1b[6n'); ask('\\x1b[5n'); ask('\\x1b[c'); ask('\\x1b[?2004h\\x1b[?2004$p');"
                         "ask('\\x1b]11;?\\x07'); ask('\\x1b]10;?\\x1b\\\\'); ask('\\x1b[10;7H\\x1b[?6n')"),
               [b"\x1b[1;1R", b"\x1b[3;4R", b"\x1b[0n", b"\x1b[?1;2c", b"\x1b[?2004;1$y",
-               b"\x1b]11;rgb:0000/0000/0000\x1b\\", b"\x1b]10;rgb:e5e5/e5e5/e5e5\x1b\\", b"\x1b[?10;7R"])
+               b"\x1b]11;rgb:0000/0000/0000\a", b"\x1b]10;rgb:e5e5/e5e5/e5e5\x1b\\", b"\x1b[?10;7R"])
 
 
 def test_the_place_after_much_output():

@@ -178,6 +178,8 @@ void viewer_detach(Viewer *viewer);
 Str hosted_scrollback(const Hosted *hosted, size_t n_max);
 /* Appends bytes that bring a fresh terminal of the same size to where this one is now. */
 int hosted_snapshot(const Hosted *hosted, Buf *out);
+/* In a sandbox the program itself, not what holds it; else hosted->pid. */
+pid_t hosted_agent_pid(const Hosted *hosted);
 /* Since its start. */
 int64_t hosted_age_ms(const Hosted *hosted);
 /* 0..255, 128 + signal when one ended it; -1 unless ENDED. */

@@ -59,8 +59,9 @@ void screen_reply_colour(Screen *screen) {
 
         if (number)
                 reply(screen, text,
-                      snprintf(text, sizeof(text), "\x1b]%u;rgb:%s\x1b\\", number,
-                               number == 11 ? "0000/0000/0000" : "e5e5/e5e5/e5e5"));
+                      snprintf(text, sizeof(text), "\x1b]%u;rgb:%s%s", number,
+                               number == 11 ? "0000/0000/0000" : "e5e5/e5e5/e5e5",
+                               screen->modes.parser.final == '\\' ? "\x1b\\" : "\a")); /* ended as asked */
 }
 
 int screen_take_replies(Screen *screen, Buf *out) {

@@ -70,8 +70,7 @@ enum {
         SHIM_EXITED,      /* to daemon: a = wait status */
         SHIM_GONE,        /* to daemon: nothing of the tree is left */
         SHIM_KILL,        /* to shim: a = grace in ms between TERM and KILL, 0: KILL at once */
-        SHIM_SIGNAL,      /* to shim: a = signal for the child's process group */
-        SHIM_RELEASE,     /* to shim: end */
+        SHIM_RELEASE = 6, /* to shim: end */
 };
 
 typedef struct ShimMessage {
