@@ -235,7 +235,8 @@ static void report(const Endpoint *endpoint) {
 }
 
 static bool is_coop_alone(const Daemon *daemon) {
-        return daemon->endpoints && !daemon->endpoints->next && !strcmp(daemon->endpoints->type->name, "coop");
+        return daemon->endpoints && !daemon->endpoints->next &&
+               !strcmp(daemon->endpoints->type->name, "coop");
 }
 
 int setup_open(Daemon *daemon) {

@@ -98,7 +98,8 @@ int sessions_new(Sessions **ret, Daemon *daemon);
 Sessions *sessions_free(Sessions *sessions);
 void sessions_adopt(Sessions *sessions, Hosted *hosted); /* a process of ours, from an earlier daemon */
 
-void sessions_watch_idle(Sessions *sessions, int64_t limit_ms); /* idle.c: stops the daemon when it is not needed */
+void sessions_watch_idle(Sessions *sessions,
+                         int64_t limit_ms); /* idle.c: stops the daemon when it is not needed */
 
 /* sessions.c */
 Session *session_find(Sessions *sessions, Str name_or_path); /* listed ones only */

@@ -154,6 +154,10 @@ int host_write(Hosted *hosted, Str bytes) {
         return hosted->input.n > HOST_INPUT_MAX ? HOST_E_FULL : 0;
 }
 
+bool host_is_full(const Hosted *hosted) {
+        return hosted->input.n > HOST_INPUT_MAX;
+}
+
 void host_put_past(Hosted *hosted, Str bytes) {
         ring_append(&hosted->out, bytes);
         hosted->shown_out = ring_end(&hosted->out);

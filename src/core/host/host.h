@@ -159,6 +159,7 @@ int host_write(Hosted *hosted, Str bytes);
 /* What belongs to the scrollback although this process did not print it: shown to who attaches, not
  * recorded. */
 void host_put_past(Hosted *hosted, Str bytes);
+bool host_is_full(const Hosted *hosted);                        /* senders are to wait for viewer->room() */
 void host_close_input(Hosted *hosted);                          /* pipes: end of stdin */
 void host_resize(Hosted *hosted, unsigned cols, unsigned rows); /* 0: that side stays */
 /* TERM, then KILL after grace_ms, for the whole tree. */
