@@ -57,7 +57,7 @@ static void write_hosted(const Hosted *hosted, JsonWriter *w, int64_t now_us) {
         jw_field_cstr(w, "sandbox", hosted->sandbox);
         jw_field_cstr(w, "state", hosted_state_name(hosted->state));
         field_time(w, "since", hosted->state_since_us);
-        jw_field_int(w, "age_seconds", (now_us - hosted->state_since_us) / 1000000);
+        jw_field_int(w, "age_seconds", MAX((now_us - hosted->state_since_us) / 1000000, (int64_t)0));
         jw_field_int(w, "pid", pid);
         if (pid != hosted->pid)
                 jw_field_int(w, "sandbox_pid", hosted->pid);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -208,10 +209,16 @@ int hosted_exit_code(const Hosted *hosted) {
                                                 : WEXITSTATUS(hosted->wait_status);
 }
 
+/* By the time since boot, as its start is noted: nobody can set that clock. */
 int64_t hosted_age_ms(const Hosted *hosted) {
-        int64_t age_us = loop_wall_us(hosted->host->daemon->loop) - hosted->started_us;
+        int64_t start = hosted->record ? (int64_t)hosted->record->child_start : 0;
+        struct timespec now;
+        int64_t age_ms;
 
-        return hosted->started_us && age_us > 0 ? age_us / 1000 : 0;
+        if (!start || clock_gettime(CLOCK_BOOTTIME, &now))
+                return 0;
+        age_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - start * 1000 / sysconf(_SC_CLK_TCK);
+        return MAX(age_ms, (int64_t)0);
 }
 
 /* ---- ending ---------------------------------------------------------------------------------- */

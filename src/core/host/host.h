@@ -181,7 +181,7 @@ Str hosted_scrollback(const Hosted *hosted, size_t n_max);
 int hosted_snapshot(const Hosted *hosted, Buf *out);
 /* In a sandbox the program itself, not what holds it; else hosted->pid. */
 pid_t hosted_agent_pid(const Hosted *hosted);
-/* Since its start. */
+/* Since its start; 0 for one that did not start. */
 int64_t hosted_age_ms(const Hosted *hosted);
 /* 0..255, 128 + signal when one ended it; -1 unless ENDED. */
 int hosted_exit_code(const Hosted *hosted);
