@@ -60,6 +60,7 @@ void hosted_set_state(Hosted *hosted, HostedEvent event) {
 }
 
 int host_new(Host **ret, Daemon *daemon) {
+        _cleanup_(freep) char *recordings = NULL;
         Host *host = calloc(1, sizeof(*host));
         int r;
 
@@ -68,6 +69,9 @@ int host_new(Host **ret, Daemon *daemon) {
         host->daemon = daemon;
         host->dir = path_join(daemon->home, "host");
         r = host->dir ? dir_make(host->dir, 0700) : -ENOMEM;
+        recordings = path_join(daemon->home, "recordings"); /* there before a sandbox is to cover it */
+        if (!r)
+                r = recordings ? dir_make(recordings, 0700) : -ENOMEM;
         if (!r && cgroups_open(&host->cgroups, daemon->config.cgroup))
                 log_warning(&daemon->log, "host",
                             "cannot use the cgroup %s: no folder of cgroup2 that we may write",
