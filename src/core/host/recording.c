@@ -215,7 +215,7 @@ static void begin_piece(Recording *rec) {
 }
 
 int recording_open(Recording **ret, Hosted *hosted, int fd) {
-        const ShimRecord *record = hosted->record;
+        ShimRecord *record = hosted->record;
         const ShimRecorded *noted = &record->recorded[atomic_load(&record->recorded_slot) & 1];
         Recording *rec = calloc(1, sizeof(*rec));
 
@@ -232,6 +232,9 @@ int recording_open(Recording **ret, Hosted *hosted, int fd) {
                            .was_away = hosted->is_adopted};
         if (hosted->is_adopted)
                 rec->base_ms = MAX(noted->at_ms, hosted_age_ms(hosted));
+        else
+                record->recorded[0].n_bytes =
+                        (uint64_t)rec->n_file; /* the header counts from the beginning */
         rec->cast.out = &rec->lines;
         memcpy(rec->id, hosted->id, sizeof(rec->id));
         *ret = rec;
