@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of a ledger on the loop, from open to close.
+ */
+#define LOG_MODULE "core/ledger"
+#include "core/ledger/ledger.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "core/ledger/ledger-internal.h"
+
+enum { INTERVAL_MS = 1000 };
+
+static const char *const policy_names[] = {"commit", "interval", "none"};
+
+const char *ledger_policy_name(LedgerPolicy policy) {
+        return policy_names[policy];
+}
+
+int ledger_policy_from_name(Str name) {
+        for (size_t i = 0; i < ARRAY_SIZE(policy_names); i++)
+                if (str_is(name, policy_names[i]))
+                        return (int)i;
+        return error_origin(-EINVAL);
+}
+
+static void free_ledger(Ledger *ledger) {
+        void (*closed)(void *user) = ledger->closed;
+        void *user = ledger->closed_user;
+
+        deferred_cancel(&ledger->next);
+        timer_clear(&ledger->sync_timer);
+        index_free(ledger->index);
+        ledger_file_unref(ledger->file);
+        ledger_job_free(ledger->rewrite);
+        arena_deinit(&ledger->arena);
+        free(ledger->place.path);
+        free(ledger->place.state_path);
+        free(ledger);
+        if (closed)
+                closed(user);
+}
+
+/* The loop has given everything away: nobody else looks at it now. */
+static void close_work(void *user) {
+        LedgerJob *job = user;
+        Index *index = job->load.index;
+        _cleanup_(freep) char *path = path_join(job->place->state_path, "index");
+
+        if (job->ledger->is_dirty && job->file)
+                (void)fdatasync(job->file->fd);
+        if (path && index && index->n_segments < LEDGER_SEGMENTS &&
+            index->segments[index->n_segments - 1]->n >= LEDGER_MERGE_OPEN)
+                (void)index_persist(index, path, job->file->fd, &job->ledger->frozen);
+        job->load.index = index_free(index);
+}
+
+static void close_done(void *user) {
+        LedgerJob *job = user;
+        Ledger *ledger = job->ledger;
+
+        ledger_job_free(job);
+        free_ledger(ledger);
+}
+
+void ledger_start_close(Ledger *ledger) {
+        LedgerJob *job = ledger_job_new(ledger);
+
+        ledger->job = job;
+        if (job) {
+                ledger_job_prepare(ledger, job);
+                job->load.index = steal(&ledger->index);
+                if (ledger->file)
+                        ledger->frozen =
+                                (IndexStand){ledger->file->ino, ledger->end, ledger->stats.n_damaged};
+                if (loop_work(ledger->loop, close_work, close_done, job) == 0)
+                        return;
+        }
+        ledger_job_free(job);
+        free_ledger(ledger);
+}
+
+static void open_done(void *user) {
+        LedgerJob *job = user;
+        Ledger *ledger = job->ledger;
+        bool is_closing = ledger->is_closing; /* before it is open; otherwise ledger_close() sees to it */
+        int r = job->r;
+
+        if (job->is_reloaded)
+                ledger_take_load(ledger, &job->load);
+        ledger->job = ledger_job_free(job);
+        ledger->is_open = r == 0;
+        if (r == 0)
+                ledger_kick(ledger);
+        ledger->opened(ledger->user, r);
+        if (r && is_closing)
+                ledger_start_close(ledger);
+}
+
+static int copy_options(Ledger *ledger, const LedgerOptions *options) {
+        ledger->place = (LedgerPlace){.path = strdup(options->path),
+                                      .state_path = strdup(options->state_path),
+                                      .policy = options->policy,
+                                      .has_chain = options->has_chain,
+                                      .classify = options->classify};
+        ledger->interval_ms = options->interval_ms ? options->interval_ms : INTERVAL_MS;
+        ledger->committed = options->committed;
+        ledger->rewritten = options->rewritten;
+        ledger->user = options->user;
+        return ledger->place.path && ledger->place.state_path ? 0 : error_origin(-ENOMEM);
+}
+
+int ledger_open(Ledger **ret, const LedgerOptions *options, void (*opened)(void *user, int r)) {
+        Ledger *ledger = calloc(1, sizeof(*ledger));
+        int r;
+
+        if (!ledger)
+                return error_origin(-ENOMEM);
+        ledger->loop = options->loop;
+        ledger->opened = opened;
+        deferred_init(&ledger->next, options->loop, ledger_run_next);
+        timer_init(&ledger->sync_timer, options->loop, ledger_on_sync_timer);
+        r = copy_options(ledger, options);
+        if (r == 0) {
+                ledger->job = ledger_job_new(ledger);
+                r = ledger->job ? 0 : -ENOMEM;
+        }
+        if (r == 0) {
+                ledger_job_prepare(ledger, ledger->job);
+                r = loop_work(ledger->loop, ledger_commit_work, open_done, ledger->job);
+        }
+        if (r) {
+                ledger_job_free(ledger->job);
+                free_ledger(ledger);
+                return error_trace(r);
+        }
+        *ret = ledger;
+        return 0;
+}
+
+void ledger_close(Ledger *ledger, void (*closed)(void *user), void *user) {
+        ledger->is_closing = true;
+        ledger->closed = closed;
+        ledger->closed_user = user;
+        if (ledger->is_open)
+                ledger_kick(ledger);
+        else if (!ledger->job)
+                ledger_start_close(ledger);
+}
+
+bool ledger_check(Ledger *ledger) {
+        struct stat st;
+
+        if (!ledger->is_open || ledger->is_closing)
+                return false;
+        if (ledger->wants_check || (ledger->job && ledger->job->is_check))
+                return true;
+        if (ledger->job)
+                return false; /* it looks for itself, and the size is in motion */
+        if (stat(ledger->place.path, &st) < 0)
+                return false;
+        if (st.st_ino == ledger->file->ino && st.st_dev == ledger->file->dev &&
+            (uint64_t)st.st_size == ledger->end)
+                return false;
+        ledger->wants_check = true;
+        ledger_kick(ledger);
+        return true;
+}
+
+int64_t ledger_next_ts_us(Ledger *ledger) {
+        int64_t now = loop_wall_us(ledger->loop);
+
+        ledger->last_ts_us = MAX(now, ledger->last_ts_us + 1);
+        return ledger->last_ts_us;
+}
+
+LedgerStats ledger_stats(const Ledger *ledger) {
+        return ledger->stats;
+}
