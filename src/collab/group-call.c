@@ -158,7 +158,7 @@ int group_edit(Group *group, GroupFn fn, const void *args) {
 
 /* ---- reads ----------------------------------------------------------------------------------- */
 
-static void on_settled(LedgerChange *barrier, int r) {
+static void on_settled(LedgerChange *barrier, _unused_ int r) {
         GroupCall *wait = container_of(barrier, GroupCall, barrier);
         Call *call = wait->call;
         int result = wait->fn(call, wait->group, wait->args);
