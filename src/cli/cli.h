@@ -46,14 +46,28 @@ enum {
         CLI_OPTION_FORCE = 1 << 20,
         CLI_OPTION_SPEED = 1 << 21,
         CLI_OPTION_MAX_IDLE = 1 << 22,
+        CLI_OPTION_GROUP = 1 << 23,   /* which group, and who one is */
+        CLI_OPTION_MESSAGE = 1 << 24, /* all that a message can have */
+        CLI_OPTION_INBOX = 1 << 25,
+        CLI_OPTION_EVENTS = 1 << 26,
 };
+
+enum { CLI_LIST_MAX = 64 };
+
+typedef struct OptionList { /* of an option that may be repeated */
+        const char *items[CLI_LIST_MAX];
+        int n;
+} OptionList;
 
 typedef struct Options {
         bool json, help, detach, once, read_only, watch, follow, strip, enter, literal, all, force;
+        bool attention, read;
         int64_t wait_ms, timeout_ms, max_idle_ms;       /* -1: not given */
         int64_t pty, tail;                              /* -1: not given */
         double speed;                                   /* 0: not given */
         const char *project, *name, *sandbox, *program; /* NULL: not given */
+        const char *group, *as, *key, *kind, *since;
+        OptionList to;
         char **operands;
         int n_operands;
         char **command; /* CLI_OPTION_COMMAND: what stands behind -- */
@@ -72,8 +86,8 @@ typedef struct Command {
 } Command;
 
 /* Which commands there are, in the order of the help. */
-extern const Command daemon_commands[], session_commands[];
-extern const size_t n_daemon_commands, n_session_commands;
+extern const Command daemon_commands[], group_commands[], session_commands[];
+extern const size_t n_daemon_commands, n_group_commands, n_session_commands;
 
 int cmd_up(const Options *options);
 int cmd_down(const Options *options);
@@ -93,3 +107,11 @@ int cmd_kill(const Options *options);
 int cmd_restart(const Options *options);
 int cmd_record(const Options *options);
 int cmd_replay(const Options *options);
+int cmd_group(const Options *options);
+int cmd_actor(const Options *options);
+int cmd_send(const Options *options);
+int cmd_reply(const Options *options);
+int cmd_inbox(const Options *options);
+int cmd_ack(const Options *options);
+int cmd_tail(const Options *options);
+int cmd_events(const Options *options);
