@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 
-enum { SMALL_MAX = 64 << 10 };
+enum { SMALL_MAX = 64 << 10, MOUNTS_MAX = 1 << 20 };
 
 /* ---- finding the folder ---------------------------------------------------------------------- */
 
@@ -25,7 +25,7 @@ static char *find_mount(void) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         char *line, *rest, *found = NULL;
 
-        if (file_read("/proc/self/mountinfo", SMALL_MAX * 16, &text) || !buf_cstr(&text))
+        if (file_read("/proc/self/mountinfo", MOUNTS_MAX, &text) || !buf_cstr(&text))
                 return NULL;
         for (line = strtok_r(text.data, "\n", &rest); line && !found; line = strtok_r(NULL, "\n", &rest))
                 if (strstr(line, " - cgroup2 ") && sscanf(line, "%*s %*s %*s %*s %ms", &found) != 1)
