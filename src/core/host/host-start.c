@@ -161,12 +161,14 @@ static int make_folder(const Start *start) {
 static int make_limits(Start *start) {
         const Hosted *hosted = start->hosted;
         char *nproc = NULL;
+        int64_t n;
 
         if (hosted->cgroup)
                 return error_trace(cgroup_create(hosted->cgroup, &hosted->limits));
         if (!hosted->limits.n_pids)
                 return 0;
-        if (asprintf(&nproc, "%lld", (long long)(count_user_threads() + hosted->limits.n_pids)) < 0)
+        n = count_user_threads() + hosted->limits.n_pids;
+        if (asprintf(&nproc, "%lld", (long long)n) < 0)
                 return error_origin(-ENOMEM);
         free(start->argv[AT_NPROC]);
         start->argv[AT_NPROC] = nproc;
