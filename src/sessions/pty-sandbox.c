@@ -47,7 +47,11 @@ static void wrap_free(Wrap *wrap) {
  * for a session without a sandbox. */
 static int hide_sockets(Wrap *wrap, const Daemon *daemon) {
         _cleanup_(freep) char *host = path_join(daemon->home, "host");
-        int r = host ? strvec_push(&wrap->hidden, host) : -ENOMEM;
+        _cleanup_(freep) char *recordings = path_join(daemon->home, "recordings");
+        int r = host && recordings ? strvec_push(&wrap->hidden, host) : -ENOMEM;
+
+        if (!r)
+                r = strvec_push(&wrap->hidden, recordings);
 
         for (const Endpoint *e = daemon->endpoints; !r && e; e = e->next)
                 if (e->state == ENDPOINT_LISTENING && e->bound.path)

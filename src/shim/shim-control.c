@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -90,10 +89,6 @@ void shim_tell_started(Shim *shim, int error) {
 static void obey(Shim *shim, const ShimMessage *message) {
         switch (message->type) {
         case SHIM_KILL: shim_kill(shim, message->a); break;
-        case SHIM_SIGNAL:
-                if (!shim->child_ended)
-                        (void)kill(-shim->child, message->a);
-                break;
         case SHIM_RELEASE: shim->is_released = true; break;
         default: break; /* of a newer daemon: not for us */
         }

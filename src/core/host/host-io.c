@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "core/host/host-internal.h"
+#include "core/host/recording.h"
 #include "wire/framing.h"
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -39,7 +40,7 @@ Chunk *output_tagged(HostOutput *output) {
         return output->tagged = chunk;
 }
 
-static void show(Hosted *hosted, bool is_stderr) {
+static void show(Hosted *hosted, bool is_stderr, bool may_answer) {
         Ring *ring = is_stderr ? &hosted->err : &hosted->out;
         uint64_t *shown = is_stderr ? &hosted->shown_err : &hosted->shown_out;
         HostOutput output = {.bytes = ring_span(ring, *shown), .is_stderr = is_stderr};
@@ -48,7 +49,9 @@ static void show(Hosted *hosted, bool is_stderr) {
         if (!output.bytes.n)
                 return;
         if (!is_stderr)
-                modes_feed(&hosted->modes, output.bytes);
+                hosted_follow(hosted, output.bytes, may_answer);
+        if (hosted->recording && !is_stderr)
+                recording_poke(hosted->recording);
         for (Viewer *viewer = hosted->viewers, *next; viewer; viewer = next) {
                 next = viewer->next;
                 viewer->output(viewer, &output);
@@ -66,7 +69,7 @@ static bool read_some(Hosted *hosted, bool is_stderr) {
 
         while (n_all < HOST_TURN_BYTES && !(r = ring_read(ring, fd, &n)) && n)
                 n_all += n;
-        show(hosted, is_stderr);
+        show(hosted, is_stderr, true);
         return r == -EAGAIN || r == -EINTR || (r == 0 && n > 0);
 }
 
@@ -151,6 +154,17 @@ int host_write(Hosted *hosted, Str bytes) {
         return hosted->input.n > HOST_INPUT_MAX ? HOST_E_FULL : 0;
 }
 
+bool host_is_full(const Hosted *hosted) {
+        return hosted->input.n > HOST_INPUT_MAX;
+}
+
+void host_put_past(Hosted *hosted, Str bytes) {
+        ring_append(&hosted->out, bytes);
+        hosted->shown_out = ring_end(&hosted->out);
+        if (hosted->recording)
+                recording_skip(hosted->recording, hosted->shown_out);
+}
+
 void host_close_input(Hosted *hosted) {
         if (hosted->kind != SHIM_PIPES)
                 return;
@@ -176,6 +190,8 @@ void host_resize(Hosted *hosted, unsigned cols, unsigned rows) {
                 hosted->cols = size.ws_col;
                 hosted->rows = size.ws_row;
                 modes_resized(&hosted->modes);
+                if (hosted->recording)
+                        recording_resized(hosted->recording);
         }
 }
 
@@ -230,9 +246,9 @@ static int open_watch(Hosted *hosted, int fd, LoopFdFn fn, LoopFd **ret, unsigne
  * input and a size that could not be passed on yet. */
 static void catch_up(Hosted *hosted) {
         hosted->awaits_io = false;
-        show(hosted, false);
+        show(hosted, false, false); /* who asked something then has stopped waiting for the answer */
         if (hosted->err.header)
-                show(hosted, true);
+                show(hosted, true, false);
         if (hosted->cols || hosted->rows)
                 host_resize(hosted, hosted->cols, hosted->rows);
         flush_input(hosted);
@@ -291,6 +307,7 @@ void viewer_attach(Viewer *viewer, Hosted *hosted) {
                 viewer->next->link = &viewer->next;
         hosted->viewers = viewer;
         hosted->n_viewers++;
+        hosted->n_terminals += !viewer->is_passive;
 }
 
 void viewer_detach(Viewer *viewer) {
@@ -300,6 +317,7 @@ void viewer_detach(Viewer *viewer) {
         if (viewer->next)
                 viewer->next->link = viewer->link;
         viewer->hosted->n_viewers--;
+        viewer->hosted->n_terminals -= !viewer->is_passive;
         viewer->hosted = NULL;
 }
 

@@ -62,8 +62,7 @@ static int map(Ring *ring, int fd, size_t n_bytes) {
 static bool is_sound(const RingHeader *header, off_t size) {
         uint64_t n = header->n_bytes;
 
-        return !memcmp(header->magic, ring_magic, sizeof(ring_magic)) && header->version == RING_VERSION &&
-               header->n_header == RING_HEADER && n >= RING_BYTES_MIN && (n & (n - 1)) == 0 &&
+        return header->n_header == RING_HEADER && n >= RING_BYTES_MIN && (n & (n - 1)) == 0 &&
                (uint64_t)size >= RING_HEADER + n;
 }
 
@@ -75,7 +74,11 @@ int ring_open(Ring *ring, const char *path) {
         if (fd < 0 || fstat(fd, &st))
                 return error_origin(-errno);
         if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
-            !is_sound(&header, st.st_size))
+            memcmp(header.magic, ring_magic, sizeof(ring_magic)) != 0)
+                return RING_E_DAMAGED;
+        if (header.version != RING_VERSION)
+                return RING_E_VERSION;
+        if (!is_sound(&header, st.st_size))
                 return RING_E_DAMAGED;
         return error_trace(map(ring, fd, (size_t)header.n_bytes));
 }
