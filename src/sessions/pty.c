@@ -97,13 +97,15 @@ int pty_exit_code(const Hosted *hosted) {
         return hosted->state == HOSTED_ENDED ? hosted_exit_code(hosted) : 255; /* lost: nobody knows */
 }
 
-static bool wants_restart(Pty *pty) {
-        int64_t lived_ms = loop_now_ms(pty->restart.loop) - pty->started_ms;
+static bool was_quick(const Pty *pty) {
+        return loop_now_ms(pty->restart.loop) - pty->started_ms < SESSION_QUICK_MS;
+}
 
+static bool wants_restart(Pty *pty) {
         if (pty->is_stopped || pty->id != 0 || !pty->session->is_listed ||
             !pty->session->config.auto_restart)
                 return false;
-        pty->n_quick = lived_ms < SESSION_QUICK_MS ? pty->n_quick + 1 : 0;
+        pty->n_quick = was_quick(pty) ? pty->n_quick + 1 : 0;
         return pty->n_quick < SESSION_QUICK_MAX;
 }
 
@@ -164,6 +166,9 @@ static void on_ended(Hosted *hosted) {
         Pty *pty = hosted->user;
         int code = pty_exit_code(hosted);
 
+        if (code && was_quick(pty) && !pty->is_stopped && !pty->session->is_killed)
+                pty->session->owner->sandbox =
+                        (SandboxKnown){0}; /* perhaps it was the sandbox: look again */
         for (PtyClient *client = pty->clients, *next; client; client = next) {
                 next = client->next;
                 client->ops->exited(client, code);

@@ -9,6 +9,7 @@
  * shows a terminal is a PtyClient. Owned by the Daemon.
  */
 #include "core/host/host.h"
+#include "core/host/sandbox.h"
 #include "sessions/coopfile.h"
 
 typedef struct Sessions Sessions;
@@ -27,6 +28,7 @@ enum {
 struct Sessions {
         Daemon *daemon;
         Session *first;
+        SandboxKnown sandbox; /* from the last probe */
 };
 
 struct Session {
