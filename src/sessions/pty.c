@@ -115,6 +115,10 @@ int pty_exit_code(const Hosted *hosted) {
         return hosted->state == HOSTED_ENDED ? hosted_exit_code(hosted) : 255; /* lost: nobody knows */
 }
 
+static bool was_quick(const Pty *pty) {
+        return loop_now_ms(pty->restart.loop) - pty->started_ms < SESSION_QUICK_MS;
+}
+
 static void finish(Pty *pty) {
         Session *session = pty->session;
         bool is_kept = pty->id == 0 && session->is_listed; /* an agent that ended stays to be looked at */
@@ -133,6 +137,9 @@ static void on_ended(Hosted *hosted) {
         Pty *pty = hosted->user;
         int code = pty_exit_code(hosted);
 
+        if (code && was_quick(pty) && !pty->is_stopped && !pty->session->is_killed)
+                pty->session->owner->sandbox =
+                        (SandboxKnown){0}; /* perhaps it was the sandbox: look again */
         for (PtyClient *client = pty->clients, *next; client; client = next) {
                 next = client->next;
                 client->ops->exited(client, code);

@@ -9,6 +9,7 @@
  * shows a terminal is a PtyClient. Owned by the Daemon.
  */
 #include "core/host/host.h"
+#include "core/host/sandbox.h"
 #include "sessions/coopfile.h"
 
 typedef struct Sessions Sessions;
@@ -32,6 +33,7 @@ struct Sessions {
                 int64_t limit_ms, since_ms; /* limit 0: it stays */
                 uint64_t n_clients;         /* that there ever were, when it was looked last */
         } idle;
+        SandboxKnown sandbox; /* from the last probe */
 };
 
 struct Session {

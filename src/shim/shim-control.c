@@ -103,8 +103,8 @@ void shim_hear(Shim *shim) {
         else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
                 shim->control = close_fd(
                         shim->control); /* the daemon is gone: from now on the output is ours to read */
-                ring_recover(&shim->out, shim->n_fds == 1 ? shim->fds[0] : shim->fds[1]);
+                ring_recover(&shim->out);
                 if (shim->err.header)
-                        ring_recover(&shim->err, shim->fds[2]);
+                        ring_recover(&shim->err);
         }
 }

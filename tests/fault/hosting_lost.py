@@ -17,6 +17,9 @@ def _ps(d):
         return c.result("ps")["processes"]
 
 
+RING_VERSION = 2  # src/core/host/ring.h
+
+
 def test_ring_of_another_version():
     """The process runs on under its own shim, is shown, and its folder stays for the version that made it."""
     with Home() as home:
@@ -33,7 +36,7 @@ def test_ring_of_another_version():
 
         with open(ring, "r+b") as f:
             f.seek(8)
-            f.write(struct.pack("<I", 2))
+            f.write(struct.pack("<I", RING_VERSION + 1))
         with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
             (one,) = _ps(d)
             equal((one["state"], one["object"], one["pid"]), ("foreign", "newer", pid))
@@ -43,7 +46,7 @@ def test_ring_of_another_version():
         check(is_alive(*who) and os.path.exists(ring), "it was touched")
         with open(ring, "r+b") as f:
             f.seek(8)
-            f.write(struct.pack("<I", 1))
+            f.write(struct.pack("<I", RING_VERSION))
         with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
             s.attach("newer").until("more")
 

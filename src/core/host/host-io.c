@@ -60,15 +60,19 @@ static void show(Hosted *hosted, bool is_stderr, bool may_answer) {
         chunk_unref(output.tagged);
 }
 
-/* Returns false when the stream has ended. */
+/* Returns false when the stream has ended. A short read is the last of its turn: the kernel would make us
+ * wait for the end of its own work on the terminal to say that there is nothing more, and the viewers are
+ * waiting. */
 static bool read_some(Hosted *hosted, bool is_stderr) {
         Ring *ring = is_stderr ? &hosted->err : &hosted->out;
         int fd = is_stderr ? hosted->fd_err : hosted->fd_out;
         size_t n_all = 0, n = 0;
         int r = 0;
 
-        while (n_all < HOST_TURN_BYTES && !(r = ring_read(ring, fd, &n)) && n)
+        do {
+                r = ring_read(ring, fd, &n);
                 n_all += n;
+        } while (n >= HOST_SHORT_READ && n_all < HOST_TURN_BYTES);
         show(hosted, is_stderr, true);
         return r == -EAGAIN || r == -EINTR || (r == 0 && n > 0);
 }
@@ -263,9 +267,9 @@ int hosted_open_io(Hosted *hosted, const int *fds, int n_fds) {
         hosted->fd_in = fds[0];
         hosted->fd_out = fds[is_pty ? 0 : 1];
         hosted->fd_err = is_pty ? -1 : fds[2];
-        ring_recover(&hosted->out, hosted->fd_out);
+        ring_recover(&hosted->out);
         if (hosted->err.header)
-                ring_recover(&hosted->err, hosted->fd_err);
+                ring_recover(&hosted->err);
         r = open_watch(hosted, hosted->fd_out, on_out, &hosted->watch_out, LOOP_READ);
         if (!r && !is_pty)
                 r = open_watch(hosted, hosted->fd_err, on_err, &hosted->watch_err, LOOP_READ);
