@@ -65,7 +65,7 @@ static void close_work(void *user) {
 
         if (job->ledger->is_dirty && job->file)
                 (void)fdatasync(job->file->fd);
-        if (path && index && index->n_segments < LEDGER_SEGMENTS &&
+        if (path && index && job->file && index->n_segments < LEDGER_SEGMENTS &&
             index->segments[index->n_segments - 1]->n >= LEDGER_MERGE_OPEN)
                 (void)index_persist(index, path, job->file->fd, &job->ledger->frozen);
         job->load.index = index_free(index);
