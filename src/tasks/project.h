@@ -4,12 +4,15 @@
  * Project: one AIWG project folder that this daemon serves: its configuration and the files in .aiwg that
  * say who serves it and that it is alive (pid, heartbeat, state).
  *
- * It runs no task yet: the numbers it reports are true and zero. The socket and the lock belong to the
- * endpoint. Owned by its Endpoint; freed with the daemon, because a file may be in the making on a worker.
+ * Its tasks are kept by the TaskStore and run by the Supervisor. The socket belongs to the endpoint, the lock
+ * too until the project ends: then it is held until the last task is. Owned by its Endpoint; freed with the
+ * daemon, because a file may be in the making on a worker.
  */
 #include "core/daemon.h"
+#include "tasks/supervisor.h"
+#include "tasks/task-store.h"
 
-typedef struct Project {
+struct Project {
         Daemon *daemon;
         Endpoint *endpoint;
         char *dir;         /* the project folder */
@@ -25,7 +28,17 @@ typedef struct Project {
         Timer heartbeat;
         bool is_writing; /* heartbeat and state are being written on a worker */
         bool is_open;
-} Project;
+        bool is_ending; /* no longer served; its last tasks are being ended */
+        int lock_fd;    /* is_ending: held until that is done */
+
+        int64_t timeout_ms; /* of one task; 0: none */
+        uint64_t max_queue; /* waiting tasks; 0: no limit */
+        char *agent_command;
+        StrVec agent_args;
+        const struct Runtime *runtime;
+        TaskStore store;
+        Supervisor supervisor;
+};
 
 enum { _PROJECT_E_SUCCESS, PROJECT_E_BAD_CONFIG };
 
@@ -36,8 +49,9 @@ Project *project_free(Project *project);
 int project_prepare(Project *project, char *reterr, size_t n_reterr);
 /* Served from now on: pid file, heartbeat. */
 int project_begin(Project *project);
-/* No longer served: last state, pid file removed. */
-void project_end(Project *project);
+/* No longer served: its tasks are ended (is_forced: at once), then the last state is written and pid file and
+ * lock are removed. */
+void project_end(Project *project, bool is_forced);
 int project_reload(Project *project, char *reterr, size_t n_reterr);
 
 /* For the ops and the state file. */
