@@ -7,12 +7,15 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "core/runtimes.h"
 #include "tasks/project.h"
 
-enum { CONFIG_MAX = 4 << 20, HEARTBEAT_S = 30, MAX_PARALLEL = 3 };
+enum { CONFIG_MAX = 4 << 20, HEARTBEAT_S = 30, MAX_PARALLEL = 3, TIMEOUT_MIN = 120, MAX_QUEUE = 1000 };
 
 static const char default_config[] =
         "{\"daemon\":{\"heartbeat_interval_seconds\":30,\"max_parallel_actions\":3,\"action_timeout_"
@@ -62,17 +65,48 @@ static double number_or(const Json *json, double fallback) {
         return json_double(json, &value) && value > 0 ? value : fallback;
 }
 
-static void apply(Project *project, const Json *config) {
+/* daemon.agent_command, daemon.agent_args; the runtime follows from the command, or is named by
+ * daemon.agent_runtime. */
+static int apply_agent(Project *project, const Json *daemon) {
+        Str command = json_str(json_get(daemon, "agent_command"));
+        Str name = json_str(json_get(daemon, "agent_runtime"));
+        int r = 0;
+
+        free(project->agent_command);
+        project->agent_command = command.n ? strndup(command.data, command.n) : strdup("claude");
+        strvec_deinit(&project->agent_args);
+        json_each(item, json_get(daemon, "agent_args")) {
+                _cleanup_(freep) char *arg = strndup(json_str(item).data ? json_str(item).data : "", json_str(item).n);
+                if (!r && json_is(item, JSON_STRING))
+                        r = arg ? strvec_push(&project->agent_args, arg) : -ENOMEM;
+        }
+        project->runtime = runtime_find(name);
+        if (!project->runtime && project->agent_command)
+                project->runtime = runtime_of_command(str_from(project->agent_command));
+        return r || !project->agent_command ? error_origin(-ENOMEM) : 0;
+}
+
+/* Zero is a value here: no limit. */
+static double limit_or(const Json *json, double fallback) {
+        double value;
+
+        return json_double(json, &value) && value >= 0 ? value : fallback;
+}
+
+static int apply(Project *project, const Json *config) {
         const Json *daemon = json_get(config, "daemon");
         double seconds = number_or(json_get(daemon, "heartbeat_interval_seconds"), HEARTBEAT_S);
         double parallel = number_or(json_get(daemon, "max_parallel_actions"), MAX_PARALLEL);
 
         project->heartbeat_ms = (int64_t)(MIN(seconds, 86400.0) * 1000);
-        project->max_parallel = (int64_t)MIN(parallel, 1000.0);
+        project->max_parallel = (int64_t)MAX(MIN(parallel, 1000.0), 1.0);
+        project->timeout_ms = (int64_t)(MIN(number_or(json_get(daemon, "action_timeout_minutes"), TIMEOUT_MIN), 1e7) * 60000);
+        project->max_queue = (uint64_t)MIN(limit_or(json_get(daemon, "max_queue_size"), MAX_QUEUE), 1e9);
         if (json_count(json_get(config, "rules")))
                 log_warning(&project->daemon->log, project->dir,
                             "rules are not run by this version count=%zu",
                             json_count(json_get(config, "rules")));
+        return error_trace(apply_agent(project, daemon));
 }
 
 static int write_defaults(Project *project, Arena *arena, Json **ret) {
@@ -117,6 +151,5 @@ int project_config_load(Project *project, char *reterr, size_t n_reterr) {
                 snprintf(reterr, n_reterr, "%s: %s", project->config_path, wrong);
                 return PROJECT_E_BAD_CONFIG;
         }
-        apply(project, config);
-        return 0;
+        return error_trace(apply(project, config));
 }

@@ -23,43 +23,15 @@ static void field_off(JsonWriter *w, const char *key) {
         jw_end_object(w);
 }
 
-static void write_task_lists(JsonWriter *w) {
-        jw_key(w, "tasks");
-        jw_begin_object(w);
-        jw_key(w, "running");
-        jw_begin_array(w);
-        jw_end_array(w);
-        jw_key(w, "queued");
-        jw_begin_array(w);
-        jw_end_array(w);
-        jw_end_object(w);
-}
-
 void project_write_supervisor(const Project *project, JsonWriter *w) {
-        jw_begin_object(w);
-        jw_field_int(w, "running", 0);
-        jw_field_int(w, "queued", 0);
-        jw_field_int(w, "maxConcurrency", project->max_parallel);
-        write_task_lists(w);
-        jw_end_object(w);
+        supervisor_write(project, w, "maxConcurrency");
 }
 
 static void write_agents(const Project *project, JsonWriter *w) {
-        static const char *const counts[] = {"total",     "queued", "running",
-                                             "completed", "failed", "cancelled"};
-
         jw_key(w, "agents");
-        jw_begin_object(w);
-        jw_field_int(w, "running", 0);
-        jw_field_int(w, "queued", 0);
-        jw_field_int(w, "max_concurrency", project->max_parallel);
-        write_task_lists(w);
-        jw_end_object(w);
+        supervisor_write(project, w, "max_concurrency");
         jw_key(w, "task_stats");
-        jw_begin_object(w);
-        for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
-                jw_field_int(w, counts[i], 0);
-        jw_end_object(w);
+        supervisor_write_stats(project, w);
 }
 
 static void write_health(JsonWriter *w, int64_t now_us) {

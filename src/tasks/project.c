@@ -91,6 +91,8 @@ int project_new(Project **ret, Endpoint *endpoint, const char *dir) {
                 return error_origin(-ENOMEM);
         project->daemon = endpoint->daemon;
         project->endpoint = endpoint;
+        project->lock_fd = -1;
+        project->store.rows.fd = -1;
         timer_init(&project->heartbeat, endpoint->daemon->loop, on_heartbeat);
         if (make_paths(project, dir)) {
                 project_free(project);
@@ -104,6 +106,11 @@ Project *project_free(Project *project) {
         if (!project)
                 return NULL;
         timer_clear(&project->heartbeat);
+        supervisor_deinit(project);
+        task_store_deinit(&project->store);
+        close_fd(project->lock_fd);
+        strvec_deinit(&project->agent_args);
+        free(project->agent_command);
         free(project->dir);
         free(project->aiwg_dir);
         free(project->daemon_dir);
@@ -139,20 +146,41 @@ int project_begin(Project *project) {
         project->started_us = loop_wall_us(project->daemon->loop);
         project->started_ms = loop_now_ms(project->daemon->loop);
         project->is_open = true;
+        supervisor_init(project);
+        r = task_store_open(&project->store, project, supervisor_load);
+        if (r)
+                supervisor_load(project, r);
         return error_trace(
                 timer_set(&project->heartbeat, 0)); /* the first one right after the socket is up */
 }
 
-void project_end(Project *project) {
+static void on_closed(Project *project) {
+        (void)unlink(project->pid_path);
+        (void)unlink(project->lock_path);
+        project->lock_fd = close_fd(project->lock_fd);
+        supervisor_deinit(project);
+        task_store_deinit(&project->store);
+        project->is_ending = false;
+        daemon_release_stop(project->daemon);
+}
+
+/* The last state is written on the loop: nothing is served any more that could wait for it. */
+static void on_drained(Project *project) {
         _cleanup_(buf_deinit) Buf heartbeat = BUF_NULL, state = BUF_NULL;
 
-        if (!project->is_open)
-                return;
-        project->is_open = false;
         timer_clear(&project->heartbeat);
         if (!project_state_text(project, &heartbeat, &state))
                 (void)file_replace(project->state_path, buf_str(&state), 0644, FILE_RUNTIME);
-        (void)unlink(project->pid_path);
+        task_store_close(&project->store, on_closed);
+}
+
+void project_end(Project *project, bool is_forced) {
+        if (!project->is_open)
+                return;
+        project->is_open = false;
+        project->is_ending = true;
+        daemon_hold_stop(project->daemon);
+        supervisor_drain(project, is_forced, on_drained);
 }
 
 int project_reload(Project *project, char *reterr, size_t n_reterr) {

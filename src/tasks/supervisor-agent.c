@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "core/runtimes.h"
 #include "tasks/project.h"
 

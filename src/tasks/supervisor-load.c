@@ -27,6 +27,7 @@ typedef struct TaskLoad {
         uint64_t rows[LOAD_TASKS];
         size_t n;
         LedgerRead read;
+        Deferred more;
 } TaskLoad;
 
 /* ---- calls that came too early --------------------------------------------------------------- */
@@ -148,8 +149,6 @@ static void take(TaskLoad *load, uint64_t row, Str line) {
         resume(task);
 }
 
-static void load_more(TaskLoad *load);
-
 static void finish(TaskLoad *load) {
         Project *project = load->project;
         Supervisor *s = &project->supervisor;
@@ -172,7 +171,7 @@ static void have_read(TaskLoad *load, int r) {
         for (size_t i = 0; !r && i < load->n; i++)
                 take(load, load->rows[i], ledger_read_line(&load->read, i));
         ledger_read_deinit(&load->read);
-        load_more(load);
+        deferred_schedule(&load->more);
 }
 
 static void on_read(LedgerRead *read, int r) {
@@ -204,6 +203,10 @@ static void load_more(TaskLoad *load) {
                 have_read(load, r);
 }
 
+static void on_more(Deferred *deferred) {
+        load_more(container_of(deferred, TaskLoad, more));
+}
+
 void supervisor_load(Project *project, int r) {
         Supervisor *s = &project->supervisor;
         TaskLoad *load = r ? NULL : calloc(1, sizeof(*load));
@@ -220,5 +223,6 @@ void supervisor_load(Project *project, int r) {
         }
         s->load = load;
         load->project = project;
+        deferred_init(&load->more, project->daemon->loop, on_more);
         load_more(load);
 }

@@ -130,7 +130,7 @@ void supervisor_answer_submit(Task *task) {
         call_finish(call, 0);
 }
 
-static size_t short_prompt(Str prompt) {
+size_t task_short_prompt(Str prompt) {
         size_t n = 0;
 
         for (int i = 0; i < 80 && n < prompt.n; i++) /* characters, not bytes */
@@ -146,7 +146,7 @@ static void tell_queued(const Task *task) {
 
         jw_begin_object(&w);
         jw_field_cstr(&w, "taskId", task->id);
-        jw_field_str(&w, "prompt", (Str){task->prompt.data, short_prompt(task->prompt)});
+        jw_field_str(&w, "prompt", (Str){task->prompt.data, task_short_prompt(task->prompt)});
         jw_field_uint(&w, "queueSize", task->project->supervisor.n_queue);
         jw_end_object(&w);
         if (!w.failed)

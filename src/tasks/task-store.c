@@ -120,7 +120,7 @@ static void apply_read(TaskStore *store, int r) {
                 return;
         }
         cover(store, first + store->n_reading);
-        catch_up(store);
+        deferred_schedule(&store->more);
 }
 
 static void on_read(LedgerRead *read, int r) {
@@ -190,6 +190,10 @@ static int make_paths(TaskStore *store) {
         return store->ledger_path && store->state_path && store->rows_path ? 0 : error_origin(-ENOMEM);
 }
 
+static void on_more(Deferred *deferred) {
+        catch_up(container_of(deferred, TaskStore, more));
+}
+
 static void on_write_timer(Timer *timer) {
         task_store_write(container_of(timer, TaskStore, write_timer));
 }
@@ -203,6 +207,7 @@ int task_store_open(TaskStore *store, Project *project, void (*opened)(Project *
         int r;
 
         *store = (TaskStore){.project = project, .opened = opened, .rows = {.fd = -1}};
+        deferred_init(&store->more, project->daemon->loop, on_more);
         timer_init(&store->write_timer, project->daemon->loop, on_write_timer);
         r = make_paths(store);
         if (!r)
@@ -253,6 +258,8 @@ void task_store_close(TaskStore *store, void (*closed)(Project *project)) {
 void task_store_deinit(TaskStore *store) {
         if (store->write_timer.loop)
                 timer_clear(&store->write_timer);
+        if (store->more.loop)
+                deferred_cancel(&store->more);
         task_rows_close(&store->rows, false);
         free(store->dir);
         free(store->ledger_path);

@@ -25,6 +25,7 @@ struct TaskStore {
         struct TaskImport *import;
         LedgerRead read; /* while it catches up */
         uint64_t n_reading;
+        Deferred more; /* catching up goes in slices */
 
         /* tasks.json */
         bool is_dirty, is_writing, is_last; /* is_last: synced, then the store closes */
