@@ -149,7 +149,7 @@ static int temp_open(const char *path, int *ret_fd, char **ret_path) {
         return 0;
 }
 
-int file_replace(const char *path, Str content, mode_t mode, FileSync sync) {
+int file_stage(const char *path, Str content, mode_t mode, FileSync sync, char **ret_temp) {
         _cleanup_(freep) char *temp = NULL;
         int r, fd = -1;
 
@@ -157,13 +157,54 @@ int file_replace(const char *path, Str content, mode_t mode, FileSync sync) {
         if (r)
                 return error_trace(r);
         r = temp_finish(fd, content, mode, sync);
-        if (r == 0 && rename(temp, path) < 0)
-                r = error_origin(-errno);
         if (r) {
                 (void)unlink(temp);
                 return error_trace(r);
         }
+        *ret_temp = steal(&temp);
+        return 0;
+}
+
+int file_publish(const char *temp, const char *path, FileSync sync) {
+        if (rename(temp, path) < 0)
+                return error_origin(-errno);
         return sync == FILE_DURABLE ? error_trace(sync_dir_of(path)) : 0;
+}
+
+int file_replace(const char *path, Str content, mode_t mode, FileSync sync) {
+        _cleanup_(freep) char *temp = NULL;
+        int r;
+
+        r = file_stage(path, content, mode, sync, &temp);
+        if (r)
+                return error_trace(r);
+        r = file_publish(temp, path, sync);
+        if (r)
+                (void)unlink(temp); /* gone already when only the folder could not be synced */
+        return error_trace(r);
+}
+
+static int64_t stamp_ns(struct timespec t) {
+        return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int file_identify(const char *path, FileIdentity *ret) {
+        struct stat st;
+
+        *ret = (FileIdentity){0};
+        if (stat(path, &st) < 0)
+                return errno == ENOENT || errno == ENOTDIR ? 0 : error_origin(-errno);
+        *ret = (FileIdentity){.dev = st.st_dev,
+                              .ino = st.st_ino,
+                              .n_bytes = st.st_size,
+                              .mtime_ns = stamp_ns(st.st_mtim),
+                              .ctime_ns = stamp_ns(st.st_ctim)};
+        return 0;
+}
+
+bool file_identity_eq(const FileIdentity *a, const FileIdentity *b) {
+        return a->dev == b->dev && a->ino == b->ino && a->n_bytes == b->n_bytes &&
+               a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
 int dir_make(const char *path, mode_t mode) {

@@ -4,6 +4,7 @@
  * Whole files and folders: read with a bound, replaced atomically, made with parents. Everything here may
  * block; on the loop it is for start-up and shutdown only, otherwise call it from a worker.
  */
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -20,11 +21,25 @@ typedef enum FileSync {
 int file_read(const char *path, size_t n_max, Buf *out);
 /* Readers see the old content or the new one. The temp file is a dot file beside it, removed on failure. */
 int file_replace(const char *path, Str content, mode_t mode, FileSync sync);
+/* The two halves of file_replace(), for whoever has to replace several files at one moment: the new content
+ * lies ready in a temp file (malloc'd name), later it takes the place or is unlinked by the caller. */
+int file_stage(const char *path, Str content, mode_t mode, FileSync sync, char **ret_temp);
+int file_publish(const char *temp, const char *path, FileSync sync);
 /* mkdir -p; an existing folder keeps its mode. */
 int dir_make(const char *path, mode_t mode);
 /* Opens (and creates, 0600) a lock file and takes an exclusive flock without waiting. Condition:
  * FILE_E_LOCKED. The lock is held while *ret is open and dies with the process. */
 int file_lock(const char *path, int *ret);
+
+/* What tells one state of a file from another without reading it; all zero: there is none. stat(2) only, so
+ * it may be asked on the loop. */
+typedef struct FileIdentity {
+        uint64_t dev, ino;
+        int64_t n_bytes, mtime_ns, ctime_ns;
+} FileIdentity;
+int file_identify(const char *path, FileIdentity *ret); /* a missing file is no error */
+bool file_identity_eq(const FileIdentity *a, const FileIdentity *b);
+
 /* Joins with exactly one slash; the result is malloc'd, NULL without memory. */
 char *path_join(const char *a, const char *b);
 /* `~` and `~/x` by $HOME (else the password database); then absolute against the working directory.

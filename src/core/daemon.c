@@ -24,7 +24,7 @@ static void on_stop_limit(Timer *timer) {
 
         if (daemon->n_stop_limits++) { /* a worker hangs (a dead disk): nothing on the loop can wait for it
                                         */
-                log_err(&daemon->log, "-", "a worker did not come back: leaving without it");
+                log_err(&daemon->log, "-", "something did not come to its end: leaving without it");
                 _exit(EXIT_STATUS_INTERNAL);
         }
         (void)timer_set(timer, DAEMON_ABORT_MS);
@@ -44,7 +44,7 @@ static bool has_clients(const Daemon *daemon) {
 static void on_stop_check(Deferred *deferred) {
         Daemon *daemon = container_of(deferred, Daemon, stop_check);
 
-        if (!daemon->is_stopping || has_clients(daemon))
+        if (!daemon->is_stopping || has_clients(daemon) || daemon->n_stop_holds)
                 return;
         if (!loop_n_work(daemon->loop))
                 loop_stop(daemon->loop);
@@ -127,6 +127,15 @@ void daemon_stop(Daemon *daemon, const char *why) {
 
 void daemon_check_stopped(Daemon *daemon) {
         deferred_schedule(&daemon->stop_check);
+}
+
+void daemon_hold_stop(Daemon *daemon) {
+        daemon->n_stop_holds++;
+}
+
+void daemon_release_stop(Daemon *daemon) {
+        daemon->n_stop_holds--;
+        daemon_check_stopped(daemon);
 }
 
 static bool serves_contract(const Daemon *daemon) {

@@ -56,6 +56,7 @@ struct Daemon {
         bool is_stopping;
         void (*stopping)(Daemon *daemon); /* told once, when a stop begins; may be NULL */
         int n_stop_limits;                /* how often the limit was reached */
+        unsigned n_stop_holds;            /* what a stop has to wait for, besides clients and workers */
         Timer stop_limit, stop_again;
         Deferred stop_check;
 
@@ -80,3 +81,6 @@ void daemon_stop(Daemon *daemon, const char *why);
 /* A contract's own stop: ends that endpoint, and the daemon with it when no other contract is served. */
 void daemon_stop_endpoint(Daemon *daemon, Endpoint *endpoint);
 void daemon_check_stopped(Daemon *daemon); /* a client or endpoint has gone */
+/* A stop waits between the two: something is being brought to its end. */
+void daemon_hold_stop(Daemon *daemon);
+void daemon_release_stop(Daemon *daemon);

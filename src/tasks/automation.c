@@ -93,7 +93,8 @@ static void consider(Automation *automation, RuleState *state, Event *event) {
         const Rule *rule = state->rule;
         const char *why;
 
-        if (!automation->is_running || !cooldown_is_over(&state->cooldown, loop_now_ms(automation->loop), rule->cooldown_ms))
+        if (!automation->is_running ||
+            !cooldown_is_over(&state->cooldown, loop_now_ms(automation->loop), rule->cooldown_ms))
                 return;
         if (rule->requires_approval) {
                 automation_note(automation, rule->id, event->type, "skipped_no_approver", NULL, NULL);

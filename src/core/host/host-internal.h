@@ -25,7 +25,8 @@ void hosted_tell(Hosted *hosted, uint32_t type, int a);
 void hosted_check_end(Hosted *hosted); /* moves on to ENDED when everything is in */
 
 /* host-io.c */
-int hosted_open_io(Hosted *hosted, const int *fds, int n_fds); /* takes fds */
+/* Takes fds; which: as in ShimMessage. */
+int hosted_open_io(Hosted *hosted, const int *fds, int n_fds, unsigned which);
 void hosted_close_io(Hosted *hosted);
 bool hosted_output_is_over(const Hosted *hosted);
 void hosted_read_rest(Hosted *hosted); /* what is left after the tree is gone */

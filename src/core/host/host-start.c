@@ -25,7 +25,7 @@ typedef struct Start {
         Hosted *hosted;
         char **argv; /* of the shim, command included */
         char **env;
-        size_t n_ring;
+        size_t n_ring, n_ring_err;
         Buf meta;
         int r;
 } Start;
@@ -58,12 +58,18 @@ static char **copy_list(char *const *list, size_t n_before) {
         return copy;
 }
 
+static const char *kind_word(const HostedSpec *spec) {
+        if (spec->kind == SHIM_PTY)
+                return "pty";
+        return spec->has_no_input ? "pipes-null" : "pipes";
+}
+
 static int shim_argv(Start *start, const Hosted *hosted, const HostedSpec *spec) {
         enum { N_FIXED = 8 };
         char cols[16], rows[16], files[24];
         const char *fixed[N_FIXED] = {"muster-shim",
                                       hosted->dir,
-                                      spec->kind == SHIM_PIPES ? "pipes" : "pty",
+                                      kind_word(spec),
                                       cols,
                                       rows,
                                       files,
@@ -125,7 +131,7 @@ static int make_folder(const Start *start) {
         if (!r)
                 r = ring_create(out, start->n_ring);
         if (!r && hosted->kind == SHIM_PIPES)
-                r = ring_create(err, start->n_ring);
+                r = ring_create(err, start->n_ring_err);
         if (!r)
                 r = file_replace(meta, buf_str(&start->meta), 0600, FILE_RUNTIME);
         if (!r)
@@ -228,6 +234,7 @@ static int begin(Hosted *hosted, const HostedSpec *spec) {
                 return error_origin(r);
         start->hosted = hosted;
         start->n_ring = spec->n_ring ? spec->n_ring : RING_BYTES_DEFAULT;
+        start->n_ring_err = spec->n_ring_err ? spec->n_ring_err : start->n_ring;
         start->env = copy_list(spec->env, 0);
         if (!r)
                 r = start->env ? shim_argv(start, hosted, spec) : -ENOMEM;

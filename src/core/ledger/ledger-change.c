@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "core/ledger/ledger-internal.h"
+
+void ledger_change_init(LedgerChange *change, Ledger *ledger, void (*done)(LedgerChange *change, int r)) {
+        *change = (LedgerChange){.ledger = ledger, .done = done};
+}
+
+void ledger_change_release(LedgerChange *change) {
+        LedgerReplacement *file;
+
+        while ((file = change->files)) {
+                change->files = file->next;
+                buf_deinit(&file->bytes);
+                free(file->temp);
+                free(file->path);
+                free(file);
+        }
+        buf_deinit(&change->bytes);
+        buf_deinit(&change->records);
+}
+
+void ledger_change_deinit(LedgerChange *change) {
+        ledger_change_release(change);
+}
+
+int ledger_change_line(LedgerChange *change, Str line) {
+        Arena *arena = &change->ledger->arena;
+        const size_t n_bytes = change->bytes.n, n_records = change->records.n;
+        LedgerFacts facts;
+        int r;
+
+        if (line.n > LEDGER_LINE_MAX)
+                return error_origin(-EMSGSIZE);
+        arena_reset(arena);
+        if (line.n == 0 || memchr(line.data, '\n', line.n) ||
+            !scan_classify(arena, change->ledger->place.classify, line, &facts))
+                return error_origin(-EINVAL);
+        r = record_append(&change->records, change->ledger->index, &facts, change->bytes.n,
+                          (uint32_t)line.n);
+        if (r == 0)
+                r = buf_append_str(&change->bytes, line);
+        if (r == 0)
+                r = buf_append_str(&change->bytes, STR("\n"));
+        if (r) {
+                change->bytes.n = n_bytes;
+                change->records.n = n_records;
+                return error_trace(r);
+        }
+        change->n_lines++;
+        change->ledger->last_ts_us = MAX(change->ledger->last_ts_us, facts.ts_us);
+        return 0;
+}
+
+int ledger_change_file(LedgerChange *change, const char *path, Str bytes, const FileIdentity *expect) {
+        LedgerReplacement *file = calloc(1, sizeof(*file)), **last = &change->files;
+
+        if (!file)
+                return error_origin(-ENOMEM);
+        file->path = strdup(path);
+        if (!file->path || buf_append_str(&file->bytes, bytes)) {
+                buf_deinit(&file->bytes);
+                free(file->path);
+                free(file);
+                return error_origin(-ENOMEM);
+        }
+        if (expect)
+                file->expect = *expect;
+        file->has_expect = expect;
+        while (*last)
+                last = &(*last)->next;
+        *last = file;
+        return 0;
+}
+
+int hash_set_add(HashSet *set, uint64_t hash) {
+        size_t slot;
+
+        if ((set->n + 1) * 4 > set->n_slots * 3) {
+                HashSet grown = {.n_slots = set->n_slots ? set->n_slots * 2 : 64};
+
+                grown.slots = calloc(grown.n_slots, sizeof(*grown.slots));
+                if (!grown.slots)
+                        return error_origin(-ENOMEM);
+                for (size_t i = 0; i < set->n_slots; i++)
+                        if (set->slots[i])
+                                (void)hash_set_add(&grown, set->slots[i]);
+                free(set->slots);
+                *set = grown;
+        }
+        slot = (size_t)hash & (set->n_slots - 1);
+        while (set->slots[slot] && set->slots[slot] != hash)
+                slot = (slot + 1) & (set->n_slots - 1);
+        set->n += !set->slots[slot];
+        set->slots[slot] = hash;
+        return 0;
+}
+
+bool hash_set_has(const HashSet *set, uint64_t hash) {
+        if (!set->n_slots)
+                return false;
+        for (size_t slot = (size_t)hash & (set->n_slots - 1); set->slots[slot];
+             slot = (slot + 1) & (set->n_slots - 1))
+                if (set->slots[slot] == hash)
+                        return true;
+        return false;
+}
+
+LedgerGroup *ledger_group_new(void) {
+        LedgerGroup *group = calloc(1, sizeof(*group));
+
+        if (group)
+                group->last = &group->first;
+        return group;
+}
+
+LedgerGroup *ledger_group_free(LedgerGroup *group) {
+        if (group) {
+                buf_deinit(&group->bytes);
+                free(group->pending.slots);
+                free(group);
+        }
+        return NULL;
+}
+
+static int note_pending(LedgerGroup *group, const Buf *records) {
+        size_t at = 0;
+        Record *record;
+        int r = 0;
+
+        while (r == 0 && (record = record_next(records, &at))) {
+                r = record->id ? hash_set_add(&group->pending, record->id) : 0;
+                for (size_t i = 0; r == 0 && i < record->n_tags; i++)
+                        r = hash_set_add(&group->pending, record->tags[i]);
+        }
+        return error_trace(r);
+}
+
+static int join(LedgerGroup *group, LedgerChange *change) {
+        int r;
+
+        if (group->bytes.n + change->bytes.n > LEDGER_GROUP_MAX)
+                return error_origin(-ENOBUFS);
+        r = buf_reserve(&group->bytes, change->bytes.n);
+        if (r == 0)
+                r = note_pending(group, &change->records);
+        if (r)
+                return error_trace(r);
+        change->start = group->bytes.n;
+        change->n_bytes = change->bytes.n;
+        (void)buf_append(&group->bytes, change->bytes.data, change->bytes.n);
+        buf_deinit(&change->bytes);
+        change->next = NULL;
+        *group->last = change;
+        group->last = &change->next;
+        group->n_lines += change->n_lines;
+        group->has_content |= change->n_lines || change->files;
+        return 0;
+}
+
+int ledger_change_commit(LedgerChange *change) {
+        Ledger *ledger = change->ledger;
+        int r;
+
+        if (!ledger->is_open)
+                return error_origin(-ENOTCONN);
+        if (ledger->is_closing)
+                return error_origin(-ESHUTDOWN);
+        if (!ledger->collecting)
+                ledger->collecting = ledger_group_new();
+        if (!ledger->collecting)
+                return error_origin(-ENOMEM);
+        r = join(ledger->collecting, change);
+        if (r == 0)
+                ledger_kick(ledger);
+        return error_trace(r);
+}
+
+void ledger_group_finish(Ledger *ledger _unused_, LedgerGroup *group, int r) {
+        LedgerChange *change, *next;
+
+        for (change = group ? group->first : NULL; change; change = next) {
+                int result = r ? r : change->r;
+
+                next = change->next;
+                ledger_change_release(change);
+                change->done(change, result);
+        }
+        ledger_group_free(group);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A commit, on a worker. Order: lock, lines of others, new contents of files into temp files, own lines,
+ * sync, renames, unlock. What is likely to fail (no space, a file that is not as expected) fails before the
+ * first visible step.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "core/ledger/ledger-internal.h"
+
+static FileSync sync_of(const LedgerPlace *place) {
+        return place->policy == LEDGER_COMMIT ? FILE_DURABLE : FILE_RUNTIME;
+}
+
+static int stage_one(const LedgerPlace *place, LedgerReplacement *file) {
+        FileIdentity now;
+        struct stat st;
+        mode_t mode;
+        int r;
+
+        r = file->has_expect ? file_identify(file->path, &now) : 0;
+        if (r)
+                return error_trace(r);
+        if (file->has_expect && !file_identity_eq(&now, &file->expect))
+                return error_origin(-ESTALE);
+        mode = stat(file->path, &st) == 0 ? st.st_mode & 07777 : 0600;
+        return error_trace(file_stage(file->path, buf_str(&file->bytes), mode, sync_of(place), &file->temp));
+}
+
+static void unstage(LedgerChange *change) {
+        for (LedgerReplacement *file = change->files; file; file = file->next) {
+                if (file->temp)
+                        (void)unlink(file->temp);
+                free(steal(&file->temp));
+        }
+}
+
+static int stage(const LedgerPlace *place, LedgerChange *change) {
+        int r = 0;
+
+        for (LedgerReplacement *file = change->files; r == 0 && file; file = file->next)
+                r = stage_one(place, file);
+        if (r)
+                unstage(change);
+        return error_trace(r);
+}
+
+/* A change whose files cannot be had fails alone; its lines are taken out of the bytes. */
+static void stage_all(LedgerJob *job) {
+        Buf *bytes = &job->group->bytes;
+        size_t n_out = 0;
+
+        for (LedgerChange *change = job->group->first; change; change = change->next) {
+                change->r = stage(job->place, change);
+                if (change->r)
+                        continue;
+                if (n_out != change->start)
+                        memmove(bytes->data + n_out, bytes->data + change->start, change->n_bytes);
+                change->start = n_out;
+                n_out += change->n_bytes;
+        }
+        bytes->n = n_out;
+}
+
+static int sync_lines(LedgerJob *job, int fd) {
+        if (job->place->policy != LEDGER_COMMIT || job->group->bytes.n == 0)
+                return 0;
+        job->has_synced = true;
+        return fdatasync(fd) < 0 ? error_origin(-errno) : 0;
+}
+
+/* From this offset on nothing of ours stays. If even that fails, the next commit tries again. */
+static void take_out(LedgerJob *job, int fd, uint64_t offset) {
+        struct stat st;
+
+        job->left_at = job->n_left = 0;
+        if (ftruncate(fd, (off_t)offset) < 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_size > offset) {
+                job->left_at = offset;
+                job->n_left = (uint64_t)st.st_size - offset;
+        }
+        if (job->place->policy == LEDGER_COMMIT)
+                (void)fdatasync(fd);
+}
+
+static int publish(const LedgerPlace *place, LedgerChange *change) {
+        for (LedgerReplacement *file = change->files; file; file = file->next) {
+                int r = file_publish(file->temp, file->path, sync_of(place));
+
+                if (r)
+                        return error_trace(r);
+                free(steal(&file->temp));
+        }
+        return 0;
+}
+
+/* Where a rename fails, that change and those behind it are taken back. */
+static void publish_all(LedgerJob *job, int fd) {
+        LedgerChange *change = job->group->first;
+        int r = 0;
+
+        for (; change && r == 0; change = r ? change : change->next)
+                r = change->r ? 0 : publish(job->place, change);
+        if (r == 0)
+                return;
+        take_out(job, fd, job->own_start + change->start);
+        job->new_end = job->own_start + change->start;
+        for (; change; change = change->next) {
+                unstage(change);
+                change->r = change->r ? change->r : r;
+        }
+}
+
+static void commit(LedgerJob *job) {
+        int fd = (job->is_reloaded ? job->load.file : job->file)->fd;
+        int r;
+
+        stage_all(job);
+        r = ledger_write_at(fd, buf_str(&job->group->bytes), job->own_start);
+        if (r == 0)
+                r = sync_lines(job, fd);
+        if (r) {
+                take_out(job, fd, job->own_start);
+                for (LedgerChange *change = job->group->first; change; change = change->next)
+                        unstage(change);
+                job->r = error_trace(r);
+                return;
+        }
+        job->new_end = job->own_start + job->group->bytes.n;
+        publish_all(job, fd);
+}
+
+void ledger_commit_run(LedgerJob *job) {
+        _cleanup_(closep) int lock = -1;
+
+        job->r = dir_make(job->place->state_path, 0700);
+        if (job->r == 0)
+                job->r = ledger_lock_take(job->place, &lock);
+        if (job->r == 0)
+                job->r = ledger_catch_up(job);
+        if (job->r == 0 && job->group)
+                commit(job);
+}

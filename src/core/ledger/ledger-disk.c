@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The file side of a ledger, on workers and under the lock: taking the lock, reading a whole file, taking in
+ * what other programs appended, mending a torn tail.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "core/ledger/ledger-internal.h"
+
+enum { LOCK_WAIT_MS = 10000, LOCK_STEP_US = 50, LOCK_STEP_MAX_US = 5000, COPY = 256 * 1024 };
+
+static int64_t now_us(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* Other programs expect one byte in it. */
+static int fill_lock(int fd) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return error_origin(-errno);
+        if (st.st_size > 0)
+                return 0;
+        return pwrite(fd, "0", 1, 0) < 0 ? error_origin(-errno) : 0;
+}
+
+int ledger_lock_take(const LedgerPlace *place, int *ret_fd) {
+        _cleanup_(freep) char *path = path_join(place->state_path, "ledger.lock");
+        int64_t until = now_us() + LOCK_WAIT_MS * 1000;
+        long step_us = LOCK_STEP_US;
+        int r;
+
+        if (!path)
+                return error_origin(-ENOMEM);
+        while ((r = file_lock(path, ret_fd)) == FILE_E_LOCKED) {
+                if (now_us() > until)
+                        return error_origin(-ETIMEDOUT);
+                nanosleep(&(struct timespec){.tv_nsec = step_us * 1000}, NULL);
+                step_us = MIN(step_us * 2, (long)LOCK_STEP_MAX_US);
+        }
+        if (r)
+                return error_fold(r);
+        (void)fill_lock(*ret_fd); /* a full disk is no reason not to lock */
+        return 0;
+}
+
+int ledger_write_at(int fd, Str bytes, uint64_t offset) {
+        while (bytes.n > 0) {
+                ssize_t n = pwrite(fd, bytes.data, bytes.n, (off_t)offset);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return error_origin(-errno);
+                if (n == 0)
+                        return error_origin(-EIO);
+                bytes.data += n;
+                bytes.n -= (size_t)n;
+                offset += (uint64_t)n;
+        }
+        return 0;
+}
+
+/* …/cut.20260102T030405Z, or with a number behind it. */
+static int open_cut(const LedgerPlace *place, int64_t wall_us) {
+        time_t seconds = (time_t)(wall_us / 1000000);
+        char stamp[32], path[4096];
+        struct tm tm;
+
+        gmtime_r(&seconds, &tm);
+        strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &tm);
+        for (int i = 0; i < 1000; i++) {
+                int n = i == 0 ? snprintf(path, sizeof(path), "%s/cut.%s", place->state_path, stamp)
+                               : snprintf(path, sizeof(path), "%s/cut.%s.%d", place->state_path, stamp, i);
+                int fd;
+
+                if (n < 0 || (size_t)n >= sizeof(path))
+                        return error_origin(-ENAMETOOLONG);
+                fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+                if (fd >= 0 || errno != EEXIST)
+                        return fd >= 0 ? fd : error_origin(-errno);
+        }
+        return error_origin(-EEXIST);
+}
+
+static int copy_range(int from, int to, uint64_t at, uint64_t end) {
+        _cleanup_(freep) char *room = malloc(COPY);
+        uint64_t out = 0;
+
+        if (!room)
+                return error_origin(-ENOMEM);
+        while (at < end) {
+                ssize_t n = pread(from, room, (size_t)MIN(end - at, (uint64_t)COPY), (off_t)at);
+                int r;
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return error_origin(-errno);
+                if (n == 0)
+                        return 0;
+                r = ledger_write_at(to, (Str){room, (size_t)n}, out);
+                if (r)
+                        return error_trace(r);
+                at += (uint64_t)n;
+                out += (uint64_t)n;
+        }
+        return 0;
+}
+
+static int keep_aside(const LedgerPlace *place, int fd, uint64_t at, uint64_t end, int64_t wall_us) {
+        _cleanup_(closep) int cut = open_cut(place, wall_us);
+        int r;
+
+        if (cut < 0)
+                return error_trace(cut);
+        r = copy_range(fd, cut, at, end);
+        if (r == 0 && fsync(cut) < 0)
+                r = error_origin(-errno);
+        return error_trace(r);
+}
+
+int ledger_mend_tail(const LedgerPlace *place, int fd, const Scan *scan, int64_t wall_us, uint64_t *size,
+                     uint64_t *n_cut) {
+        int r;
+
+        if (scan->at >= *size)
+                return 0;
+        if (scan->is_tail_event) {
+                r = ledger_write_at(fd, STR("\n"), *size);
+                *size += r == 0;
+                return error_trace(r);
+        }
+        r = keep_aside(place, fd, scan->at, *size, wall_us);
+        if (r)
+                return error_trace(r);
+        if (ftruncate(fd, (off_t)scan->at) < 0)
+                return error_origin(-errno);
+        *n_cut += *size - scan->at;
+        *size = scan->at;
+        return 0;
+}
+
+LedgerFile *ledger_file_ref(LedgerFile *file) {
+        file->n_refs++;
+        return file;
+}
+
+LedgerFile *ledger_file_unref(LedgerFile *file) {
+        if (file && --file->n_refs == 0) {
+                close_fd(file->fd);
+                free(file);
+        }
+        return NULL;
+}
+
+static int open_file(const char *path, LedgerFile **ret, uint64_t *ret_size) {
+        _cleanup_(closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+        LedgerFile *file;
+        struct stat st;
+
+        if (fd < 0)
+                return error_origin(-errno);
+        if (fstat(fd, &st) < 0)
+                return error_origin(-errno);
+        if (!S_ISREG(st.st_mode))
+                return error_origin(-EINVAL);
+        file = malloc(sizeof(*file));
+        if (!file)
+                return error_origin(-ENOMEM);
+        *file = (LedgerFile){.n_refs = 1, .fd = fd, .dev = st.st_dev, .ino = st.st_ino};
+        fd = -1;
+        *ret = file;
+        *ret_size = (uint64_t)st.st_size;
+        return 0;
+}
+
+static int take_records(void *user, Buf *records) {
+        LedgerLoad *load = user;
+        size_t at = 0;
+        Record *record;
+        int r = 0;
+
+        while (r == 0 && (record = record_next(records, &at)))
+                r = index_append(load->index, record);
+        records->n = 0;
+        return error_trace(r);
+}
+
+/* Reads from load->end to the end of the file into the index. */
+static int load_tail(const LedgerPlace *place, int64_t wall_us, LedgerLoad *load, uint64_t size) {
+        for (bool again = true; again;) {
+                _cleanup_(scan_deinit) Scan scan = {.fd = load->file->fd,
+                                                    .at = load->end,
+                                                    .end = size,
+                                                    .index = load->index,
+                                                    .classify = place->classify,
+                                                    .take = take_records,
+                                                    .user = load};
+                int r = scan_run(&scan);
+
+                if (r == 0)
+                        r = ledger_mend_tail(place, load->file->fd, &scan, wall_us, &size, &load->n_cut);
+                if (r)
+                        return error_trace(r);
+                load->n_scanned += scan.at - load->end;
+                load->n_damaged += scan.n_damaged;
+                for (size_t i = 0; i < scan.n_damage && load->n_damage < SCAN_DAMAGE_MAX; i++)
+                        load->damage[load->n_damage++] = scan.damage[i];
+                load->end = scan.at;
+                again = load->end < size; /* a line that only lacked its newline */
+        }
+        return 0;
+}
+
+void ledger_load_deinit(LedgerLoad *load) {
+        load->index = index_free(load->index);
+        load->file = ledger_file_unref(load->file);
+}
+
+int ledger_load(const LedgerPlace *place, const SipKey *key, int64_t wall_us, LedgerLoad *load) {
+        uint64_t size = 0;
+        int r;
+
+        *load = (LedgerLoad){0};
+        r = open_file(place->path, &load->file, &size);
+        if (r == 0)
+                r = index_new(&load->index, key);
+        if (r == 0)
+                r = load_tail(place, wall_us, load, size);
+        if (r)
+                ledger_load_deinit(load);
+        return error_trace(r);
+}
+
+/* Bytes of a commit of ours that failed and could not be taken back then. Left alone once others wrote
+ * behind it. */
+static void take_back(LedgerJob *job, uint64_t *size) {
+        if (job->n_left && *size == job->left_at + job->n_left &&
+            ftruncate(job->file->fd, (off_t)job->left_at) == 0)
+                *size = job->left_at;
+}
+
+static int scan_found(LedgerJob *job, uint64_t size) {
+        for (bool again = true; again;) {
+                uint64_t at = job->own_start;
+                int r;
+
+                scan_deinit(&job->found);
+                job->found = (Scan){.fd = job->file->fd,
+                                    .at = at,
+                                    .end = size,
+                                    .index = job->index,
+                                    .classify = job->place->classify};
+                r = scan_run(&job->found);
+                if (r)
+                        return error_trace(r);
+                again = job->found.is_tail_event;
+                r = ledger_mend_tail(job->place, job->file->fd, &job->found, job->wall_us, &size,
+                                     &job->n_cut);
+                if (r)
+                        return error_trace(r);
+        }
+        job->own_start = job->new_end = job->found.at;
+        return 0;
+}
+
+int ledger_catch_up(LedgerJob *job) {
+        struct stat st = {0};
+        uint64_t size;
+        int r;
+
+        if (stat(job->place->path, &st) < 0 && errno != ENOENT)
+                return error_origin(-errno);
+        size = (uint64_t)st.st_size;
+        if (job->file && st.st_dev == job->file->dev && st.st_ino == job->file->ino) {
+                take_back(job, &size);
+                job->own_start = job->new_end = job->end;
+                if (size == job->end)
+                        return 0;
+                if (size > job->end)
+                        return error_trace(scan_found(job, size));
+        }
+        r = ledger_load(job->place, job->index ? &job->index->key : NULL, job->wall_us, &job->load);
+        job->is_reloaded = r == 0;
+        job->own_start = job->new_end = job->load.end;
+        return error_trace(r);
+}

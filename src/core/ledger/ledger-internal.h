@@ -1,0 +1,141 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of core/ledger share. A Ledger runs one job at a time that touches its file: open, commit
+ * (which also finds lines of others), rewrite, sync. Jobs get all they need when they start, because the
+ * loop goes on while they run; what they found is taken over when they are done.
+ */
+#include "core/ledger/ledger-index.h"
+#include "core/ledger/ledger-scan.h"
+#include "core/ledger/ledger.h"
+
+/* An open ledger file. Reads that are under way keep it when a rewrite puts another in its place. Loop only.
+ */
+typedef struct LedgerFile {
+        unsigned n_refs;
+        int fd;
+        uint64_t dev, ino;
+} LedgerFile;
+LedgerFile *ledger_file_ref(LedgerFile *file);
+LedgerFile *ledger_file_unref(LedgerFile *file);
+
+typedef struct LedgerReplacement LedgerReplacement;
+struct LedgerReplacement {
+        LedgerReplacement *next;
+        char *path, *temp; /* temp: staged, not published yet */
+        Buf bytes;
+        FileIdentity expect;
+        bool has_expect;
+};
+
+/* Hashes of ids and tags that wait. */
+typedef struct HashSet {
+        uint64_t *slots;
+        size_t n, n_slots;
+} HashSet;
+int hash_set_add(HashSet *set, uint64_t hash);
+bool hash_set_has(const HashSet *set, uint64_t hash);
+
+struct LedgerGroup {
+        LedgerChange *first, **last;
+        Buf bytes;
+        uint64_t n_lines;
+        bool has_content;
+        HashSet pending;
+};
+
+/* Paths and settings that never change: workers may read them. */
+typedef struct LedgerPlace {
+        char *path, *state_path;
+        LedgerPolicy policy;
+        bool has_chain;
+        LedgerClassifyFn classify;
+} LedgerPlace;
+
+/* What a worker made of a whole file. */
+typedef struct LedgerLoad {
+        Index *index;
+        LedgerFile *file;
+        uint64_t end;
+        uint64_t n_scanned, n_damaged, n_cut;
+        ScanDamage damage[SCAN_DAMAGE_MAX];
+        size_t n_damage;
+        bool is_index_loaded;
+} LedgerLoad;
+
+typedef struct LedgerJob {
+        Ledger *ledger;
+        const LedgerPlace *place;
+        LedgerGroup *group; /* NULL: only look for lines of others */
+        LedgerFile *file;   /* as it was known at the start, with its end; NULL: not open yet */
+        const Index *index; /* only its key is looked at */
+        uint64_t end;
+        uint64_t left_at, n_left; /* bytes that a failed commit could not take back: from, up to */
+        int64_t wall_us;
+        bool is_check;
+
+        char *archive_path; /* rewrite: ranges of lines that go there */
+        Buf ranges;
+
+        int r;
+        bool is_reloaded;
+        LedgerLoad load; /* when is_reloaded */
+        Scan found;      /* otherwise lines of others */
+        uint64_t own_start, new_end;
+        uint64_t n_cut;
+        bool has_synced;
+} LedgerJob;
+
+struct Ledger {
+        Loop *loop;
+        LedgerPlace place;
+        unsigned interval_ms;
+        void (*committed)(void *user, uint64_t first, uint64_t n);
+        void (*rewritten)(void *user);
+        void (*opened)(void *user, int r);
+        void (*closed)(void *user);
+        void *user, *closed_user;
+
+        LedgerFile *file;
+        Index *index;
+        uint64_t end; /* bytes of the file that the index knows */
+        uint64_t left_at, n_left;
+        int64_t last_ts_us;
+        Arena arena; /* for one line */
+
+        Deferred next; /* starts the next job */
+        Timer sync_timer;
+        LedgerGroup *collecting, *running;
+        LedgerJob *job; /* NULL: no one runs */
+        bool wants_check, wants_sync, is_dirty, is_syncing, is_open, is_closing;
+        LedgerJob *rewrite; /* waits for its turn, or runs */
+        void (*rewrite_done)(void *user, int r);
+        void *rewrite_user;
+        size_t n_reads; /* under way */
+        LedgerStats stats;
+};
+
+/* Worker side. */
+int ledger_lock_take(const LedgerPlace *place, int *ret_fd); /* waits, but not for ever: -ETIMEDOUT */
+/* Under the lock. The key (may be NULL) is the one that hashes given out before were made with. */
+int ledger_load(const LedgerPlace *place, const SipKey *key, int64_t wall_us, LedgerLoad *ret);
+void ledger_load_deinit(LedgerLoad *load);
+/* Under the lock: takes in what others did since job->end. Afterwards own_start is where own lines go. */
+int ledger_catch_up(LedgerJob *job);
+/* What follows the last whole line: completed if it is an event, else cut and kept aside. *size follows. */
+int ledger_mend_tail(const LedgerPlace *place, int fd, const Scan *scan, int64_t wall_us, uint64_t *size,
+                     uint64_t *n_cut);
+int ledger_write_at(int fd, Str bytes, uint64_t offset);
+void ledger_commit_run(LedgerJob *job);
+void ledger_rewrite_run(LedgerJob *job);
+
+/* Loop side. */
+void ledger_kick(Ledger *ledger);
+LedgerJob *ledger_job_new(Ledger *ledger);
+LedgerJob *ledger_job_free(LedgerJob *job);
+void ledger_take_load(Ledger *ledger, LedgerLoad *load);
+void ledger_log_damage(Ledger *ledger, const ScanDamage *damage, size_t n);
+LedgerGroup *ledger_group_new(void);
+LedgerGroup *ledger_group_free(LedgerGroup *group);
+void ledger_group_finish(Ledger *ledger, LedgerGroup *group, int r); /* done() of every change, then frees */
+void ledger_change_release(LedgerChange *change);
