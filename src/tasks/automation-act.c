@@ -13,15 +13,43 @@
 #include "tasks/automation.h"
 #include "tasks/webhook.h"
 
-struct WebhookJob {
-        WebhookJob *next;
+/* An action whose outcome is not known yet: a task on its way to the disk, or a webhook. */
+struct PendingAct {
+        PendingAct *next;
         Automation *automation;
-        Webhook *webhook;
+        Webhook *webhook; /* NULL: a task */
+        char task[AUTOMATION_ID_MAX];
         Event *event;
         unsigned n_attempts;
         size_t n_rule;
         char rule[];
 };
+
+static PendingAct *pending_new(Automation *automation, Str rule, Event *event, unsigned n_attempts) {
+        PendingAct *pending = malloc(sizeof(*pending) + rule.n + 1);
+
+        if (!pending)
+                return NULL;
+        *pending = (PendingAct){.next = automation->pending,
+                                .automation = automation,
+                                .event = event_ref(event),
+                                .n_attempts = n_attempts,
+                                .n_rule = rule.n};
+        memcpy(pending->rule, rule.data, rule.n);
+        automation->pending = pending;
+        return pending;
+}
+
+static void pending_free(PendingAct *pending) {
+        PendingAct **link = &pending->automation->pending;
+
+        while (*link != pending)
+                link = &(*link)->next;
+        *link = pending->next;
+        pending->automation->n_webhooks -= !!pending->webhook;
+        event_unref(pending->event);
+        free(pending);
+}
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
@@ -71,35 +99,62 @@ static const char *submit_error(int r) {
         }
 }
 
-static void act_agent(Automation *automation, RuleState *state, const Json *json, Event *event,
-                      unsigned n_before) {
+static int submit(Automation *automation, const RuleState *state, const Json *json, PendingAct *pending) {
         _cleanup_(buf_deinit) Buf prompt = BUF_NULL, metadata = BUF_NULL;
         const Json *priority = json_get(state->rule->action_json, "priority");
-        char id[AUTOMATION_ID_MAX] = "";
         int r = rule_expand(&prompt, action_text(state, "prompt"), json);
 
         if (!r)
-                r = write_metadata(&metadata, state, event);
+                r = write_metadata(&metadata, state, pending->event);
         if (!r && !prompt.n)
                 r = RULE_SUBMIT_E_INVALID;
-        if (!r)
-                r = automation->actions.submit(
-                        automation->actions.user,
-                        &(TaskRequest){.prompt = buf_str(&prompt),
-                                       .agent = action_text(state, "agent"),
-                                       .priority = json_is(priority, JSON_NUMBER)
-                                                           ? (Str){priority->text, priority->n}
-                                                           : STR_NULL,
-                                       .metadata = buf_str(&metadata),
-                                       .ret_id = id});
-        if (r) {
-                fail(automation, state->rule->id, event,
-                     r == RULE_SUBMIT_E_INVALID ? ROUTER_RETRIES + 1 : n_before + 1, submit_error(r));
-                return;
+        if (r)
+                return r;
+        return automation->actions.submit(
+                automation->actions.user,
+                &(TaskRequest){.prompt = buf_str(&prompt),
+                               .agent = action_text(state, "agent"),
+                               .priority = json_is(priority, JSON_NUMBER)
+                                                   ? (Str){priority->text, priority->n}
+                                                   : STR_NULL,
+                               .metadata = buf_str(&metadata),
+                               .ret_id = pending->task});
+}
+
+static void act_agent(Automation *automation, RuleState *state, const Json *json, Event *event,
+                      unsigned n_before) {
+        PendingAct *pending = pending_new(automation, state->rule->id, event, n_before + 1);
+        int r = pending ? submit(automation, state, json, pending) : -ENOMEM;
+
+        if (!r) {
+                memcpy(state->task, pending->task, sizeof(state->task));
+                state->is_task_live = true;
+                return; /* automation_task_kept() has the rest */
         }
-        memcpy(state->task, id, sizeof(state->task));
-        state->is_task_live = true;
-        succeed(automation, state->rule->id, event, "submitted", "taskId", id);
+        if (pending)
+                pending_free(pending);
+        fail(automation, state->rule->id, event,
+             r == RULE_SUBMIT_E_INVALID ? ROUTER_RETRIES + 1 : n_before + 1, submit_error(r));
+}
+
+void automation_task_kept(Automation *automation, Str id, int r) {
+        PendingAct *pending = automation->pending;
+        RuleState *state;
+        Str rule;
+
+        while (pending && !str_is(id, pending->task))
+                pending = pending->next;
+        if (!pending)
+                return;
+        rule = (Str){pending->rule, pending->n_rule};
+        state = automation_find(automation, rule);
+        if (r && state)
+                state->is_task_live = false;
+        if (r)
+                fail(automation, rule, pending->event, pending->n_attempts, submit_error(r));
+        else
+                succeed(automation, rule, pending->event, "submitted", "taskId", pending->task);
+        pending_free(pending);
 }
 
 /* ---- notice ---------------------------------------------------------------------------------- */
@@ -122,42 +177,15 @@ static void act_notify(Automation *automation, RuleState *state, const Json *jso
 
 /* ---- webhook --------------------------------------------------------------------------------- */
 
-static void job_free(WebhookJob *job) {
-        WebhookJob **link = &job->automation->webhooks;
-
-        while (*link != job)
-                link = &(*link)->next;
-        *link = job->next;
-        job->automation->n_webhooks--;
-        event_unref(job->event);
-        free(job);
-}
-
 static void on_sent(void *user, const char *error) {
-        WebhookJob *job = user;
-        Str rule = {job->rule, job->n_rule};
+        PendingAct *pending = user;
+        Str rule = {pending->rule, pending->n_rule};
 
         if (error)
-                fail(job->automation, rule, job->event, job->n_attempts, error);
+                fail(pending->automation, rule, pending->event, pending->n_attempts, error);
         else
-                succeed(job->automation, rule, job->event, "webhook_sent", NULL, NULL);
-        job_free(job);
-}
-
-static WebhookJob *job_new(Automation *automation, Str rule, Event *event, unsigned n_attempts) {
-        WebhookJob *job = malloc(sizeof(*job) + rule.n + 1);
-
-        if (!job)
-                return NULL;
-        *job = (WebhookJob){.next = automation->webhooks,
-                            .automation = automation,
-                            .event = event_ref(event),
-                            .n_attempts = n_attempts,
-                            .n_rule = rule.n};
-        memcpy(job->rule, rule.data, rule.n);
-        automation->webhooks = job;
-        automation->n_webhooks++;
-        return job;
+                succeed(pending->automation, rule, pending->event, "webhook_sent", NULL, NULL);
+        pending_free(pending);
 }
 
 static int write_body(Buf *out, const RuleState *state, const Event *event) {
@@ -174,47 +202,49 @@ static int write_body(Buf *out, const RuleState *state, const Event *event) {
         return w.failed ? -ENOMEM : 0;
 }
 
-static int send_webhook(Automation *automation, RuleState *state, WebhookJob *job,
+static int send_webhook(Automation *automation, RuleState *state, PendingAct *pending,
                         char why[WEBHOOK_WHY_MAX]) {
         _cleanup_(buf_deinit) Buf body = BUF_NULL;
-        int r = write_body(&body, state, job->event);
+        int r = write_body(&body, state, pending->event);
 
-        if (r)
-                return r;
-        return webhook_send(&job->webhook, automation->loop,
-                            &(WebhookSpec){.url = action_text(state, "url"),
-                                           .body = buf_str(&body),
-                                           .hosts = automation->set->hosts,
-                                           .n_hosts = automation->set->n_hosts,
-                                           .done = on_sent,
-                                           .user = job},
-                            why);
+        if (!r)
+                r = webhook_send(&pending->webhook, automation->loop,
+                                 &(WebhookSpec){.url = action_text(state, "url"),
+                                                .body = buf_str(&body),
+                                                .hosts = automation->set->hosts,
+                                                .n_hosts = automation->set->n_hosts,
+                                                .done = on_sent,
+                                                .user = pending},
+                                 why);
+        automation->n_webhooks += !r;
+        return r;
 }
 
 static void act_webhook(Automation *automation, RuleState *state, Event *event, unsigned n_before) {
         char why[WEBHOOK_WHY_MAX] = "";
-        WebhookJob *job;
+        PendingAct *pending;
         int r;
 
         if (automation->n_webhooks >= AUTOMATION_WEBHOOKS) {
                 fail(automation, state->rule->id, event, n_before + 1, "too many webhooks under way");
                 return;
         }
-        job = job_new(automation, state->rule->id, event, n_before + 1);
-        r = job ? send_webhook(automation, state, job, why) : -ENOMEM;
+        pending = pending_new(automation, state->rule->id, event, n_before + 1);
+        r = pending ? send_webhook(automation, state, pending, why) : -ENOMEM;
         if (!r)
                 return;
-        if (job)
-                job_free(job);
+        if (pending)
+                pending_free(pending);
         fail(automation, state->rule->id, event, r > 0 ? ROUTER_RETRIES + 1 : n_before + 1,
              r > 0 ? why : strerror(-r));
 }
 
-void automation_cancel_webhooks(Automation *automation) {
-        while (automation->webhooks) {
-                WebhookJob *job = automation->webhooks;
-                webhook_cancel(job->webhook);
-                job_free(job);
+void automation_forget_pending(Automation *automation) {
+        while (automation->pending) {
+                PendingAct *pending = automation->pending;
+                if (pending->webhook)
+                        webhook_cancel(pending->webhook);
+                pending_free(pending);
         }
 }
 

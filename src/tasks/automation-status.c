@@ -100,6 +100,7 @@ void automation_write_watcher(const Automation *automation, JsonWriter *w) {
                         jw_str(w, set->watches[i].path);
                 jw_end_array(w);
                 jw_field_uint(w, "events_received", automation->n_file_events);
+                jw_field_bool(w, "ready", automation_watch_is_ready(automation));
         }
         jw_end_object(w);
 }

@@ -143,3 +143,10 @@ void automation_watch_close(Automation *automation) {
         }
         debounce_deinit(&automation->debounce);
 }
+
+bool automation_watch_is_ready(const Automation *automation) {
+        for (const WatchSource *source = automation->watches; source; source = source->next)
+                if (!watch_is_settled(source->folder))
+                        return false;
+        return automation->is_running;
+}

@@ -339,7 +339,7 @@ void automation_stop(Automation *automation) {
         automation->is_running = false;
         timer_clear(&automation->tick);
         automation_watch_close(automation);
-        automation_cancel_webhooks(automation);
+        automation_forget_pending(automation);
 }
 
 int automation_new(Automation **ret, Loop *loop, Log *log, const char *dir, const RuleActions *actions) {

@@ -54,7 +54,8 @@ typedef struct RuleNotice {
 } RuleNotice;
 
 typedef struct RuleActions {
-        int (*submit)(void *user, const TaskRequest *request);
+        int (*submit)(void *user,
+                      const TaskRequest *request); /* then: automation_task_kept(), in a later turn */
         void (*notify)(void *user, const RuleNotice *notice);
         void (*log)(void *user, const char *line); /* a line for daemon.log */
         void *user;
@@ -88,7 +89,7 @@ typedef struct JobState {
 } JobState;
 
 typedef struct WatchSource WatchSource;
-typedef struct WebhookJob WebhookJob;
+typedef struct PendingAct PendingAct;
 
 struct Automation {
         Loop *loop;
@@ -111,8 +112,8 @@ struct Automation {
         uint64_t n_file_events;
         Timer tick;
         int64_t checked_us;
-        WebhookJob *webhooks;
-        size_t n_webhooks;
+        PendingAct *pending; /* actions whose outcome is not known yet */
+        size_t n_webhooks;   /* of them */
 };
 
 int automation_new(Automation **ret, Loop *loop, Log *log, const char *dir, const RuleActions *actions);
@@ -126,6 +127,8 @@ void automation_start(Automation *automation);
 void automation_stop(Automation *automation);
 
 void automation_push(Automation *automation, Str source, Str type, Str payload);
+/* A task that a rule asked for is on the disk (0), or will not be (negative). Others are ignored. */
+void automation_task_kept(Automation *automation, Str id, int r);
 /* A task has ended: state is completed, failed or cancelled. metadata: JSON object, or empty. */
 void automation_task_ended(Automation *automation, Str id, const char *state, Str metadata);
 /* One rule, or all when id is empty. False: no such rule. */
@@ -143,10 +146,11 @@ void automation_note(Automation *automation, Str rule, Str type, const char *sta
                      const char *value);
 /* automation-act.c: runs the action; n_before: so often it was tried before. */
 void automation_act(Automation *automation, RuleState *state, Event *event, unsigned n_before);
-void automation_cancel_webhooks(Automation *automation);
+void automation_forget_pending(Automation *automation);
 /* automation-watch.c */
 void automation_watch_open(Automation *automation);
 void automation_watch_close(Automation *automation);
+bool automation_watch_is_ready(const Automation *automation); /* every change is told from now on */
 /* automation-cron.c */
 int automation_cron_configure(Automation *automation, const RuleSet *old);
 void automation_cron_start(Automation *automation);

@@ -66,7 +66,11 @@ int project_automation_new(Project *project) {
                                           project->dir, &actions));
 }
 
-void project_task_ended(Task *task) {
+void project_task_kept(const Task *task, int r) {
+        automation_task_kept(task->project->automation, str_from(task->id), r);
+}
+
+void project_task_ended(const Task *task) {
         Project *project = task->project;
         const char *state = task_state_name(task->final_state);
         int64_t now_us = loop_wall_us(project->daemon->loop);

@@ -85,6 +85,7 @@ int project_config_load(Project *project, char *reterr, size_t n_reterr); /* at 
 int project_automation_new(Project *project);
 void project_automation_begin(Project *project);
 void project_automation_end(Project *project);
-void project_task_ended(Task *task); /* its end is kept and told */
+void project_task_kept(const Task *task, int r); /* its submission is on the disk, or failed */
+void project_task_ended(const Task *task);       /* its end is kept and told */
 /* project-state.c */
 int project_state_text(const Project *project, Buf *heartbeat, Buf *state);

@@ -124,6 +124,8 @@ static bool contains(const Json *field, const Json *value) {
 static bool condition_holds(const RuleCondition *condition, const Json *event, const char **reterr) {
         const Json *field = rule_lookup(event, condition->field);
 
+        if (!condition->field.n)
+                return false;
         switch (condition->op) {
         case RULE_OP_EQ: return is_same(field, condition->value);
         case RULE_OP_NEQ: return !is_same(field, condition->value);

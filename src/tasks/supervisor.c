@@ -173,6 +173,7 @@ static void on_submitted(LedgerChange *change, int r) {
         s->n_submitting--;
         s->n_entering -= !task->is_reserved;
         if (r) {
+                project_task_kept(task, r);
                 submit_failed(task, r);
                 supervisor_pump(project);
                 return;
@@ -181,6 +182,7 @@ static void on_submitted(LedgerChange *change, int r) {
         project->store.rows.rows[task->row].started_ms = task->started_us / 1000;
         task_store_note(&project->store, task->row, task->state, change);
         supervisor_add(task);
+        project_task_kept(task, 0);
         task_store_changed(&project->store, NULL);
         if (task->is_reserved) {
                 supervisor_start(task);
