@@ -17,7 +17,7 @@ _muster_parameters() {
                 inside && /^  [^ ]/ { print $1 "=" }'
 }
 
-_muster_commands='new attach shell ls ps logs send-keys kill restart record replay up down status call schema stdio'
+_muster_commands='new attach shell ls ps logs send-keys kill restart record replay up down status call schema rules stdio'
 
 # The names of the sessions. Only of a daemon that runs: completing a word starts none.
 _muster_sessions() {
@@ -46,6 +46,14 @@ _muster_operands() {
         schema)
                 [[ -n $operation ]] ||
                         mapfile -t COMPREPLY < <(compgen -W "$(_muster_dialects) $(_muster_operations)" -- "$cur")
+                ;;
+        rules)
+                if [[ -z $operation ]]; then
+                        mapfile -t COMPREPLY < <(compgen -W 'ls check enable disable events' -- "$cur")
+                else
+                        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+                        compopt -o filenames
+                fi
                 ;;
         attach | shell | logs | kill | restart | send-keys)
                 [[ -n $operation ]] ||

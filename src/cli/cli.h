@@ -92,3 +92,4 @@ int cmd_kill(const Options *options);
 int cmd_restart(const Options *options);
 int cmd_record(const Options *options);
 int cmd_replay(const Options *options);
+int cmd_rules(const Options *options);
