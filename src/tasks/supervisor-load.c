@@ -112,12 +112,15 @@ static void resume(Task *task) {
         Hosted *hosted;
 
         supervisor_add(task);
-        if (task->state == TASK_QUEUED) {
+        hosted = find_agent(task->project, task->id);
+        if (task->state == TASK_QUEUED && !hosted) {
                 supervisor_enqueue(task);
                 return;
         }
-        supervisor_activate(task);
-        hosted = find_agent(task->project, task->id);
+        if (task->state == TASK_QUEUED) /* started, but that was not kept any more */
+                supervisor_run(task);
+        else
+                supervisor_activate(task);
         if (hosted)
                 supervisor_adopt(task, hosted);
         else

@@ -273,22 +273,23 @@ int supervisor_submit(Project *project, const TaskSpec *spec, Call *call, bool s
 
 /* ---- from the queue into a slot -------------------------------------------------------------- */
 
+/* The line that says so is not waited for: until it is kept the agent's own folder tells a later daemon that it
+ * was started. */
 static void on_running_kept(LedgerChange *change, int r) {
-        static const TaskEnd not_kept = {
-                .state = TASK_FAILED, .error = "the start could not be recorded", .exit_code = -1};
         Task *task = container_of(change, Task, change);
         Project *project = task->project;
 
         task->is_keeping = false;
-        if (r) {
-                supervisor_end(task, &not_kept);
-                return;
+        if (r)
+                log_warning(&project->daemon->log, task->id, "start not kept error=%d", -r);
+        else {
+                project->store.rows.rows[task->row].started_ms = task->started_us / 1000;
+                task_rows_set_state(&project->store.rows, task->row, TASK_RUNNING);
+                task_store_cover(&project->store, change); /* the row goes on to point to the whole record */
+                task_store_changed(&project->store, NULL);
         }
-        project->store.rows.rows[task->row].started_ms = task->started_us / 1000;
-        task_rows_set_state(&project->store.rows, task->row, TASK_RUNNING);
-        task_store_cover(&project->store, change); /* the row goes on to point to the whole record */
-        task_store_changed(&project->store, NULL);
-        supervisor_start(task);
+        if (task->is_ending)
+                supervisor_keep_end(task); /* it was faster than the disk */
 }
 
 static int keep_running(Task *task) {
@@ -304,17 +305,22 @@ static int keep_running(Task *task) {
         return w.failed ? error_origin(-ENOMEM) : keep(task, buf_str(&line), on_running_kept);
 }
 
+void supervisor_run(Task *task) {
+        supervisor_activate(task);
+        task->state = TASK_RUNNING;
+        if (keep_running(task))
+                log_warning(&task->project->daemon->log, task->id, "start not kept: no memory");
+}
+
 void supervisor_pump(Project *project) {
         Supervisor *s = &project->supervisor;
 
         while (s->queue && !s->is_stopping && s->n_slots < (size_t)project->max_parallel) {
                 Task *task = s->queue;
                 dequeue(task);
-                supervisor_activate(task);
-                task->state = TASK_RUNNING;
                 task->started_us = loop_wall_us(project->daemon->loop);
-                if (keep_running(task))
-                        on_running_kept(&task->change, -ENOMEM);
+                supervisor_run(task);
+                supervisor_start(task);
         }
 }
 
@@ -379,7 +385,7 @@ static void on_end_kept(LedgerChange *change, int r) {
 }
 
 void supervisor_keep_end(Task *task) {
-        int r = keep(task, buf_str(&task->line), on_end_kept);
+        int r = task->is_keeping ? 0 : keep(task, buf_str(&task->line), on_end_kept);
 
         if (r)
                 on_end_kept(&task->change, r);
@@ -440,7 +446,7 @@ static void kill_all(Project *project) {
 
         for (Task *task = project->supervisor.active, *next; task; task = next) {
                 next = task->next;
-                if (!task->is_ending && !task->is_keeping) {
+                if (!task->is_ending && task->has_row) {
                         supervisor_end(task, &killed);
                         supervisor_stop_agent(task, 0);
                 }

@@ -3,8 +3,8 @@
 /*
  * Supervisor: the queue of a project's tasks and the agents that run them.
  *
- * A task is acknowledged after its line is in the history; an agent is started after the line that says so is
- * kept, so that no crash runs one twice. An end is visible after it is kept. Agents are hosted processes on
+ * A task is acknowledged after its line is in the history; no crash of the daemon runs an agent twice: the folder
+ * of a hosted process is made before it, and is found again. An end is visible after it is kept. Agents are hosted processes on
  * pipes: they outlive this daemon and are found again by supervisor_load(). Embedded in its Project.
  *
  *   submit ──► kept ──► waits in the queue ──► kept as running ──► agent ──► end kept ──► told ──► gone
@@ -68,7 +68,8 @@ void supervisor_answer_submit(Task *task);               /* once; also tells tha
 void supervisor_add(Task *task);                         /* clients can find it from now on */
 void supervisor_enqueue(Task *task);
 void supervisor_activate(Task *task); /* into the list of those under way; takes a slot */
-void supervisor_keep_end(Task *task);                    /* again */
+void supervisor_run(Task *task);                         /* from waiting to running, and that is kept */
+void supervisor_keep_end(Task *task);                    /* again, or after what is being kept now */
 void supervisor_watch(Task *task);                       /* supervisor-agent.c: makes a new one ready */
 void supervisor_start(Task *task);                       /* supervisor-agent.c: the agent */
 void supervisor_adopt(Task *task, Hosted *hosted);       /* the same of one that runs already, or has ended */

@@ -3,8 +3,8 @@
  * What clients are told without asking. Every connected client of the project gets every event but the
  * output of agents, which goes to those who follow it.
  *
- * A client that does not read is closed when more than TELL_PENDING_MAX bytes wait for it. Output is dropped before
- * that, from FOLLOW_PENDING_MAX on, and the next chunk says how much.
+ * A client that does not read is closed at the hard limit of its connection. Output is dropped long before that,
+ * from FOLLOW_PENDING_MAX on, and the next chunk says how much.
  */
 #define LOG_MODULE "tasks/events"
 
@@ -16,7 +16,7 @@
 #include "core/dialect.h"
 #include "tasks/project.h"
 
-enum { TELL_PENDING_MAX = 8 << 20, FOLLOW_PENDING_MAX = 1 << 20, FOLLOWERS_MAX = 4096 };
+enum { FOLLOW_PENDING_MAX = 1 << 20, FOLLOWERS_MAX = 4096 };
 
 struct TaskFollower {
         TaskFollower *next;
@@ -31,10 +31,7 @@ void task_tell(Project *project, const char *name, Str params) {
 
         for (Client *client = project->endpoint->clients, *next; chunk && client; client = next) {
                 next = client->next;
-                if (conn_pending(client->conn) > TELL_PENDING_MAX)
-                        conn_abort(client->conn, "slow reader");
-                else
-                        client->dialect->push(client, chunk);
+                client->dialect->push(client, chunk);
         }
         chunk_unref(chunk);
 }

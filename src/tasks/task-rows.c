@@ -64,6 +64,21 @@ static int grow(TaskRows *rows, size_t n_capacity) {
         return r ? error_origin(-r) : error_trace(map(rows, n_capacity));
 }
 
+static uint32_t check_of(const TaskRow *row) {
+        uint64_t parts[] = {row->hash,
+                            row->number,
+                            row->position,
+                            (uint64_t)row->created_ms,
+                            (uint64_t)row->started_ms,
+                            (uint64_t)row->completed_ms,
+                            row->state};
+        uint64_t sum = 0x9e3779b97f4a7c15u;
+
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+                sum = ((sum ^ parts[i]) * 0xbf58476d1ce4e5b9u) ^ (sum >> 29);
+        return (uint32_t)(sum ^ (sum >> 32));
+}
+
 static bool is_sound(const TaskRows *rows) {
         const TaskRowsHeader *header = rows->header;
 
@@ -72,10 +87,17 @@ static bool is_sound(const TaskRows *rows) {
                (header->is_clean || header->boot == shim_boot_hash());
 }
 
-static void count(TaskRows *rows) {
+/* False: a row is damaged. */
+static bool count(TaskRows *rows) {
+        bool is_whole = true;
+
         memset(rows->counts, 0, sizeof(rows->counts));
-        for (uint64_t i = 0; i < rows->header->n_rows; i++)
-                rows->counts[rows->rows[i].state <= TASK_PURGED ? rows->rows[i].state : TASK_PURGED]++;
+        for (uint64_t i = 0; i < rows->header->n_rows && is_whole; i++) {
+                is_whole = rows->rows[i].state <= TASK_PURGED && rows->rows[i].check == check_of(&rows->rows[i]);
+                if (is_whole)
+                        rows->counts[rows->rows[i].state]++;
+        }
+        return is_whole;
 }
 
 void task_rows_clear(TaskRows *rows) {
@@ -86,7 +108,7 @@ void task_rows_clear(TaskRows *rows) {
                                          .boot = shim_boot_hash(),
                                          .next_number = next_number};
         memcpy(rows->header->magic, "mustask1", 8);
-        count(rows);
+        (void)count(rows);
 }
 
 int task_rows_open(TaskRows *rows, const char *path) {
@@ -102,13 +124,12 @@ int task_rows_open(TaskRows *rows, const char *path) {
         r = grow(rows, n > ROWS_STEP ? n : ROWS_STEP);
         if (r)
                 return error_trace(r);
-        if (!is_sound(rows)) {
+        if (!is_sound(rows) || rows->header->n_rows > n || !count(rows)) {
                 task_rows_clear(rows);
                 return TASK_ROWS_E_NEW;
         }
         rows->header->boot = shim_boot_hash();
         rows->header->is_clean = 0;
-        count(rows);
         return 0;
 }
 
@@ -174,6 +195,7 @@ uint64_t task_rows_add(TaskRows *rows, Str id, TaskState state, int64_t created_
                 header->is_unsorted = 1;
         rows->rows[i] = (TaskRow){
                 .hash = hash_of(id), .number = number, .created_ms = created_ms, .state = state};
+        task_rows_seal(rows, i);
         header->n_rows = i + 1;
         if (has_number && number >= header->next_number)
                 header->next_number = number + 1;
@@ -185,6 +207,11 @@ void task_rows_set_state(TaskRows *rows, uint64_t row, TaskState state) {
         rows->counts[rows->rows[row].state]--;
         rows->counts[state]++;
         rows->rows[row].state = state;
+        task_rows_seal(rows, row);
+}
+
+void task_rows_seal(TaskRows *rows, uint64_t row) {
+        rows->rows[row].check = check_of(&rows->rows[row]);
 }
 
 void task_rows_cover(TaskRows *rows, uint64_t n_covered, uint64_t covered_bytes) {

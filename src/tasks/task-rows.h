@@ -29,7 +29,7 @@ typedef struct TaskRow {
         uint64_t position; /* of its last whole record in the history */
         int64_t created_ms, started_ms, completed_ms;
         uint32_t state; /* TaskState */
-        uint32_t unused;
+        uint32_t check; /* of all the rest */
 } TaskRow;
 
 /* A file as it was when we last wrote it: whether another program has written it since. */
@@ -77,6 +77,8 @@ int64_t task_rows_find(const TaskRows *rows, Str id);
 /* Appends a row (reserved before); returns its index. */
 uint64_t task_rows_add(TaskRows *rows, Str id, TaskState state, int64_t created_ms);
 void task_rows_set_state(TaskRows *rows, uint64_t row, TaskState state);
+/* After a change by hand of the other members. */
+void task_rows_seal(TaskRows *rows, uint64_t row);
 /* The history up to here is in the rows. */
 void task_rows_cover(TaskRows *rows, uint64_t n_covered, uint64_t covered_bytes);
 /* Digits behind the last dash of an id; false when there are none or too many. */

@@ -1,120 +1,147 @@
 # SPDX-License-Identifier: MIT
-"""A project with rules, for tests of the automation engine: its configuration, a client that keeps notifications apart, an
-agent that does what its prompt says, and a receiver of webhooks."""
-import http.server
+"""A project with the stand-in agent of the goldens (or one written by the test), its daemons one after another, and a client that
+keeps replies and notifications apart."""
+import glob
 import json
 import os
-import threading
 
-from golden_aiwg import AGENT_DIR, Peer
-from harness import Daemon, Home, eventually, write_text
+from clients import DEADLINE, Rpc
+from golden_aiwg import AGENT_DIR
+from harness import Daemon, Home, check, eventually, read_text, write_text
 
-STATUS = "automation.status"
-
-
-def config(rules=(), watch=(), jobs=None, debounce_ms=20, **sections):
-    """A daemon.json: watched folders by name or as objects, jobs as {id: cron}."""
-    document = {"daemon": {"heartbeat_interval_seconds": 1, "max_parallel_actions": 3, "action_timeout_minutes": 120, "log": {}},
-                "watch": {"enabled": bool(watch), "paths": [{"path": w} if isinstance(w, str) else w for w in watch], "debounce_ms": debounce_ms},
-                "schedule": {"enabled": jobs is not None, "jobs": [{"id": k, "cron": v, "action": "x"} for k, v in (jobs or {}).items()]},
-                "rules": list(rules)}
-    document.update(sections)
-    return document
+FINAL = ("completed", "failed", "cancelled")
 
 
-def rule(name, trigger, action=None, **more):
-    return {"id": name, "trigger": trigger, "action": action or {"type": "notify", "message": "{{type}} {{payload.path}}", "channel": "c"}, **more}
+class TaskClient(Rpc):
+    """notes: the notifications that came so far."""
+
+    def __init__(self, path, **kw):
+        super().__init__(path, **kw)
+        self.notes = []
+
+    def message(self, deadline=DEADLINE):
+        while True:
+            message = super().message(deadline)
+            if not (isinstance(message, dict) and "method" in message):
+                return message
+            self.notes.append(message)
+
+    def note(self, name, task=None, deadline=DEADLINE):
+        """The first notification of this name (and task); it is taken out."""
+        while True:
+            for i, n in enumerate(self.notes):
+                if n["method"] == name and (task is None or n["params"]["taskId"] == task):
+                    return self.notes.pop(i)["params"]
+            self.notes.append(Rpc.message(self, deadline))
+
+    def submit(self, prompt, **params):
+        return self.result("task.submit", {"prompt": prompt, **params})["taskId"]
+
+    def get(self, task):
+        return self.result("task.get", {"taskId": task})
+
+    def state(self, task):
+        return self.get(task)["state"]
+
+    def ended(self, task, deadline=DEADLINE):
+        """The record once the task has ended."""
+        def look():
+            record = self.get(task)
+            return record if record["state"] in FINAL else None
+        return eventually(look, deadline, "end of " + task)
 
 
-class Client(Peer):
-    def call(self, method, params=None, **kw):
-        self.last_id += 1
-        self.send(json.dumps({"jsonrpc": "2.0", "method": method, "params": params or {}, "id": self.last_id}).encode() + b"\n")
-        return self.reply(**kw)
+class Tasks:
+    """with Tasks(max_parallel_actions=1) as t: t.client.submit("echo:x"). agent: text of a script that replaces the stand-in."""
 
-    def status(self):
-        return self.result(STATUS)
-
-    def rule(self, name):
-        return [r for r in self.status()["rules"] if r["id"] == name][0]
-
-    def executions(self, name=None):
-        return [e for e in self.status()["recentExecutions"] if name in (None, e["ruleId"])]
-
-    def wait_execution(self, name, status):
-        return eventually(lambda: [e for e in self.executions(name) if e["status"] == status], what="%s %s" % (name, status))[-1]
-
-    def notice(self, name):
-        return self.note({"method": "event.automationNotify", "params": {"ruleId": name}}, {})["params"]
-
-
-class Project:
-    """One daemon that serves one project with this configuration; the folders in `folders` exist before."""
-
-    def __init__(self, document, folders=("src",), home=None, **kw):
+    def __init__(self, agent=None, only="aiwg", home=None, env=None, limits=(), **config):
+        self.owns_home = home is None
         self.home = home or Home()
-        for name in folders:
-            os.makedirs(self.path(name), exist_ok=True)
-        self.configure(document)
-        self.daemon = Daemon(only="aiwg", home=self.home, env={"PATH": AGENT_DIR + ":" + os.environ["PATH"]}, **kw)
-        self.client = Client(self.home.aiwg_sock)
+        self.only, self.extra, self.limits = only, env or {}, limits
+        self.path = AGENT_DIR
+        if agent is not None:
+            self.path = os.path.join(self.home.base, "agents")
+            os.makedirs(self.path, exist_ok=True)
+            write_text(os.path.join(self.path, "claude"), agent)
+            os.chmod(os.path.join(self.path, "claude"), 0o755)
+        self.configure(**config)
+        self.daemon = self.peer = None
+        self.peers = []
 
-    def path(self, name):
-        return os.path.join(self.home.project, name)
+    def configure(self, **config):
+        daemon = {"heartbeat_interval_seconds": 1, "max_parallel_actions": 3, "action_timeout_minutes": 120, **config}
+        write_text(self.home.aiwg_file("daemon.json"), json.dumps({"daemon": daemon, "watch": {"enabled": False, "paths": []},
+                                                                   "schedule": {"enabled": False, "jobs": []}, "rules": []}))
 
-    def configure(self, document):
-        write_text(self.home.aiwg_file("daemon.json"), document if isinstance(document, str) else json.dumps(document, indent=2))
+    @property
+    def client(self):
+        if self.peer is None:
+            self.peer = self.connect()
+        return self.peer
 
-    def write(self, name, text="x"):
-        write_text(self.path(name), text)
+    def connect(self, **kw):
+        peer = TaskClient(self.home.aiwg_sock, **kw)
+        self.peers.append(peer)
+        return peer
 
-    def watcher(self):
-        return self.client.result("daemon.status")["subsystems"]["file_watcher"]
-
-    def ready(self):
-        eventually(lambda: self.watcher()["ready"], what="watcher ready")
+    def start(self, **kw):
+        env = {"PATH": self.path + os.pathsep + os.environ.get("PATH", ""), **self.extra}
+        self.daemon = Daemon(only=self.only, home=self.home, env=env, cwd=self.home.project, limits=self.limits, **kw)
         return self
+
+    def drop_peers(self):
+        for peer in self.peers:
+            peer.close()
+        self.peers, self.peer = [], None
+
+    def kill(self):
+        """kill -9, and nothing is left of the process."""
+        self.drop_peers()
+        self.daemon.kill()
+        self.daemon._clean_up()
+
+    def stop(self):
+        self.drop_peers()
+        self.daemon.stop()
+        self.daemon._clean_up()
+
+    def restart(self, how="kill"):
+        getattr(self, how)()
+        return self.start()
+
+    def store(self):
+        return json.loads(read_text(self.home.aiwg_file("daemon/tasks.json")))
+
+    def write_store(self, document):
+        write_text(self.home.aiwg_file("daemon/tasks.json"), document if isinstance(document, str) else json.dumps(document))
+
+    def agent_folders(self):
+        return [f for folder in self.home.host_folders() for f in glob.glob(folder + "/*")]
 
     def __enter__(self):
-        return self
+        return self.start()
 
-    def __exit__(self, *exc):
-        self.client.close()
+    def __exit__(self, kind, value, trace):
+        self.drop_peers()
         try:
-            self.daemon.__exit__(*exc)
+            self.daemon.__exit__(kind, value, trace)
         finally:
-            self.home.remove()
+            if self.owns_home:
+                self.home.remove()
 
 
-class Receiver:
-    """An HTTP server on this machine that answers `statuses`, one after the other, the last one for ever."""
+def record(number, state="completed", **members):
+    """A record as the original writes it."""
+    final = state in FINAL
+    return {"id": "task-%04d" % number, "prompt": "p%d" % number, "agent": None, "priority": 0, "state": state,
+            "createdAt": "2026-01-01T00:00:%02d.%03dZ" % (number // 1000 % 60, number % 1000), "startedAt": None,
+            "completedAt": "2026-01-01T01:00:00.000Z" if final else None, "pid": None, "result": "r%d" % number if state == "completed" else None,
+            "error": "e" if state == "failed" else None, "output": "", "metadata": {}, **members}
 
-    def __init__(self, statuses=(200,), stall=None):
-        self.requests, self.statuses = [], list(statuses)
-        receiver = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                if stall:
-                    stall.wait()
-                status = receiver.statuses.pop(0) if len(receiver.statuses) > 1 else receiver.statuses[0]
-                receiver.requests.append((self.path, dict(self.headers), json.loads(body)))
-                self.send_response(status)
-                self.end_headers()
+def store_of(records):
+    return {"version": 1, "updatedAt": "2026-01-01T01:00:00.000Z", "tasks": list(records)}
 
-            def log_message(self, *args):
-                pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = "http://127.0.0.1:%d/hook?x=1" % self.server.server_port
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
-        self.thread.start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
+def check_iso(text):
+    check(isinstance(text, str) and len(text) == 24 and text.endswith("Z"), "not a time: %r" % text)

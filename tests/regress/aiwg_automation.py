@@ -3,7 +3,7 @@
 import os
 import time
 
-from aiwg_project import Project, Receiver, config, rule
+from aiwg_rules import Project, Receiver, config, rule
 from harness import check, equal, eventually, read_text
 
 AGENT = {"type": "agent", "prompt": "echo:{{payload.path}} by {{type}}", "agent": "tester", "priority": 3}

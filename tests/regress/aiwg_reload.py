@@ -4,7 +4,7 @@ import json
 import os
 import signal
 
-from aiwg_project import Client, Project, config, rule
+from aiwg_rules import Client, Project, config, rule
 from harness import Daemon, Home, check, equal, eventually, write_text
 
 ONE = rule("one", {"type": "file.create"})

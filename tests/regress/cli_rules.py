@@ -3,7 +3,7 @@
 import json
 import os
 
-from aiwg_project import Client, config, rule
+from aiwg_rules import Client, config, rule
 from harness import Daemon, Home, check, equal, eventually, write_text
 
 RULES = [rule("files", {"type": "file.create"}), rule("nightly", {"type": "schedule", "cron": "0 3 * * *"}, {"type": "agent", "prompt": "x"}),
