@@ -81,13 +81,12 @@ static void done(void *user) {
                 log_warning(&log->daemon->log, log->path, "not written: %s", strerror(-writing->r));
         buf_deinit(&writing->text);
         free(writing);
-        if (log->pending.n)
-                start(log);
+        start(log);
         daemon_release_stop(log->daemon);
 }
 
 static void start(ProjectLog *log) {
-        Writing *writing = log->is_writing ? NULL : calloc(1, sizeof(*writing));
+        Writing *writing = log->is_writing || !log->is_open || !log->pending.n ? NULL : calloc(1, sizeof(*writing));
 
         if (!writing)
                 return;
@@ -134,6 +133,11 @@ int project_log_init(ProjectLog *log, Daemon *daemon, const char *path) {
         *log = (ProjectLog){.daemon = daemon, .path = strdup(path)};
         project_log_limits(log, 50, 5);
         return log->path ? 0 : error_origin(-ENOMEM);
+}
+
+void project_log_open(ProjectLog *log) {
+        log->is_open = true;
+        start(log);
 }
 
 void project_log_deinit(ProjectLog *log) {

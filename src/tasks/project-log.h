@@ -22,10 +22,12 @@ typedef struct ProjectLog {
         uint64_t n_lost;
         int64_t max_bytes;
         unsigned max_files;
+        bool is_open; /* before, lines are collected only: the file may be another daemon's */
         bool is_writing;
 } ProjectLog;
 
 int project_log_init(ProjectLog *log, Daemon *daemon, const char *path);
 void project_log_deinit(ProjectLog *log);
+void project_log_open(ProjectLog *log);
 void project_log_limits(ProjectLog *log, double max_size_mb, double max_files);
 void project_log_line(ProjectLog *log, const char *format, ...) _printf_(2, 3);

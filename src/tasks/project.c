@@ -155,6 +155,7 @@ int project_begin(Project *project) {
         project->started_ms = loop_now_ms(project->daemon->loop);
         project->is_open = true;
         supervisor_init(project);
+        project_log_open(&project->log);
         project_automation_begin(project);
         project_log_line(&project->log, "IPC server listening: %s", project->sock_path);
         project_log_line(&project->log, "Daemon started successfully");
