@@ -120,16 +120,23 @@ static void job_run(void *user) {
         watch_walk_run(&job->walk);
 }
 
+static void finish_walk(Watch *watch, const WatchWalk *walk) {
+        bool is_first = !watch->is_settled;
+
+        merge_walk(watch, walk);
+        watch->is_settled = true;
+        if (!watch->is_closed && !watch_tree_find(&watch->tree, STR_NULL))
+                lose_root(watch);
+        if (!watch->is_closed && is_first && watch->spec.settled)
+                watch->spec.settled(watch->spec.user);
+}
+
 static void job_done(void *user) {
         Job *job = user;
         Watch *watch = job->watch;
 
-        if (!watch->is_closed) {
-                merge_walk(watch, &job->walk);
-                watch->is_settled = true;
-                if (!watch->is_closed && !watch_tree_find(&watch->tree, STR_NULL))
-                        lose_root(watch);
-        }
+        if (!watch->is_closed)
+                finish_walk(watch, &job->walk);
         watch_walk_deinit(&job->walk);
         free(job);
         watch->is_walking = false; /* not before: the owner may have closed it from a callback */

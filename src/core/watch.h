@@ -29,6 +29,8 @@ typedef struct WatchSpec {
         bool (*is_ignored)(const void *user, Str path, bool is_dir);
         void (*changed)(void *user, WatchEvent event, Str path, bool is_dir); /* may close the watch */
         void (*troubled)(void *user, const char *what);
+        void (*settled)(void *user);  /* once: the first walk is done, every change from now on is told; may
+                                         be NULL */
         void (*released)(void *user); /* after watch_close(), when no worker uses `user` any more */
         void *user;
 } WatchSpec;

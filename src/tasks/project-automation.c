@@ -162,6 +162,19 @@ static void on_config_change(void *user, WatchEvent event, Str path, _unused_ bo
                 (void)timer_set(&project->reload, RELOAD_QUIET_MS);
 }
 
+/* It may have changed between the first reading and the first walk, which nobody tells. */
+static void on_settled(void *user) {
+        Project *project = user;
+        const struct stat *seen = &project->config_seen;
+        struct stat st;
+
+        if (stat(project->config_path, &st))
+                return;
+        if (st.st_ino != seen->st_ino || st.st_size != seen->st_size ||
+            st.st_mtim.tv_sec != seen->st_mtim.tv_sec || st.st_mtim.tv_nsec != seen->st_mtim.tv_nsec)
+                (void)timer_set(&project->reload, RELOAD_QUIET_MS);
+}
+
 static bool is_other_file(_unused_ const void *user, Str path, _unused_ bool is_dir) {
         return !str_is(path, "daemon.json");
 }
@@ -178,6 +191,7 @@ void project_automation_begin(Project *project) {
                                     .is_ignored = is_other_file,
                                     .changed = on_config_change,
                                     .troubled = on_trouble,
+                                    .settled = on_settled,
                                     .user = project});
         if (r)
                 log_warning(&project->daemon->log, project->dir,

@@ -122,8 +122,11 @@ static int wrong(ProjectConfig *config, const char *format, ...) {
 
 static int read_text(ProjectConfig *config, const char *path, bool is_reload) {
         JsonFault fault = {0};
-        int r = file_read(path, CONFIG_MAX, &config->text);
+        int r;
 
+        if (stat(path, &config->seen)) /* before it is read: what changes meanwhile is noticed */
+                config->seen = (struct stat){0};
+        r = file_read(path, CONFIG_MAX, &config->text);
         if (r < 0)
                 return error_trace(r);
         if (r == FILE_E_MISSING)
@@ -179,12 +182,13 @@ static void log_problems(Project *project, const RuleSet *rules) {
 int project_config_apply(Project *project, ProjectConfig *config) {
         int r;
 
+        project->config_seen = config->seen;
         log_problems(project, config->rules);
         r = automation_configure(project->automation, steal(&config->rules));
         return error_trace(r ? r : apply(project, config->json));
 }
 
-static int write_defaults(const Project *project, const ProjectConfig *config) {
+static int write_defaults(const Project *project, ProjectConfig *config) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         int r = json_write_pretty(&text, config->json, 2);
 
@@ -192,6 +196,8 @@ static int write_defaults(const Project *project, const ProjectConfig *config) {
                 r = buf_append_str(&text, STR("\n"));
         if (!r)
                 r = file_replace(project->config_path, buf_str(&text), 0644, FILE_RUNTIME);
+        if (!r && stat(project->config_path, &config->seen))
+                r = -errno;
         return error_fold(r);
 }
 

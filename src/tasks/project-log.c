@@ -86,7 +86,8 @@ static void done(void *user) {
 }
 
 static void start(ProjectLog *log) {
-        Writing *writing = log->is_writing || !log->is_open || !log->pending.n ? NULL : calloc(1, sizeof(*writing));
+        Writing *writing =
+                log->is_writing || !log->is_open || !log->pending.n ? NULL : calloc(1, sizeof(*writing));
 
         if (!writing)
                 return;

@@ -8,6 +8,8 @@
  * socket belongs to the endpoint, the lock too until the project ends: then it is held until the last task
  * is. Owned by its Endpoint; freed with the daemon, because a file may be in the making on a worker.
  */
+#include <sys/stat.h>
+
 #include "core/daemon.h"
 #include "tasks/automation.h"
 #include "tasks/project-log.h"
@@ -43,9 +45,10 @@ struct Project {
 
         Automation *automation;
         ProjectLog log;
-        Watch *config_watch; /* of daemon.json */
-        Timer reload;        /* it has changed, and may not be whole yet */
-        bool is_reloading;   /* it is being read on a worker */
+        Watch *config_watch;     /* of daemon.json */
+        struct stat config_seen; /* of daemon.json, when it was read last */
+        Timer reload;            /* it has changed, and may not be whole yet */
+        bool is_reloading;       /* it is being read on a worker */
 };
 
 enum { _PROJECT_E_SUCCESS, PROJECT_E_BAD_CONFIG };
@@ -74,6 +77,7 @@ typedef struct ProjectConfig {
         RuleSet *rules;
         bool is_default; /* it was not there, or is no JSON; wrong says so in the second case */
         char wrong[512];
+        struct stat seen; /* the file before it was read; zero: not there */
 } ProjectConfig;
 /* Condition: PROJECT_E_BAD_CONFIG; config->wrong says why. At a reload everything must be right, at the
  * start only what the contract demands: then what is wrong in rules switches those off. */
