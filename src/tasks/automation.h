@@ -144,6 +144,8 @@ void automation_say(Automation *automation, const char *format, ...) _printf_(2,
 RuleState *automation_find(const Automation *automation, Str id);
 void automation_note(Automation *automation, Str rule, Str type, const char *status, const char *key,
                      const char *value);
+void automation_on_quiet(Timer *timer);              /* of RuleState.quiet */
+void automation_free_states(Automation *automation); /* automation-set.c */
 /* automation-act.c: runs the action; n_before: so often it was tried before. */
 void automation_act(Automation *automation, RuleState *state, Event *event, unsigned n_before);
 void automation_forget_pending(Automation *automation);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any text is taken or refused with a reason. What is taken has a next time that fits and that nothing before it does, or
- * never fits.
+ * Any text is taken or refused with a reason. What is taken has a next time that fits and that nothing
+ * before it does, or never fits.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A daemon.json and, behind a NUL, an event. Whatever JSON both are, the rules are read, asked and filled in.
+ * A daemon.json and, behind a NUL, an event. Whatever JSON both are, the rules are read, asked and filled
+ * in.
  */
 #include <stdlib.h>
 
