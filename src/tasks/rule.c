@@ -23,7 +23,7 @@ const char *rule_problem(RuleReader *reader, bool is_error, const char *member, 
         va_list args;
 
         va_start(args, format);
-        vsnprintf(text, sizeof(text), format, args);
+        vsnprintf(text, sizeof(text), format, args); // NOLINT(clang-analyzer-valist.Uninitialized): it is
         va_end(args);
         what = arena_printf(&set->arena, "%s%s%s", member, member[0] ? ": " : "", text);
         where = reader->list ? arena_printf(&set->arena, "%s[%zu]", reader->list, reader->index)

@@ -195,7 +195,16 @@ static void test_ignoring(void **state) {
 
 /* Nothing that JSON can say makes reading fail, and every broken thing is named. */
 static void test_odd_documents(void **state) {
-        static const char *const texts[] = {
+        static const char odd_rule[] =
+                "{\"rules\":[{\"id\":\"a\",\"trigger\":{\"type\":7,\"source\":{},\"pattern\":[]},\"action\":"
+                "{\"type\":7,\"priority\":\"x\"},"
+                "\"cooldownMs\":-1,\"enabled\":7,\"conditions\":7,\"condition\":7}]}";
+        static const char odd_rest[] =
+                "{\"schedule\":{\"jobs\":[7,{\"id\":\"x\",\"cron\":7},{\"name\":\"y\",\"cron\":\"* * * * "
+                "*\"}]},\"watch\":{\"paths\":[7,{\"path\":7},"
+                "{\"path\":\"x\",\"events\":[7],\"ignore\":7,\"extensions\":[7]}],\"debounce_ms\":\"x\"},"
+                "\"webhook\":{\"allow_hosts\":7}}";
+        const char *const texts[] = {
                 "null",
                 "[]",
                 "7",
@@ -204,13 +213,8 @@ static void test_odd_documents(void **state) {
                 "{\"rules\":[null,7,\"x\",[],{}]}",
                 "{\"rules\":[{\"id\":7}]}",
                 "{\"rules\":[{\"id\":\"a\",\"trigger\":[],\"action\":{}}]}",
-                "{\"rules\":[{\"id\":\"a\",\"trigger\":{\"type\":7,\"source\":{},\"pattern\":[]},\"action\":"
-                "{\"type\":7,\"priority\":\"x\"},"
-                "\"cooldownMs\":-1,\"enabled\":7,\"conditions\":7,\"condition\":7}]}",
-                "{\"schedule\":{\"jobs\":[7,{\"id\":\"x\",\"cron\":7},{\"name\":\"y\",\"cron\":\"* * * * "
-                "*\"}]},\"watch\":{\"paths\":[7,{\"path\":7},"
-                "{\"path\":\"x\",\"events\":[7],\"ignore\":7,\"extensions\":[7]}],\"debounce_ms\":\"x\"},"
-                "\"webhook\":{\"allow_hosts\":7}}",
+                odd_rule,
+                odd_rest,
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {

@@ -20,12 +20,16 @@ static bool is_local_address(const char *host) {
                (inet_pton(AF_INET6, host, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six));
 }
 
+static bool is_host_end(char c) {
+        return c == ':' || c == '/' || c == '?' || c == '#';
+}
+
 /* Takes the host off the front: [::1] or a name of letters, digits, dots and dashes. */
 static bool take_host(Str *text, WebhookTarget *target) {
         bool is_bracketed = text->n && text->data[0] == '[';
         size_t from = is_bracketed, n = from;
 
-        while (n < text->n && (is_bracketed ? text->data[n] != ']' : !memchr(":/?#", text->data[n], 4))) {
+        while (n < text->n && (is_bracketed ? text->data[n] != ']' : !is_host_end(text->data[n]))) {
                 char c = text->data[n];
                 if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                       c == '.' || c == '-' || c == '_' || (is_bracketed && c == ':')))

@@ -89,7 +89,7 @@ class Project:
 class Receiver:
     """An HTTP server on this machine that answers `statuses`, one after the other, the last one for ever."""
 
-    def __init__(self, statuses=(200,), stall=None):
+    def __init__(self, statuses=(200,), stall=None, host="127.0.0.1"):
         self.requests, self.statuses = [], list(statuses)
         receiver = self
 
@@ -106,8 +106,9 @@ class Receiver:
             def log_message(self, *args):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = "http://127.0.0.1:%d/hook?x=1" % self.server.server_port
+        self.server = http.server.ThreadingHTTPServer((host, 0), Handler)
+        self.port = self.server.server_port
+        self.url = "http://%s:%d/hook?x=1" % (host, self.port)
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
         self.thread.start()
 

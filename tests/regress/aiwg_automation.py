@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """AIWG: rules and what they do (aiwg.md 7, 8): triggers, conditions, templates, cooldown, approval, switches, guards."""
 import os
+import socket
+import threading
 import time
 
 from aiwg_rules import Project, Receiver, config, rule
-from harness import check, equal, eventually, read_text
+from harness import Home, Skip, check, equal, eventually, read_text, write_text
 
 AGENT = {"type": "agent", "prompt": "echo:{{payload.path}} by {{type}}", "agent": "tester", "priority": 3}
 
@@ -150,6 +152,20 @@ def test_a_rule_that_fires_too_often_is_stopped():
         equal([e["status"] for e in p.client.executions("r")], ["notified"] * 4 + ["loop_guard"])
 
 
+def test_an_agent_that_changes_what_its_rule_watches_is_stopped():
+    document = config([rule("loop", {"type": "file.modify"}, {"type": "agent", "prompt": "go"})], ["src"], automation={"max_chain": 2})
+    with Home() as home:
+        agent = os.path.join(home.base, "agent")
+        write_text(agent, "#!/bin/sh\necho more >> src/loop\n")
+        os.chmod(agent, 0o700)
+        document["daemon"]["agent_command"] = agent
+        with Project(document, home=home) as p:
+            p.ready().write("src/loop")
+            p.client.wait_execution("loop", "loop_guard")
+            eventually(lambda: p.client.result("task.stats")["completed"] == 3, what="the first task and a chain of two")
+            equal(p.client.rule("loop")["fired"], 3)
+
+
 # ---------------------------------------------------------------------------------------------------- webhooks
 def test_webhook_is_sent():
     with Receiver() as receiver, Project(config([rule("hook", {"type": "file.create"}, {"type": "webhook", "url": receiver.url})], ["src"])) as p:
@@ -184,8 +200,21 @@ def test_webhooks_that_may_not_be_sent_are_dead_letters():
         check(all(p.client.rule(name)["lastError"] for name in urls), "errors of the rules")
 
 
+def test_a_host_that_is_allowed_is_resolved():
+    name = os.uname().nodename
+    try:
+        address = socket.gethostbyname(name)
+    except OSError:
+        raise Skip("the name of this machine has no address") from None
+    with Receiver(host=address) as receiver:
+        rules = [rule("hook", {"type": "file.create"}, {"type": "webhook", "url": "http://%s:%d/" % (name, receiver.port)})]
+        with Project(config(rules, ["src"], webhook={"allow_hosts": ["%s:%d" % (name.upper(), receiver.port)]})) as p:
+            p.ready().write("src/a")
+            p.client.wait_execution("hook", "webhook_sent")
+            equal(receiver.requests[0][1]["Host"], "%s:%d" % (name, receiver.port))
+
+
 def test_a_stop_does_not_wait_for_a_webhook():
-    import threading
     stall = threading.Event()
     with Receiver(stall=stall) as receiver:
         try:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/schedule/debounce.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -37,10 +38,14 @@ static void list_append(Debounce *debounce, DebounceItem *item) {
 }
 
 static void item_remove(Debounce *debounce, DebounceItem *item) {
-        DebounceItem **link = bucket_of(debounce, (Str){item->key, item->n});
+        DebounceItem **link;
 
-        while (*link != item)
+        assert(debounce->buckets);
+        link = bucket_of(debounce, (Str){item->key, item->n});
+        while (*link != item) {
+                assert(*link);
                 link = &(*link)->next_in_bucket;
+        }
         *link = item->next_in_bucket;
         list_remove(debounce, item);
         debounce->n--;
