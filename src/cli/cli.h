@@ -46,14 +46,19 @@ enum {
         CLI_OPTION_FORCE = 1 << 20,
         CLI_OPTION_SPEED = 1 << 21,
         CLI_OPTION_MAX_IDLE = 1 << 22,
+        CLI_OPTION_AGENT = 1 << 23,
+        CLI_OPTION_PRIORITY = 1 << 24,
+        CLI_OPTION_STATE = 1 << 25,
+        CLI_OPTION_LIMIT = 1 << 26,
 };
 
 typedef struct Options {
         bool json, help, detach, once, read_only, watch, follow, strip, enter, literal, all, force;
         int64_t wait_ms, timeout_ms, max_idle_ms;       /* -1: not given */
-        int64_t pty, tail;                              /* -1: not given */
+        int64_t pty, tail, limit;                       /* -1: not given */
         double speed;                                   /* 0: not given */
         const char *project, *name, *sandbox, *program; /* NULL: not given */
+        const char *agent, *priority, *state;           /* the same */
         char **operands;
         int n_operands;
         char **command; /* CLI_OPTION_COMMAND: what stands behind -- */
@@ -72,8 +77,8 @@ typedef struct Command {
 } Command;
 
 /* Which commands there are, in the order of the help. */
-extern const Command daemon_commands[], session_commands[];
-extern const size_t n_daemon_commands, n_session_commands;
+extern const Command daemon_commands[], session_commands[], task_commands[];
+extern const size_t n_daemon_commands, n_session_commands, n_task_commands;
 
 int cmd_up(const Options *options);
 int cmd_down(const Options *options);
@@ -92,3 +97,6 @@ int cmd_kill(const Options *options);
 int cmd_restart(const Options *options);
 int cmd_record(const Options *options);
 int cmd_replay(const Options *options);
+int cmd_task(const Options *options);
+int cmd_chat(const Options *options);
+int cmd_project(const Options *options);

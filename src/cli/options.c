@@ -47,6 +47,10 @@ static const Row rows[] = {
         {"force", 'f', CLI_OPTION_FORCE, KIND_FLAG, AT(force)},
         {"speed", 0, CLI_OPTION_SPEED, KIND_FACTOR, AT(speed)},
         {"max-idle", 0, CLI_OPTION_MAX_IDLE, KIND_SECONDS, AT(max_idle_ms)},
+        {"agent", 0, CLI_OPTION_AGENT, KIND_TEXT, AT(agent)},
+        {"priority", 0, CLI_OPTION_PRIORITY, KIND_TEXT, AT(priority)},
+        {"state", 0, CLI_OPTION_STATE, KIND_TEXT, AT(state)},
+        {"limit", 0, CLI_OPTION_LIMIT, KIND_COUNT, AT(limit)},
 };
 
 enum { N_ROWS = ARRAY_SIZE(rows), N_LETTERS = 2 * N_ROWS + 3 };
@@ -189,7 +193,7 @@ int options_parse(const Command *command, int argc, char **argv, Options *ret) {
         char letters[N_LETTERS];
         int c;
 
-        *ret = (Options){.wait_ms = -1, .timeout_ms = -1, .max_idle_ms = -1, .pty = -1, .tail = -1};
+        *ret = (Options){.wait_ms = -1, .timeout_ms = -1, .max_idle_ms = -1, .pty = -1, .tail = -1, .limit = -1};
         argc = cut_command(command, argc, argv, ret);
         choose(command, known, letters);
         optind = 0; /* glibc: begin anew, with these letters */
