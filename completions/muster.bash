@@ -17,12 +17,17 @@ _muster_parameters() {
                 inside && /^  [^ ]/ { print $1 "=" }'
 }
 
-_muster_commands='new attach shell ls ps logs send-keys kill restart record replay up down status call schema stdio'
+_muster_commands='new attach shell ls ps logs send-keys kill restart record replay task chat project up down status call schema stdio'
 
 # The names of the sessions. Only of a daemon that runs: completing a word starts none.
 _muster_sessions() {
         muster status --timeout 1 >/dev/null 2>&1 &&
                 muster ls --json 2>/dev/null | grep -o '"name":"[^"\\]*"' | cut -d '"' -f 4
+}
+
+# The last tasks of the project here.
+_muster_tasks() {
+        muster task ls --json --timeout 1 2>/dev/null | grep -o '"id":"task-[0-9]*"' | cut -d '"' -f 4
 }
 
 # The options of one command, from its usage line.
@@ -66,6 +71,20 @@ _muster_operands() {
                 mapfile -t COMPREPLY < <(compgen -d -- "$cur")
                 compopt -o filenames
                 ;;
+        task)
+                case $operation in
+                '') mapfile -t COMPREPLY < <(compgen -W 'submit ls get cancel wait tail stats' -- "$cur") ;;
+                get | cancel | wait | tail) mapfile -t COMPREPLY < <(compgen -W "$(_muster_tasks)" -- "$cur") ;;
+                esac
+                ;;
+        project)
+                if [[ -z $operation ]]; then
+                        mapfile -t COMPREPLY < <(compgen -W 'add ls rm' -- "$cur")
+                else
+                        mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+                        compopt -o filenames
+                fi
+                ;;
         help)
                 mapfile -t COMPREPLY < <(compgen -W "$_muster_commands" -- "$cur")
                 ;;
@@ -88,7 +107,7 @@ _muster() {
                                 mapfile -t COMPREPLY < <(compgen -c -- "$cur")
                         return
                         ;;
-                --wait | --timeout | --project | --name | --sandbox | --pty | --tail | --command | --speed | --max-idle | -n | -c)
+                --wait | --timeout | --project | --name | --sandbox | --pty | --tail | --command | --speed | --max-idle | --agent | --priority | --state | --limit | -n | -c)
                         i=$((i + 1))
                         ;;
                 -*) ;;
@@ -96,7 +115,11 @@ _muster() {
                 esac
         done
         case $prev in
-        --wait | --timeout | --name | --pty | --tail | --speed | --max-idle | -n) return ;;
+        --wait | --timeout | --name | --pty | --tail | --speed | --max-idle | --agent | --priority | --limit | -n) return ;;
+        --state)
+                mapfile -t COMPREPLY < <(compgen -W 'queued running completed failed cancelled' -- "$cur")
+                return
+                ;;
         --sandbox)
                 mapfile -t COMPREPLY < <(compgen -W 'none bwrap' -- "$cur")
                 return
