@@ -17,7 +17,7 @@ _muster_parameters() {
                 inside && /^  [^ ]/ { print $1 "=" }'
 }
 
-_muster_commands='new attach shell ls ps logs send-keys kill restart record replay task chat project up down status call schema stdio'
+_muster_commands='new attach shell ls ps logs send-keys kill restart record replay task chat project up down status call schema ledger stdio'
 
 # The names of the sessions. Only of a daemon that runs: completing a word starts none.
 _muster_sessions() {

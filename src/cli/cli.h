@@ -85,6 +85,7 @@ int cmd_down(const Options *options);
 int cmd_status(const Options *options);
 int cmd_call(const Options *options);
 int cmd_schema(const Options *options);
+int cmd_ledger(const Options *options);
 int cmd_stdio(const Options *options);
 int cmd_new(const Options *options);
 int cmd_attach(const Options *options);

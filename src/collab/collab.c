@@ -1,16 +1,28 @@
 /* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "collab/collab"
+
 #include "collab/collab.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "collab/observability.h"
+#include "collab/parts.h"
 #include "core/version.h"
+
+enum { CLOSE_MS = 5000 }; /* a disk that hangs at the end is left behind */
+
+static bool has_paths(const Collab *collab) {
+        return collab->home && collab->settings_path && collab->groups_path && collab->active_path &&
+               collab->feed_path && collab->feed_lock_path;
+}
 
 int collab_new(Collab **ret, Daemon *daemon, const char *home) {
         Collab *collab = calloc(1, sizeof(*collab));
+        int r;
 
         if (!collab)
                 return error_origin(-ENOMEM);
@@ -20,9 +32,13 @@ int collab_new(Collab **ret, Daemon *daemon, const char *home) {
         collab->home = strdup(home);
         collab->settings_path = path_join(home, "settings.yaml");
         collab->groups_path = path_join(home, "groups");
-        if (!collab->home || !collab->settings_path || !collab->groups_path) {
+        collab->active_path = path_join(home, "active.json");
+        collab->feed_path = path_join(home, "daemon/ccccd.events.jsonl");
+        collab->feed_lock_path = path_join(home, "daemon/ccccd.events.lock");
+        r = has_paths(collab) ? registry_init(&collab->registry, collab) : error_origin(-ENOMEM);
+        if (r) {
                 collab_free(collab);
-                return error_origin(-ENOMEM);
+                return error_trace(r);
         }
         *ret = collab;
         return 0;
@@ -35,14 +51,55 @@ void collab_close_log(Collab *collab) {
         collab->log_slot = -1;
 }
 
+int collab_start(Collab *collab) {
+        int r = 0;
+
+        for (const CollabPart *const *part = collab_parts; !r && *part; part++)
+                if ((*part)->started)
+                        r = (*part)->started(collab);
+        return error_trace(r);
+}
+
+void collab_stop(Collab *collab) {
+        for (const CollabPart *const *part = collab_parts; collab && *part; part++)
+                if ((*part)->stopping)
+                        (*part)->stopping(collab);
+}
+
+/* The ledgers close on workers, so the loop turns a little longer. */
+static void close_groups(Collab *collab) {
+        Loop *loop = collab->daemon->loop;
+        int64_t end_ms = loop_now_ms(loop) + CLOSE_MS;
+
+        for (size_t i = 0; i < COLLAB_BUCKETS; i++)
+                while (collab->groups[i])
+                        group_forget(collab->groups[i]);
+        while (collab->n_groups && loop_now_ms(loop) < end_ms) {
+                struct timespec pause = {.tv_nsec = 100000};
+                loop_turn(loop);
+                nanosleep(&pause, NULL);
+        }
+        if (collab->n_groups)
+                log_err(&collab->daemon->log, "-", "ledgers did not close n=%zu", collab->n_groups);
+}
+
 Collab *collab_free(Collab *collab) {
         if (!collab)
                 return NULL;
+        for (const CollabPart *const *part = collab_parts; *part; part++)
+                if ((*part)->closed)
+                        (*part)->closed(collab);
+        if (collab->registry.path)
+                registry_deinit(&collab->registry);
+        close_groups(collab);
         collab_close_log(collab);
         pthread_mutex_destroy(&collab->settings_lock);
         free(collab->home);
         free(collab->settings_path);
         free(collab->groups_path);
+        free(collab->active_path);
+        free(collab->feed_path);
+        free(collab->feed_lock_path);
         free(collab);
         return NULL;
 }

@@ -1,8 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Collab: the collaboration domain, rooted in one CCCC home: global settings today, groups and ledgers
- * later.
+ * Collab: the collaboration domain, rooted in one CCCC home: global settings, the registry of groups, the
+ * groups that are loaded.
  *
  * It owns everything below the home except the endpoint's own files in daemon/. Owned by the Daemon; made
  * when the CCCC endpoint first opens, gone with the daemon (calls may still be under way when the endpoint
@@ -10,19 +10,32 @@
  */
 #include <pthread.h>
 
+#include "collab/group.h"
+#include "collab/registry.h"
 #include "core/daemon.h"
+
+enum { COLLAB_BUCKETS = 256 };
 
 struct Collab {
         Daemon *daemon;
         char *home;
         char *settings_path;           /* settings.yaml */
         char *groups_path;             /* groups/ */
+        char *active_path;             /* active.json */
+        char *feed_path;               /* daemon/ccccd.events.jsonl */
+        char *feed_lock_path;          /* daemon/ccccd.events.lock */
         pthread_mutex_t settings_lock; /* read-change-write of settings.yaml, on workers */
         int log_slot;                  /* of ccccd.log; < 0: none */
+        Registry registry;
+        Timer compaction;              /* the next look for ledgers that have grown too long */
+        Group *groups[COLLAB_BUCKETS]; /* by id */
+        size_t n_groups;               /* with those that have left the table but are still held */
 };
 
 int collab_new(Collab **ret, Daemon *daemon, const char *home);
-Collab *collab_free(Collab *collab);
+Collab *collab_free(Collab *collab);          /* when the loop no longer turns, before it is freed */
+int collab_start(Collab *collab);             /* the endpoint is open; again after each close */
+void collab_stop(Collab *collab);             /* it closes; NULL is fine */
 void collab_open_log(Collab *collab, int fd); /* ccccd.log, at the level that the settings say; takes fd */
 void collab_apply_level(Collab *collab,
                         const Json *settings);    /* log_level and developer_mode steer ccccd.log */

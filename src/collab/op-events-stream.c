@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "base/id.h"
 #include "base/time.h"
 #include "collab/collab.h"
 #include "gen/cccc-ops.h"
@@ -66,16 +63,6 @@ static bool has_streamed_kind(const StrList *kinds) {
         return false;
 }
 
-static bool group_exists(const Collab *collab, Str id) {
-        _cleanup_(freep) char *group = NULL, *file = NULL;
-
-        if (!id_is_path_safe(id) || strlen(id.data) != id.n)
-                return false;
-        group = path_join(collab->groups_path, id.data);
-        file = group ? path_join(group, "group.yaml") : NULL;
-        return file && access(file, R_OK) == 0;
-}
-
 static int refuse_kinds(Call *call) {
         JsonWriter *w = call_details(call);
 
@@ -89,20 +76,20 @@ static int refuse_kinds(Call *call) {
         return call_fail(call, CALL_E_INVALID_KINDS, "none of the kinds can be streamed");
 }
 
-int op_cccc_events_stream(Call *call, const CcccEventsStreamArgs *args) {
-        JsonWriter *w;
+static int subscribe(Call *call, Group *group, _unused_ const void *args) {
+        JsonWriter *w = call_result(call);
 
+        jw_begin_object(w);
+        jw_field_cstr(w, "group_id", group->id);
+        jw_end_object(w);
+        call_after(call, begin);
+        return 0;
+}
+
+int op_cccc_events_stream(Call *call, const CcccEventsStreamArgs *args) {
         if (!args->group_id.n)
                 return call_fail(call, CALL_E_MISSING_GROUP_ID, "missing group_id");
         if (args->kinds.n && !has_streamed_kind(&args->kinds))
                 return refuse_kinds(call);
-        if (!group_exists(call->daemon->collab, args->group_id))
-                return call_fail(call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT,
-                                 STR_ARG(args->group_id));
-        w = call_result(call);
-        jw_begin_object(w);
-        jw_field_str(w, "group_id", args->group_id);
-        jw_end_object(w);
-        call_after(call, begin);
-        return 0;
+        return collab_read(call, args->group_id, subscribe, args);
 }

@@ -125,8 +125,8 @@ static int start(Daemon *daemon) {
                 fprintf(stderr, "musterd: cannot start (is the file for --record writable?)\n");
         else if (!service_take_sockets(daemon) && !setup_endpoints(daemon))
                 status = run(daemon);
-        daemon_deinit(daemon);
         daemon->collab = collab_free(daemon->collab);
+        daemon_deinit(daemon);
         log_deinit(&daemon->log);
         return status;
 }

@@ -8,15 +8,11 @@ static void stream(Call *call) {
 }
 
 int op_coop_attach(Call *call, const CoopAttachArgs *args) {
-        Session *session = session_find(call->daemon->sessions, args->session);
-        Pty *pty = session ? pty_find(session, (uint64_t)args->pty) : NULL;
+        Pty *pty = NULL;
+        int r = pty_require(call, args->session, args->pty, &pty);
 
-        if (!session)
-                return call_fail(call, CALL_E_SESSION_NOT_FOUND, "Session '" STR_FMT "' not found",
-                                 STR_ARG(args->session));
-        if (!pty)
-                return call_fail(call, CALL_E_PTY_NOT_FOUND, "No PTY %lld in session '%s'",
-                                 (long long)args->pty, session->name);
+        if (r)
+                return r;
         if (pty->hosted)
                 host_resize(pty->hosted, (unsigned)args->cols, (unsigned)args->rows);
         call->target = pty;

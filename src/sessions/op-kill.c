@@ -2,19 +2,25 @@
 #include "gen/coop-ops.h"
 #include "sessions/sessions.h"
 
-int op_coop_kill(Call *call, const CoopKillArgs *args) {
-        Sessions *sessions = call->daemon->sessions;
-        Session *session = args->all ? NULL : session_find(sessions, args->session);
-
-        if (!args->all && !session)
-                return call_fail(call, CALL_E_SESSION_NOT_FOUND, "Session '" STR_FMT "' not found",
-                                 STR_ARG(args->session));
-        if (session)
-                session_kill(session, args->force);
-        for (Session *s = args->all ? sessions->first : NULL, *next; s; s = next) {
+static void kill_all(Sessions *sessions, bool is_forced) {
+        for (Session *s = sessions->first, *next; s; s = next) {
                 next = s->next;
                 if (s->is_listed)
-                        session_kill(s, args->force);
+                        session_kill(s, is_forced);
         }
+}
+
+int op_coop_kill(Call *call, const CoopKillArgs *args) {
+        Session *session = NULL;
+        int r;
+
+        if (args->all) {
+                kill_all(call->daemon->sessions, args->force);
+                return 0;
+        }
+        r = session_require(call, args->session, &session);
+        if (r)
+                return r;
+        session_kill(session, args->force);
         return 0;
 }

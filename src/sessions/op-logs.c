@@ -25,17 +25,13 @@ static Str last_lines(Str text, int64_t n) {
 }
 
 int op_coop_logs(Call *call, const CoopLogsArgs *args) {
-        Session *session = session_find(call->daemon->sessions, args->session);
-        Pty *pty = session ? pty_find(session, (uint64_t)args->pty) : NULL;
+        Pty *pty = NULL;
+        int r = pty_require(call, args->session, args->pty, &pty);
         Buf text = BUF_NULL;
         JsonWriter *w;
 
-        if (!session)
-                return call_fail(call, CALL_E_SESSION_NOT_FOUND, "Session '" STR_FMT "' not found",
-                                 STR_ARG(args->session));
-        if (!pty)
-                return call_fail(call, CALL_E_PTY_NOT_FOUND, "No PTY %lld in session '%s'",
-                                 (long long)args->pty, session->name);
+        if (r)
+                return r;
         if (base64_encode(&text, last_lines(pty_scrollback(pty), args->tail_lines)))
                 return -ENOMEM;
         w = call_result(call);

@@ -21,16 +21,11 @@ static void write_answer(const Pty *pty, JsonWriter *w) {
 }
 
 int op_coop_restart(Call *call, const CoopRestartArgs *args) {
-        Session *session = session_find(call->daemon->sessions, args->session);
-        Pty *pty = session ? pty_find(session, (uint64_t)args->pty) : NULL;
-        int r;
+        Pty *pty = NULL;
+        int r = pty_require(call, args->session, args->pty, &pty);
 
-        if (!session)
-                return call_fail(call, CALL_E_SESSION_NOT_FOUND, "Session '" STR_FMT "' not found",
-                                 STR_ARG(args->session));
-        if (!pty)
-                return call_fail(call, CALL_E_PTY_NOT_FOUND, "No PTY %lld in session '%s'",
-                                 (long long)args->pty, session->name);
+        if (r)
+                return r;
         if (pty->waiting || pty->is_configuring)
                 return call_fail(call, CALL_E_RESOURCE_LIMIT, "a start of this PTY is under way");
         r = pty_configure(pty, configured);

@@ -3,12 +3,12 @@
 #include "sessions/sessions-json.h"
 
 int op_coop_sessionls(Call *call, const CoopSessionlsArgs *args) {
-        Session *session = session_find(call->daemon->sessions, args->session);
+        Session *session = NULL;
+        int r = session_require(call, args->session, &session);
         JsonWriter *w;
 
-        if (!session)
-                return call_fail(call, CALL_E_SESSION_NOT_FOUND, "Session '" STR_FMT "' not found",
-                                 STR_ARG(args->session));
+        if (r)
+                return r;
         w = call_result(call);
         jw_begin_object(w);
         jw_field_cstr(w, "session", session->name);

@@ -56,13 +56,13 @@ static int start(Call *call, Session *session, const char *command, const CoopSh
 }
 
 int op_coop_shell(Call *call, const CoopShellArgs *args) {
-        Session *session = session_find(call->daemon->sessions, args->session);
+        Session *session = NULL;
+        int r = session_require(call, args->session, &session);
         const char *command;
         Pty *pty;
 
-        if (!session)
-                return call_fail(call, CALL_E_SESSION_NOT_FOUND, "Session '" STR_FMT "' not found",
-                                 STR_ARG(args->session));
+        if (r)
+                return r;
         if (args->command.n && memchr(args->command.data, 0, args->command.n))
                 return call_fail(call, CALL_E_INVALID_PARAMS, "command holds a NUL");
         command = args->command.n         ? args->command.data

@@ -93,6 +93,10 @@ void session_check_gone(Session *session); /* frees it when it is not listed and
 void session_kill(Session *session, bool is_forced);
 size_t session_n_clients(const Session *session);
 
+/* require.c: what a call names, or the call's error that says that it is not there. */
+int session_require(Call *call, Str name_or_path, Session **ret);
+int pty_require(Call *call, Str name_or_path, int64_t id, Pty **ret);
+
 /* pty.c */
 int pty_new(Pty **ret, Session *session, uint32_t id, const char *command);
 Pty *pty_find(Session *session, uint64_t id);

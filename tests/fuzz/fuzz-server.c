@@ -38,9 +38,9 @@ static int remove_entry(const char *path, _unused_ const struct stat *st, _unuse
 }
 
 static void end_server(void) {
+        server.collab = collab_free(server.collab);
         daemon_deinit(&server);
         server.sessions = sessions_free(server.sessions);
-        server.collab = collab_free(server.collab);
         recorder_free(recorder);
         log_deinit(&server.log);
         buf_deinit(&answer);

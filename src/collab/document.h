@@ -1,0 +1,50 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Document: one small YAML or JSON file that other programs edit too, as a tree, together with the identity
+ * of the file it was read from.
+ *
+ * A document that others can see is never changed in place: whoever wants a change makes a clone, edits
+ * that, has it written, and puts it in the place of the old one once it is kept. So a failed write leaves
+ * nothing to undo, and whoever holds a reference can go on reading. Unknown members stay, because the tree
+ * is the file. References are counted on the loop thread; a worker may make and fill one that nobody else
+ * knows yet.
+ */
+#include "base/file.h"
+#include "base/json.h"
+
+typedef enum DocumentFormat { DOCUMENT_YAML, DOCUMENT_JSON } DocumentFormat;
+
+enum { _DOCUMENT_E_SUCCESS, DOCUMENT_E_MISSING, DOCUMENT_E_BROKEN };
+
+enum { DOCUMENT_MAX = 16 << 20 }; /* a larger file counts as broken */
+
+typedef struct Document {
+        unsigned n_refs;
+        Arena arena;
+        Json *json;            /* an object, always */
+        FileIdentity identity; /* of the file that it was read from or written to; all zero: none */
+} Document;
+
+/* Worker. Conditions: DOCUMENT_E_MISSING; DOCUMENT_E_BROKEN (does not parse, is no mapping, too large). */
+int document_read(Document **ret, const char *path, DocumentFormat format);
+Document *document_new(void);                     /* {}; NULL without memory */
+Document *document_clone(const Document *source); /* NULL without memory */
+Document *document_ref(Document *document);
+Document *document_unref(Document *document); /* NULL is fine; returns NULL */
+void document_unrefp(Document **document);
+/* The text of the file. */
+int document_write(const Document *document, DocumentFormat format, Buf *out);
+
+/* Whether the file at path is still the one that was read; no file counts as all zero. Loop or worker. */
+bool document_is_fresh(const Document *document, const char *path);
+
+/* Setters for documents that nobody else sees yet. 0 or -ENOMEM. object lies in document. */
+int document_set_str(Document *document, Json *object, const char *key, Str value);
+int document_set_bool(Document *document, Json *object, const char *key, bool value);
+int document_set_int(Document *document, Json *object, const char *key, int64_t value);
+int document_set(Document *document, Json *object, const char *key, const Json *value); /* copies */
+/* The object under key, made when it is missing or something else. NULL without memory. */
+Json *document_section(Document *document, Json *object, const char *key);
+/* Known keys first, in this order (NULL-terminated); the others follow as they stood. */
+int document_order(Document *document, const char *const keys[]);

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a call gets to its group.
+ *
+ *   id checked ─► fresh? ─ no ─► load on a worker ─► (read) lines of others indexed ─► fn
+ *                   └─ yes ────────────────────────────────┘      (edit) first in line ─┘
+ *
+ * A GroupCall is what waits. It lives in the call's arena, or is malloc'd for edits without a call; the
+ * number of those that wait is bounded by the number of connections.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "collab/collab.h"
+
+enum { TRIES_MAX = 8 }; /* documents that others change faster than we can write: give up */
+
+/* ---- the end of a GroupCall ------------------------------------------------------------------ */
+
+static void leave(GroupCall *wait) {
+        Group *group = wait->group;
+
+        if (wait->is_owned)
+                free(wait);
+        group_unref(group);
+}
+
+static int not_found(Call *call, Str id) {
+        return call_fail(call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT, STR_ARG(id));
+}
+
+/* Ends a call that waited. Its GroupCall is gone then. */
+static void answer(Call *call, int r) {
+        if (call && r != CALL_LATER)
+                call_finish(call, r);
+}
+
+/* ---- edits: one at a time -------------------------------------------------------------------- */
+
+static void push_edit(GroupCall *wait) {
+        Group *group = wait->group;
+
+        if (!group->edits)
+                deferred_schedule(&group->edit_soon);
+        wait->next_edit = NULL;
+        *group->edits_end = wait;
+        group->edits_end = &wait->next_edit;
+}
+
+static void pop_edit(Group *group) {
+        GroupCall *first = group->edits;
+
+        group->edits = first->next_edit;
+        if (group->edits)
+                deferred_schedule(&group->edit_soon);
+        else
+                group->edits_end = &group->edits;
+        leave(first);
+}
+
+void group_edit_end(Group *group) {
+        assert(group->edits && !group->is_entered);
+        pop_edit(group);
+}
+
+/* The edit is over before its call is: the call's end takes the GroupCall with it. */
+static void fail_edit(GroupCall *first, int r) {
+        Call *call = first->call;
+
+        if (call && r > 0)
+                r = not_found(call, str_from(first->group->id));
+        group_edit_end(first->group);
+        answer(call, r);
+}
+
+static void run_edit(GroupCall *first) {
+        Group *group = first->group;
+        Call *call = first->call;
+        int r;
+
+        group->is_entered = true;
+        r = first->fn(call, group, first->args);
+        group->is_entered = false;
+        if (r == CALL_LATER)
+                return;
+        group_edit_end(group);
+        answer(call, r);
+}
+
+static void on_edit_settled(LedgerChange *barrier, _unused_ int r) {
+        run_edit(container_of(barrier, GroupCall, barrier));
+}
+
+static void settle_edit(GroupCall *first) {
+        int r;
+
+        if (!ledger_check(first->group->ledger)) {
+                run_edit(first);
+                return;
+        }
+        ledger_change_init(&first->barrier, first->group->ledger, on_edit_settled);
+        r = ledger_change_commit(&first->barrier);
+        if (!r)
+                return;
+        ledger_change_deinit(&first->barrier);
+        fail_edit(first, r);
+}
+
+static void on_edit_loaded(GroupCall *first, int r) {
+        if (r)
+                fail_edit(first, r);
+        else
+                settle_edit(first);
+}
+
+/* Documents may have changed while the edit waited for its turn. */
+static void enter_first_edit(Group *group) {
+        GroupCall *first = group->edits;
+        int r;
+
+        if (group_is_fresh(group)) {
+                settle_edit(first);
+                return;
+        }
+        first->loaded = on_edit_loaded;
+        r = group_load(first);
+        if (r)
+                fail_edit(first, r);
+}
+
+void group_on_edit_soon(Deferred *deferred) {
+        enter_first_edit(container_of(deferred, Group, edit_soon));
+}
+
+void group_edit_again(Group *group) {
+        assert(group->edits);
+        if (++group->edits->n_tries < TRIES_MAX)
+                enter_first_edit(group);
+        else
+                fail_edit(group->edits, -EBUSY);
+}
+
+bool group_is_editing(const Group *group, const Call *call) {
+        return group->is_entered || (call && group->edits && group->edits->call == call);
+}
+
+int group_edit(Group *group, GroupFn fn, const void *args) {
+        GroupCall *wait = calloc(1, sizeof(*wait));
+
+        if (!wait)
+                return error_origin(-ENOMEM);
+        *wait = (GroupCall){.group = group_ref(group), .fn = fn, .args = args, .is_owned = true};
+        push_edit(wait);
+        return 0;
+}
+
+/* ---- reads ----------------------------------------------------------------------------------- */
+
+static void on_settled(LedgerChange *barrier, int r) {
+        GroupCall *wait = container_of(barrier, GroupCall, barrier);
+        Call *call = wait->call;
+        int result = wait->fn(call, wait->group, wait->args);
+
+        leave(wait);
+        answer(call, result);
+}
+
+static int settle_read(GroupCall *wait) {
+        int r;
+
+        ledger_change_init(&wait->barrier, wait->group->ledger, on_settled);
+        r = ledger_change_commit(&wait->barrier);
+        if (!r)
+                return CALL_LATER;
+        ledger_change_deinit(&wait->barrier);
+        return error_trace(r);
+}
+
+/* ---- a call and its group -------------------------------------------------------------------- */
+
+/* Everything is loaded. True: wait is still needed. False: *ret is the handler's value. */
+static bool enter(GroupCall *wait, int *ret) {
+        if (wait->is_read && ledger_check(wait->group->ledger)) {
+                *ret = settle_read(wait);
+                return *ret == CALL_LATER;
+        }
+        *ret = wait->fn(wait->call, wait->group, wait->args);
+        return false;
+}
+
+static void on_loaded(GroupCall *wait, int r) {
+        Call *call = wait->call;
+
+        if (r > 0)
+                r = not_found(call, str_from(wait->group->id));
+        else if (!r && enter(wait, &r))
+                return;
+        leave(wait);
+        answer(call, r);
+}
+
+/* Finds the group without touching more than its inode; a group whose file is gone leaves the table. */
+static int find_group(Call *call, Str id, Group **ret) {
+        Collab *collab = call->daemon->collab;
+        FileIdentity identity;
+        int r;
+
+        if (!id.n)
+                return call_fail(call, CALL_E_MISSING_GROUP_ID, "missing group_id");
+        if (!group_id_is_valid(id))
+                return not_found(call, id);
+        r = group_get(collab, id, ret);
+        if (!r)
+                r = file_identify((*ret)->doc_path, &identity);
+        if (r)
+                return error_trace(r);
+        if (identity.ino && !(*ret)->is_deleting)
+                return 0;
+        if (!(*ret)->is_loading && !(*ret)->edits)
+                group_forget(*ret);
+        return not_found(call, id);
+}
+
+static GroupCall *new_wait(Call *call, Group *group, GroupFn fn, const void *args) {
+        GroupCall *wait = arena_alloc(&call->arena, sizeof(*wait));
+
+        if (wait)
+                *wait = (GroupCall){.group = group_ref(group),
+                                    .call = call,
+                                    .fn = fn,
+                                    .args = args,
+                                    .loaded = on_loaded};
+        return wait;
+}
+
+static int start(Call *call, Str id, GroupFn fn, const void *args, bool is_read) {
+        GroupCall *wait;
+        Group *group = NULL;
+        int r = find_group(call, id, &group);
+
+        if (r)
+                return r;
+        wait = new_wait(call, group, fn, args);
+        if (!wait)
+                return error_origin(-ENOMEM);
+        wait->is_read = is_read;
+        if (!group_is_fresh(group)) {
+                r = group_load(wait);
+                if (!r)
+                        return CALL_LATER;
+        } else if (enter(wait, &r))
+                return CALL_LATER;
+        leave(wait);
+        return r;
+}
+
+int collab_call(Call *call, Str group_id, GroupFn fn, const void *args) {
+        return start(call, group_id, fn, args, false);
+}
+
+int collab_read(Call *call, Str group_id, GroupFn fn, const void *args) {
+        return start(call, group_id, fn, args, true);
+}
+
+int collab_edit(Call *call, Str group_id, GroupFn fn, const void *args) {
+        GroupCall *wait;
+        Group *group = NULL;
+        int r = find_group(call, group_id, &group);
+
+        if (r)
+                return r;
+        wait = new_wait(call, group, fn, args);
+        if (!wait)
+                return error_origin(-ENOMEM);
+        push_edit(wait);
+        return CALL_LATER;
+}

@@ -1,0 +1,126 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Group: one group of a CCCC home while it is loaded: its document, its read cursors and its ledger.
+ *
+ * Other programs edit the same files. So nobody keeps a Group and trusts it later: an op asks with
+ * collab_call(), which looks at the files first (stat on the loop, reading on a worker) and then runs the
+ * op's own function with a group that is true in that turn. Pointers into group->doc and group->cursors are
+ * good for that turn only (group_doc_ref(), document_ref() keep them longer).
+ *
+ *   collab_call()   for what needs the documents only, and for appending events that change none
+ *   collab_read()   for reading the ledger: lines that another program wrote are indexed first
+ *   collab_edit()   for changing group.yaml or the cursors: one at a time per group, in order of arrival.
+ *                   When another program has changed the file meanwhile, the function runs again.
+ *
+ * How a change is made and kept: collab/group-change.h. Owned by the Collab's table; freed when it has left
+ * the table and nobody holds a reference.
+ */
+#include "collab/group-doc.h"
+#include "core/call.h"
+#include "core/ledger/ledger.h"
+
+typedef struct Collab Collab;
+typedef struct Group Group;
+typedef struct GroupCall GroupCall;
+
+/* One slot per part of the domain that keeps something per group (collab/parts.h). */
+typedef enum GroupSlot {
+        GROUP_SLOT_RUNNERS,
+        GROUP_SLOT_STREAMS,
+        GROUP_SLOT_DELIVERY,
+        GROUP_SLOT_AUTOMATION,
+        GROUP_SLOT_CONTEXT,
+        _GROUP_SLOTS,
+} GroupSlot;
+
+struct Group {
+        Collab *collab;
+        Group *next; /* in its bucket */
+        unsigned n_refs;
+        char *id;
+        char *dir, *doc_path, *cursors_path, *ledger_path, *state_path; /* state_path: state/ledger */
+
+        GroupDoc *doc;     /* as last read or kept; NULL before the first load */
+        Document *cursors; /* read_cursors.json: {actor: {event_id, ts, updated_at}} */
+        Ledger *ledger;    /* NULL until it is open */
+        bool is_loading;
+        unsigned n_reloads; /* in one load: the files changed while they were read */
+        bool is_deleting;   /* group_delete is at work: not found, and no change is kept any more */
+        bool is_gone;       /* it has left the table */
+        GroupCall *waiting, **waiting_end; /* for the load under way */
+
+        GroupCall *edits, **edits_end; /* the first one runs, the others wait */
+        bool is_entered;               /* the first edit's function is on the stack */
+        Deferred edit_soon;            /* the first edit begins */
+
+        int64_t touched_us; /* for the registry: time of the last message that it does not know; 0: none */
+        void *slots[_GROUP_SLOTS];
+};
+
+/* What an op wants done with a group; returns like a handler (0, call_fail(…), negative, CALL_LATER). */
+typedef int (*GroupFn)(Call *call, Group *group, const void *args);
+
+/*
+ * Checks the id (missing_group_id, group_not_found), makes sure that the group is loaded and fresh, then
+ * runs fn, now or in a later turn. Returns what a handler returns. args must live as long as the call: the
+ * op's argument struct does, and so does everything in call->arena.
+ */
+int collab_call(Call *call, Str group_id, GroupFn fn, const void *args);
+int collab_read(Call *call, Str group_id, GroupFn fn, const void *args);
+/*
+ * As collab_read(), and fn is the only one that changes documents of this group until its change is kept
+ * (group_change_commit()) or it returns without one. An fn that returns CALL_LATER for another reason ends
+ * its turn with group_edit_end(), before it ends the call. fn may run more than once.
+ */
+int collab_edit(Call *call, Str group_id, GroupFn fn, const void *args);
+/* An edit without a call, for what the daemon does by itself: fn gets NULL as call and must not fail with
+ * call_fail(). args must live until fn has run. -ENOMEM: it will not run. */
+int group_edit(Group *group, GroupFn fn, const void *args);
+bool group_is_editing(const Group *group, const Call *call); /* the edit under way is this call's */
+void group_edit_end(Group *group);
+void group_on_edit_soon(Deferred *deferred);
+void group_edit_again(Group *group); /* the first edit's document was stale: loads and runs it again */
+
+/* Table. */
+bool group_id_is_valid(Str id);                     /* g_ and 1 to 61 letters, digits, '_', '-' */
+Group *group_find(Collab *collab, Str id);          /* loaded or loading; NULL: not in the table */
+int group_get(Collab *collab, Str id, Group **ret); /* finds or makes the entry; no file is touched */
+Group *group_ref(Group *group);
+Group *group_unref(Group *group);  /* NULL is fine; returns NULL */
+void group_forget(Group *group);   /* leaves the table: its files are gone */
+bool group_is_fresh(Group *group); /* loaded, and the files are the ones that were read */
+
+/* Loads what is missing or old, then runs done in a later turn: 0, GROUP_E_NOT_FOUND, negative. */
+enum { _GROUP_E_SUCCESS, GROUP_E_NOT_FOUND };
+struct GroupCall {
+        Group *group;
+        Call *call; /* may be NULL */
+        GroupFn fn;
+        const void *args;
+        bool is_read;
+        bool is_owned;        /* malloc'd: there is no call whose arena holds it */
+        unsigned n_tries;     /* how often a stale document made it run again */
+        GroupCall *next;      /* of those that wait for a load */
+        GroupCall *next_edit; /* of those that wait for their turn */
+        void (*loaded)(GroupCall *wait, int r);
+        LedgerChange barrier; /* lines of others are being indexed */
+};
+int group_load(GroupCall *wait);
+void group_set_doc(Group *group, GroupDoc *doc); /* takes doc; tells the parts, once the group is open */
+/* The same for one that was read a while ago: dropped when the one at hand is what the file says now. */
+void group_offer_doc(Group *group, GroupDoc *doc);
+
+/* The cursor of an actor; event_id is empty when there is none. Valid in this turn. */
+typedef struct CursorView {
+        Str event_id, ts, updated_at;
+        int64_t ts_us; /* INT64_MIN: none */
+} CursorView;
+CursorView group_cursor(const Group *group, Str actor);
+
+/* Live facts, asked of the part that runs actors; false while there is none. */
+bool group_actor_is_running(const Group *group, Str actor);
+bool group_is_running(const Group *group);
+
+/* send and reply: the registry's updated_at of this group moves, written within a second. */
+void group_touch(Group *group, int64_t ts_us);

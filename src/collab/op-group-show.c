@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#include "collab/group.h"
+#include "gen/cccc-ops.h"
+
+static int show(Call *call, Group *group, _unused_ const void *args) {
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        jw_key(w, "group");
+        group_doc_write_redacted(group->doc, w);
+        jw_end_object(w);
+        return 0;
+}
+
+int op_cccc_group_show(Call *call, const CcccGroupShowArgs *args) {
+        return collab_call(call, args->group_id, show, args);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#include "collab/parts.h"
+
+#include "collab/compaction.h"
+#include "collab/context-lane.h"
+
+/* In the order in which they are told. */
+const CollabPart *const collab_parts[] = {
+        &compaction_part,
+        &context_part,
+        NULL,
+};

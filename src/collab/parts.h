@@ -1,0 +1,30 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * CollabPart: what a part of the domain (runners, streams, delivery, automation) wants to be told.
+ *
+ * Parts do not know each other. Each is one constant struct, listed in collab/parts.c; what it keeps per
+ * group hangs in group->slots. Every member may be NULL. All run on the loop.
+ */
+#include "collab/group.h"
+
+typedef struct CollabPart {
+        const char *name;
+        int (*started)(Collab *collab);    /* the contract is served from now on; 0 or negative */
+        void (*stopping)(Collab *collab);  /* … and no longer: no new work of its own, actors end */
+        void (*closed)(Collab *collab);    /* at the end, the loop no longer turns; groups are still there */
+        int (*group_opened)(Group *group); /* a group was loaded for the first time */
+        void (*group_closed)(Group *group);                          /* it is about to be freed */
+        void (*group_changed)(Group *group, const GroupDoc *old);    /* group->doc is new, by whomever */
+        void (*committed)(Group *group, uint64_t first, uint64_t n); /* these lines are kept now */
+        void (*rewritten)(Group *group); /* every position in the ledger has changed (compaction) */
+        bool (*actor_is_running)(const Group *group, Str actor);
+        /* group_delete: ends whatever runs for the group, then calls stopped(), now or later. */
+        void (*group_stop)(Group *group, void (*stopped)(void *user), void *user);
+        void (*group_deleted)(Group *group); /* the folder is gone */
+        /* Members for debug_snapshot: writes the value of "delivery" (only one part does). */
+        void (*write_debug)(const Group *group, JsonWriter *w);
+        size_t (*unread)(const Group *group, Str actor); /* for debug_snapshot */
+} CollabPart;
+
+extern const CollabPart *const collab_parts[]; /* NULL-terminated */

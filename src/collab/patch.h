@@ -1,0 +1,14 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/* Patches from the wire: the checks and conversions that every op with a patch shares. */
+#include "core/call.h"
+
+/* 0, or invalid_patch: a key that is not in keys (NULL-terminated; details.unknown_keys), nothing in it,
+ * NULL. */
+int patch_check(Call *call, const Json *patch, const char *const keys[]);
+/* A value as trimmed text: numbers as written, true as "true"; null, false, lists and objects are empty. */
+Str patch_text(Arena *arena, const Json *value);
+/* Numbers without their fraction and strings that spell an integer, bools as 0 and 1; false: none of these.
+ */
+bool patch_int(const Json *value, int64_t *ret);
+bool patch_truth(const Json *value); /* by truthiness: zero, empty, null and false are false */

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "collab/scope.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/sha256.h"
+#include "collab/scope-git.h"
+#include "core/daemon.h"
+
+/* ---- the path -------------------------------------------------------------------------------- */
+
+/* Takes "." and ".." out of an absolute path, by text only. In place. */
+static void squeeze(char *path) {
+        char *to = path, *at = path;
+
+        while (*at) {
+                size_t n;
+                while (*at == '/')
+                        at++;
+                n = strcspn(at, "/");
+                if (n == 2 && at[0] == '.' && at[1] == '.')
+                        while (to > path && *--to != '/')
+                                ;
+                else if (n && !(n == 1 && at[0] == '.')) {
+                        *to++ = '/';
+                        memmove(to, at, n);
+                        to += n;
+                }
+                at += n;
+        }
+        if (to == path)
+                *to++ = '/';
+        *to = 0;
+}
+
+/* The existing part resolved, the rest as it was written. Malloc'd. */
+static char *resolve(const char *path) {
+        _cleanup_(freep) char *head = path_expand(path), *rest = NULL;
+        char *real, *joined;
+
+        if (!head)
+                return NULL;
+        real = realpath(head, NULL);
+        if (real)
+                return real;
+        for (char *slash = strrchr(head, '/'); slash && slash > head; slash = strrchr(head, '/')) {
+                char *longer = rest ? path_join(slash + 1, rest) : strdup(slash + 1);
+                free(rest);
+                rest = longer;
+                *slash = 0;
+                real = realpath(head, NULL);
+                if (real || !rest)
+                        break;
+        }
+        joined = rest ? path_join(real ? real : head, rest) : NULL;
+        free(real);
+        if (joined)
+                squeeze(joined);
+        return joined;
+}
+
+static Str last_part(Str path) {
+        size_t i = path.n;
+
+        while (i && path.data[i - 1] != '/')
+                i--;
+        return (Str){path.data + i, path.n - i};
+}
+
+/* ---- identity -------------------------------------------------------------------------------- */
+
+static int identify(Arena *arena, Scope *scope) {
+        char hex[SHA256_HEX_MAX];
+        int r = sha256_hex(scope->git_remote.n ? scope->git_remote : scope->root, hex);
+
+        if (r)
+                return error_trace(r);
+        scope->key = arena_printf(arena, "s_%.*s", SCOPE_KEY_DIGITS, hex);
+        scope->group_id = arena_printf(arena, "g_%.*s", SCOPE_KEY_DIGITS, hex);
+        scope->label = last_part(scope->root);
+        scope->label = arena_str(arena, scope->label.n ? scope->label : STR("scope"));
+        return scope->key.data && scope->group_id.data && scope->label.data ? 0 : error_origin(-ENOMEM);
+}
+
+int scope_detect(Arena *arena, Str path, Scope *ret) {
+        Str copy = arena_str(arena, path.n ? path : STR("."));
+        _cleanup_(freep) char *root = copy.data ? resolve(copy.data) : NULL;
+        Str url = STR_NULL;
+        int r;
+
+        *ret = (Scope){0};
+        if (!root)
+                return error_origin(-ENOMEM);
+        r = scope_git(arena, root, &url); /* shortens root to the top of the work tree */
+        if (r)
+                return error_trace(r);
+        ret->root = arena_str(arena, str_from(root));
+        ret->git_remote = url.n ? scope_normalize_remote(arena, url) : STR("");
+        if (!ret->root.data || !ret->git_remote.data)
+                return error_origin(-ENOMEM);
+        return error_trace(identify(arena, ret));
+}
+
+/* ---- for a call ------------------------------------------------------------------------------ */
+
+typedef struct ScopeJob {
+        Call *call;
+        Str path;
+        ScopeFn fn;
+        const void *args;
+        Scope *scope; /* in the arena until done(), then what it points to is the call's */
+        Arena arena;
+        int r;
+} ScopeJob;
+
+static void run(void *user) {
+        ScopeJob *job = user;
+
+        job->r = scope_detect(&job->arena, job->path, job->scope);
+}
+
+static int take(Call *call, Scope *scope) {
+        Str *texts[] = {&scope->key, &scope->root, &scope->label, &scope->git_remote, &scope->group_id};
+
+        for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+                *texts[i] = arena_str(&call->arena, *texts[i]);
+                if (!texts[i]->data)
+                        return error_origin(-ENOMEM);
+        }
+        return 0;
+}
+
+static void done(void *user) {
+        ScopeJob *job = user;
+        Call *call = job->call;
+        int r = job->r ? job->r : take(call, job->scope);
+
+        if (!r)
+                r = job->fn(call, job->scope, job->args);
+        arena_deinit(&job->arena);
+        free(job);
+        if (r != CALL_LATER)
+                call_finish(call, r);
+}
+
+int scope_call(Call *call, Str path, ScopeFn fn, const void *args) {
+        ScopeJob *job = calloc(1, sizeof(*job));
+        Scope *scope = arena_alloc(&call->arena, sizeof(*scope));
+
+        if (job && scope) {
+                *job = (ScopeJob){.call = call, .path = path, .fn = fn, .args = args, .scope = scope};
+                if (!loop_work(call->daemon->loop, run, done, job))
+                        return CALL_LATER;
+        }
+        free(job);
+        return error_origin(-ENOMEM);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "collab/settings.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "collab/patch.h"
+
+enum { LINES_MIN = 1, LINES_MAX = 80 };
+
+typedef enum SettingType {
+        SETTING_SEND_TO,
+        SETTING_NUMBER,
+        SETTING_VISIBILITY,
+        SETTING_TRUTH,
+        SETTING_LINES
+} SettingType;
+
+static const struct {
+        const char *key;     /* in patches and results */
+        const char *section; /* in group.yaml … */
+        const char *member;  /* … and there */
+        SettingType type;
+} settings[] = {
+        {"default_send_to", "messaging", "default_send_to", SETTING_SEND_TO},
+        {"min_interval_seconds", "delivery", "min_interval_seconds", SETTING_NUMBER},
+        {"nudge_after_seconds", "automation", "nudge_after_seconds", SETTING_NUMBER},
+        {"actor_idle_timeout_seconds", "automation", "actor_idle_timeout_seconds", SETTING_NUMBER},
+        {"keepalive_delay_seconds", "automation", "keepalive_delay_seconds", SETTING_NUMBER},
+        {"keepalive_max_per_actor", "automation", "keepalive_max_per_actor", SETTING_NUMBER},
+        {"silence_timeout_seconds", "automation", "silence_timeout_seconds", SETTING_NUMBER},
+        {"standup_interval_seconds", "automation", "standup_interval_seconds", SETTING_NUMBER},
+        {"help_nudge_interval_seconds", "automation", "help_nudge_interval_seconds", SETTING_NUMBER},
+        {"help_nudge_min_messages", "automation", "help_nudge_min_messages", SETTING_NUMBER},
+        {"terminal_transcript_visibility", "terminal_transcript", "visibility", SETTING_VISIBILITY},
+        {"terminal_transcript_notify_tail", "terminal_transcript", "notify_tail", SETTING_TRUTH},
+        {"terminal_transcript_notify_lines", "terminal_transcript", "notify_lines", SETTING_LINES},
+};
+
+const char *const *settings_keys(void) {
+        static const char *const keys[] = {
+                "default_send_to",
+                "min_interval_seconds",
+                "nudge_after_seconds",
+                "actor_idle_timeout_seconds",
+                "keepalive_delay_seconds",
+                "keepalive_max_per_actor",
+                "silence_timeout_seconds",
+                "standup_interval_seconds",
+                "help_nudge_interval_seconds",
+                "help_nudge_min_messages",
+                "terminal_transcript_visibility",
+                "terminal_transcript_notify_tail",
+                "terminal_transcript_notify_lines",
+                NULL,
+        };
+
+        return keys;
+}
+
+static bool is_send_to(Str word) {
+        return str_is(word, "foreman") || str_is(word, "broadcast");
+}
+
+static bool is_visibility(Str word) {
+        return str_is(word, "off") || str_is(word, "foreman") || str_is(word, "all");
+}
+
+int settings_check(const Json *patch, SettingsFault *reterr) {
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+                const Json *value = json_get(patch, settings[i].key);
+                SettingType type = settings[i].type;
+                int64_t n;
+                if (!value)
+                        continue;
+                if (type == SETTING_SEND_TO && !is_send_to(str_trim(json_str(value)))) {
+                        *reterr = (SettingsFault){.key = settings[i].key, .value = value};
+                        return SETTINGS_E_SEND_TO;
+                }
+                if (!r && (type == SETTING_NUMBER || type == SETTING_LINES) && !patch_int(value, &n)) {
+                        *reterr = (SettingsFault){.key = settings[i].key, .value = value, .is_number = true};
+                        r = SETTINGS_E_NUMBER;
+                }
+        }
+        return r;
+}
+
+static int store(GroupDoc *doc, Json *section, const char *member, SettingType type, const Json *value) {
+        Str word = str_trim(json_str(value));
+        int64_t n = 0;
+
+        if (type == SETTING_SEND_TO || type == SETTING_VISIBILITY)
+                return document_set_str(doc->document, section, member, word);
+        if (type == SETTING_TRUTH)
+                return document_set_bool(doc->document, section, member, patch_truth(value));
+        (void)patch_int(value, &n);
+        if (type == SETTING_LINES)
+                n = n < LINES_MIN ? LINES_MIN : n > LINES_MAX ? LINES_MAX : n;
+        return document_set_int(doc->document, section, member, n);
+}
+
+/* A visibility that is none is passed over in silence, as the contract has it. */
+int settings_apply(GroupDoc *doc, const Json *patch) {
+        for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+                const Json *value = json_get(patch, settings[i].key);
+                Json *section;
+                int r;
+                if (!value ||
+                    (settings[i].type == SETTING_VISIBILITY && !is_visibility(str_trim(json_str(value)))))
+                        continue;
+                section = group_doc_section(doc, settings[i].section);
+                r = section ? store(doc, section, settings[i].member, settings[i].type, value)
+                            : error_origin(-ENOMEM);
+                if (r)
+                        return error_trace(r);
+        }
+        return 0;
+}
+
+void settings_write(const GroupDoc *doc, JsonWriter *w) {
+        static const char *const visibility[] = {
+                [TRANSCRIPT_OFF] = "off", [TRANSCRIPT_FOREMAN] = "foreman", [TRANSCRIPT_ALL] = "all"};
+
+        jw_begin_object(w);
+        jw_field_cstr(w, "default_send_to", doc->settings.is_broadcast ? "broadcast" : "foreman");
+        for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+                const Json *value = json_get(json_get(doc->json, settings[i].section), settings[i].member);
+                if (settings[i].type == SETTING_NUMBER && value)
+                        jw_field_value(w, settings[i].key, value);
+        }
+        jw_field_cstr(w, "terminal_transcript_visibility", visibility[doc->settings.transcript_visibility]);
+        jw_field_bool(w, "terminal_transcript_notify_tail", doc->settings.transcript_notify_tail);
+        jw_field_int(w, "terminal_transcript_notify_lines", doc->settings.transcript_notify_lines);
+        jw_end_object(w);
+}
