@@ -33,8 +33,8 @@ const Command task_commands[] = {
                             "  muster task submit --priority 5 - < prompt.txt\n"
                             "  muster task wait $(muster task submit --json Explain this | jq -r .taskId)\n"
                             "  muster task ls --state running\n",
-                .options = CLI_OPTION_PROJECT | CLI_OPTION_AGENT | CLI_OPTION_PRIORITY | CLI_OPTION_STATE |
-                           CLI_OPTION_LIMIT | CLI_OPTION_JSON | CLI_OPTION_TIMEOUT,
+                .options = CLI_OPTION_PROJECT | CLI_OPTION_TASK | CLI_OPTION_PRIORITY | CLI_OPTION_JSON |
+                           CLI_OPTION_TIMEOUT,
                 .n_min = 1,
                 .n_max = -1,
                 .run = cmd_task,

@@ -5,8 +5,8 @@
  *   id checked ─► fresh? ─ no ─► load on a worker ─► (read) lines of others indexed ─► fn
  *                   └─ yes ────────────────────────────────┘      (edit) first in line ─┘
  *
- * A GroupCall is what waits. It lives in the call's arena, or is malloc'd for edits without a call; the
- * number of those that wait is bounded by the number of connections.
+ * A GroupCall is what waits. It outlives its call, whose arena is gone when it is answered; the number of
+ * those that wait is bounded by the number of connections.
  */
 #include <assert.h>
 #include <errno.h>
@@ -22,8 +22,7 @@ enum { TRIES_MAX = 8 }; /* documents that others change faster than we can write
 static void leave(GroupCall *wait) {
         Group *group = wait->group;
 
-        if (wait->is_owned)
-                free(wait);
+        free(wait);
         group_unref(group);
 }
 
@@ -151,14 +150,14 @@ int group_edit(Group *group, GroupFn fn, const void *args) {
 
         if (!wait)
                 return error_origin(-ENOMEM);
-        *wait = (GroupCall){.group = group_ref(group), .fn = fn, .args = args, .is_owned = true};
+        *wait = (GroupCall){.group = group_ref(group), .fn = fn, .args = args};
         push_edit(wait);
         return 0;
 }
 
 /* ---- reads ----------------------------------------------------------------------------------- */
 
-static void on_settled(LedgerChange *barrier, int r) {
+static void on_settled(LedgerChange *barrier, _unused_ int r) {
         GroupCall *wait = container_of(barrier, GroupCall, barrier);
         Call *call = wait->call;
         int result = wait->fn(call, wait->group, wait->args);
@@ -224,7 +223,7 @@ static int find_group(Call *call, Str id, Group **ret) {
 }
 
 static GroupCall *new_wait(Call *call, Group *group, GroupFn fn, const void *args) {
-        GroupCall *wait = arena_alloc(&call->arena, sizeof(*wait));
+        GroupCall *wait = malloc(sizeof(*wait));
 
         if (wait)
                 *wait = (GroupCall){.group = group_ref(group),

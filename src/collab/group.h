@@ -27,6 +27,7 @@ typedef struct GroupCall GroupCall;
 /* One slot per part of the domain that keeps something per group (collab/parts.h). */
 typedef enum GroupSlot {
         GROUP_SLOT_RUNNERS,
+        GROUP_SLOT_INBOX,
         GROUP_SLOT_STREAMS,
         GROUP_SLOT_DELIVERY,
         GROUP_SLOT_AUTOMATION,
@@ -99,7 +100,6 @@ struct GroupCall {
         GroupFn fn;
         const void *args;
         bool is_read;
-        bool is_owned;        /* malloc'd: there is no call whose arena holds it */
         unsigned n_tries;     /* how often a stale document made it run again */
         GroupCall *next;      /* of those that wait for a load */
         GroupCall *next_edit; /* of those that wait for their turn */

@@ -3,10 +3,14 @@
 
 #include "collab/compaction.h"
 #include "collab/context-lane.h"
+#include "collab/inbox.h"
+#include "collab/stream.h"
 
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
         &compaction_part,
         &context_part,
+        &inbox_part,
+        &streams_part,
         NULL,
 };
