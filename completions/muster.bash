@@ -17,12 +17,28 @@ _muster_parameters() {
                 inside && /^  [^ ]/ { print $1 "=" }'
 }
 
-_muster_commands='new attach shell ls ps logs send-keys kill restart record replay up down status call schema rules stdio'
+_muster_commands='new attach shell ls ps logs send-keys kill restart record replay group actor send reply inbox ack tail events task chat project up down status call schema rules ledger stdio'
 
 # The names of the sessions. Only of a daemon that runs: completing a word starts none.
 _muster_sessions() {
         muster status --timeout 1 >/dev/null 2>&1 &&
                 muster ls --json 2>/dev/null | grep -o '"name":"[^"\\]*"' | cut -d '"' -f 4
+}
+
+# The last tasks of the project here.
+_muster_tasks() {
+        muster task ls --json --timeout 1 2>/dev/null | grep -o '"id":"task-[0-9]*"' | cut -d '"' -f 4
+}
+
+# The groups, under the same condition.
+_muster_groups() {
+        muster status --timeout 1 >/dev/null 2>&1 &&
+                muster group --json 2>/dev/null | grep -o '"group_id":"[^"\\]*"' | cut -d '"' -f 4
+}
+
+_muster_actors() {
+        muster status --timeout 1 >/dev/null 2>&1 &&
+                muster actor --json 2>/dev/null | grep -o '"id":"[^"\\]*"' | cut -d '"' -f 4
 }
 
 # The options of one command, from its usage line.
@@ -74,6 +90,38 @@ _muster_operands() {
                 mapfile -t COMPREPLY < <(compgen -d -- "$cur")
                 compopt -o filenames
                 ;;
+        task)
+                case $operation in
+                '') mapfile -t COMPREPLY < <(compgen -W 'submit ls get cancel wait tail stats' -- "$cur") ;;
+                get | cancel | wait | tail) mapfile -t COMPREPLY < <(compgen -W "$(_muster_tasks)" -- "$cur") ;;
+                esac
+                ;;
+        project)
+                if [[ -z $operation ]]; then
+                        mapfile -t COMPREPLY < <(compgen -W 'add ls rm' -- "$cur")
+                else
+                        mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+                        compopt -o filenames
+                fi
+                ;;
+        group)
+                if [[ -z $operation ]]; then
+                        mapfile -t COMPREPLY < <(compgen -W 'list new attach use detach show update set state start stop delete' -- "$cur")
+                else
+                        mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+                        compopt -o filenames
+                fi
+                ;;
+        actor)
+                if [[ -z $operation ]]; then
+                        mapfile -t COMPREPLY < <(compgen -W 'list add set start stop restart remove' -- "$cur")
+                else
+                        mapfile -t COMPREPLY < <(compgen -W "$(_muster_actors)" -- "$cur")
+                fi
+                ;;
+        inbox)
+                mapfile -t COMPREPLY < <(compgen -W "$(_muster_actors)" -- "$cur")
+                ;;
         help)
                 mapfile -t COMPREPLY < <(compgen -W "$_muster_commands" -- "$cur")
                 ;;
@@ -96,7 +144,7 @@ _muster() {
                                 mapfile -t COMPREPLY < <(compgen -c -- "$cur")
                         return
                         ;;
-                --wait | --timeout | --project | --name | --sandbox | --pty | --tail | --command | --speed | --max-idle | -n | -c)
+                --wait | --timeout | --project | --name | --sandbox | --pty | --tail | --command | --speed | --max-idle | --agent | --priority | --state | --limit | --group | --as | --to | --key | --kind | --since | -g | -n | -c)
                         i=$((i + 1))
                         ;;
                 -*) ;;
@@ -104,7 +152,28 @@ _muster() {
                 esac
         done
         case $prev in
-        --wait | --timeout | --name | --pty | --tail | --speed | --max-idle | -n) return ;;
+        --wait | --timeout | --name | --pty | --tail | --speed | --max-idle | --agent | --priority | --limit | -n) return ;;
+        --state)
+                mapfile -t COMPREPLY < <(compgen -W 'queued running completed failed cancelled' -- "$cur")
+                return
+                ;;
+        --group | -g)
+                mapfile -t COMPREPLY < <(compgen -W "$(_muster_groups)" -- "$cur")
+                return
+                ;;
+        --to)
+                mapfile -t COMPREPLY < <(compgen -W "user @all @peers @foreman $(_muster_actors)" -- "$cur")
+                return
+                ;;
+        --as)
+                mapfile -t COMPREPLY < <(compgen -W "user $(_muster_actors)" -- "$cur")
+                return
+                ;;
+        --kind)
+                mapfile -t COMPREPLY < <(compgen -W 'all chat notify chat.message chat.ack system.notify system.notify_ack' -- "$cur")
+                return
+                ;;
+        --key | --since) return ;;
         --sandbox)
                 mapfile -t COMPREPLY < <(compgen -W 'none bwrap' -- "$cur")
                 return

@@ -11,7 +11,7 @@
 
 enum { SECONDS_MAX = 1000000, SPEED_MAX = 1000000, VALUE_BASE = 256 };
 
-typedef enum Kind { KIND_FLAG, KIND_TEXT, KIND_SECONDS, KIND_COUNT, KIND_FACTOR } Kind;
+typedef enum Kind { KIND_FLAG, KIND_TEXT, KIND_LIST, KIND_SECONDS, KIND_COUNT, KIND_FACTOR } Kind;
 
 typedef struct Row {
         const char *name;
@@ -47,6 +47,18 @@ static const Row rows[] = {
         {"force", 'f', CLI_OPTION_FORCE, KIND_FLAG, AT(force)},
         {"speed", 0, CLI_OPTION_SPEED, KIND_FACTOR, AT(speed)},
         {"max-idle", 0, CLI_OPTION_MAX_IDLE, KIND_SECONDS, AT(max_idle_ms)},
+        {"group", 'g', CLI_OPTION_GROUP, KIND_TEXT, AT(group)},
+        {"as", 0, CLI_OPTION_GROUP, KIND_TEXT, AT(as)},
+        {"to", 0, CLI_OPTION_MESSAGE, KIND_LIST, AT(to)},
+        {"attention", 0, CLI_OPTION_MESSAGE, KIND_FLAG, AT(attention)},
+        {"key", 0, CLI_OPTION_MESSAGE, KIND_TEXT, AT(key)},
+        {"kind", 0, CLI_OPTION_INBOX | CLI_OPTION_EVENTS, KIND_TEXT, AT(kind)},
+        {"read", 0, CLI_OPTION_INBOX, KIND_FLAG, AT(read)},
+        {"since", 0, CLI_OPTION_EVENTS, KIND_TEXT, AT(since)},
+        {"agent", 0, CLI_OPTION_TASK, KIND_TEXT, AT(agent)},
+        {"priority", 0, CLI_OPTION_PRIORITY, KIND_TEXT, AT(priority)},
+        {"state", 0, CLI_OPTION_TASK, KIND_TEXT, AT(state)},
+        {"limit", 0, CLI_OPTION_TASK, KIND_COUNT, AT(limit)},
 };
 
 enum { N_ROWS = ARRAY_SIZE(rows), N_LETTERS = 2 * N_ROWS + 3 };
@@ -120,6 +132,14 @@ static bool parse_number(const char *text, double max, double *ret) {
         return true;
 }
 
+static int add_to_list(const Command *command, const Row *row, OptionList *list) {
+        if (list->n == CLI_LIST_MAX)
+                return complain(CLI_USAGE, "%s: --%s is given more than %d times", command->name, row->name,
+                                CLI_LIST_MAX);
+        list->items[list->n++] = optarg;
+        return CLI_OK;
+}
+
 static int take(const Command *command, const Row *row, Options *ret) {
         void *place = (char *)ret + row->offset;
         double value;
@@ -127,6 +147,7 @@ static int take(const Command *command, const Row *row, Options *ret) {
         switch (row->kind) {
         case KIND_FLAG: *(bool *)place = true; return CLI_OK;
         case KIND_TEXT: *(const char **)place = optarg; return CLI_OK;
+        case KIND_LIST: return add_to_list(command, row, place);
         case KIND_SECONDS:
                 if (!parse_number(optarg, SECONDS_MAX, &value))
                         return complain(CLI_USAGE, "%s: %s is not a number of seconds", command->name,
@@ -189,7 +210,7 @@ int options_parse(const Command *command, int argc, char **argv, Options *ret) {
         char letters[N_LETTERS];
         int c;
 
-        *ret = (Options){.wait_ms = -1, .timeout_ms = -1, .max_idle_ms = -1, .pty = -1, .tail = -1};
+        *ret = (Options){.wait_ms = -1, .timeout_ms = -1, .max_idle_ms = -1, .pty = -1, .tail = -1, .limit = -1};
         argc = cut_command(command, argc, argv, ret);
         choose(command, known, letters);
         optind = 0; /* glibc: begin anew, with these letters */

@@ -36,9 +36,6 @@ int collab_new(Collab **ret, Daemon *daemon, const char *home) {
         collab->feed_path = path_join(home, "daemon/ccccd.events.jsonl");
         collab->feed_lock_path = path_join(home, "daemon/ccccd.events.lock");
         r = has_paths(collab) ? registry_init(&collab->registry, collab) : error_origin(-ENOMEM);
-        for (const CollabPart *const *part = collab_parts; !r && *part; part++)
-                if ((*part)->opened)
-                        r = (*part)->opened(collab);
         if (r) {
                 collab_free(collab);
                 return error_trace(r);
@@ -52,6 +49,15 @@ void collab_close_log(Collab *collab) {
                 return;
         log_remove(&collab->daemon->log, collab->log_slot);
         collab->log_slot = -1;
+}
+
+int collab_start(Collab *collab) {
+        int r = 0;
+
+        for (const CollabPart *const *part = collab_parts; !r && *part; part++)
+                if ((*part)->started)
+                        r = (*part)->started(collab);
+        return error_trace(r);
 }
 
 void collab_stop(Collab *collab) {

@@ -27,13 +27,15 @@ struct Collab {
         pthread_mutex_t settings_lock; /* read-change-write of settings.yaml, on workers */
         int log_slot;                  /* of ccccd.log; < 0: none */
         Registry registry;
+        Timer compaction;              /* the next look for ledgers that have grown too long */
         Group *groups[COLLAB_BUCKETS]; /* by id */
         size_t n_groups;               /* with those that have left the table but are still held */
 };
 
 int collab_new(Collab **ret, Daemon *daemon, const char *home);
 Collab *collab_free(Collab *collab);          /* when the loop no longer turns, before it is freed */
-void collab_stop(Collab *collab);             /* a stop begins; NULL is fine */
+int collab_start(Collab *collab);             /* the endpoint is open; again after each close */
+void collab_stop(Collab *collab);             /* it closes; NULL is fine */
 void collab_open_log(Collab *collab, int fd); /* ccccd.log, at the level that the settings say; takes fd */
 void collab_apply_level(Collab *collab,
                         const Json *settings);    /* log_level and developer_mode steer ccccd.log */

@@ -5,8 +5,8 @@
  *   id checked ─► fresh? ─ no ─► load on a worker ─► (read) lines of others indexed ─► fn
  *                   └─ yes ────────────────────────────────┘      (edit) first in line ─┘
  *
- * A GroupCall is what waits. It lives in the call's arena, or is malloc'd for edits without a call; the
- * number of those that wait is bounded by the number of connections.
+ * A GroupCall is what waits. It outlives its call, whose arena is gone when it is answered; the number of
+ * those that wait is bounded by the number of connections.
  */
 #include <assert.h>
 #include <errno.h>
@@ -22,8 +22,7 @@ enum { TRIES_MAX = 8 }; /* documents that others change faster than we can write
 static void leave(GroupCall *wait) {
         Group *group = wait->group;
 
-        if (wait->is_owned)
-                free(wait);
+        free(wait);
         group_unref(group);
 }
 
@@ -31,7 +30,7 @@ static int not_found(Call *call, Str id) {
         return call_fail(call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT, STR_ARG(id));
 }
 
-/* Ends a call that waited. */
+/* Ends a call that waited. Its GroupCall is gone then. */
 static void answer(Call *call, int r) {
         if (call && r != CALL_LATER)
                 call_finish(call, r);
@@ -65,10 +64,14 @@ void group_edit_end(Group *group) {
         pop_edit(group);
 }
 
+/* The edit is over before its call is: the call's end takes the GroupCall with it. */
 static void fail_edit(GroupCall *first, int r) {
-        if (first->call)
-                answer(first->call, r > 0 ? not_found(first->call, str_from(first->group->id)) : r);
+        Call *call = first->call;
+
+        if (call && r > 0)
+                r = not_found(call, str_from(first->group->id));
         group_edit_end(first->group);
+        answer(call, r);
 }
 
 static void run_edit(GroupCall *first) {
@@ -81,8 +84,8 @@ static void run_edit(GroupCall *first) {
         group->is_entered = false;
         if (r == CALL_LATER)
                 return;
-        answer(call, r);
         group_edit_end(group);
+        answer(call, r);
 }
 
 static void on_edit_settled(LedgerChange *barrier, _unused_ int r) {
@@ -147,7 +150,7 @@ int group_edit(Group *group, GroupFn fn, const void *args) {
 
         if (!wait)
                 return error_origin(-ENOMEM);
-        *wait = (GroupCall){.group = group_ref(group), .fn = fn, .args = args, .is_owned = true};
+        *wait = (GroupCall){.group = group_ref(group), .fn = fn, .args = args};
         push_edit(wait);
         return 0;
 }
@@ -156,9 +159,11 @@ int group_edit(Group *group, GroupFn fn, const void *args) {
 
 static void on_settled(LedgerChange *barrier, _unused_ int r) {
         GroupCall *wait = container_of(barrier, GroupCall, barrier);
+        Call *call = wait->call;
+        int result = wait->fn(call, wait->group, wait->args);
 
-        answer(wait->call, wait->fn(wait->call, wait->group, wait->args));
         leave(wait);
+        answer(call, result);
 }
 
 static int settle_read(GroupCall *wait) {
@@ -185,12 +190,14 @@ static bool enter(GroupCall *wait, int *ret) {
 }
 
 static void on_loaded(GroupCall *wait, int r) {
+        Call *call = wait->call;
+
         if (r > 0)
-                r = not_found(wait->call, str_from(wait->group->id));
+                r = not_found(call, str_from(wait->group->id));
         else if (!r && enter(wait, &r))
                 return;
-        answer(wait->call, r);
         leave(wait);
+        answer(call, r);
 }
 
 /* Finds the group without touching more than its inode; a group whose file is gone leaves the table. */
@@ -208,7 +215,7 @@ static int find_group(Call *call, Str id, Group **ret) {
                 r = file_identify((*ret)->doc_path, &identity);
         if (r)
                 return error_trace(r);
-        if (identity.ino)
+        if (identity.ino && !(*ret)->is_deleting)
                 return 0;
         if (!(*ret)->is_loading && !(*ret)->edits)
                 group_forget(*ret);
@@ -216,7 +223,7 @@ static int find_group(Call *call, Str id, Group **ret) {
 }
 
 static GroupCall *new_wait(Call *call, Group *group, GroupFn fn, const void *args) {
-        GroupCall *wait = arena_alloc(&call->arena, sizeof(*wait));
+        GroupCall *wait = malloc(sizeof(*wait));
 
         if (wait)
                 *wait = (GroupCall){.group = group_ref(group),

@@ -13,12 +13,15 @@
 #include "collab/events.h"
 #include "collab/group-commit.h"
 
+enum { EVENTS_FIRST = 4 };
+
 GroupChange *group_change_begin(Group *group, Call *call, int error) {
         GroupChange *change = calloc(1, sizeof(*change));
 
         if (!change)
                 return NULL;
-        change->events = calloc(GROUP_CHANGE_EVENTS, sizeof(*change->events));
+        change->events = calloc(EVENTS_FIRST, sizeof(*change->events));
+        change->cap_events = EVENTS_FIRST;
         if (!change->events) {
                 free(change);
                 return NULL;
@@ -103,14 +106,27 @@ void group_change_end_line(GroupChange *change) {
         change->is_event_open = change->is_feed_open = false;
 }
 
+static int reserve_event(GroupChange *change) {
+        ChangeEvent *grown;
+
+        if (change->n_events < change->cap_events)
+                return 0;
+        if (change->cap_events >= GROUP_CHANGE_EVENTS)
+                return error_origin(-E2BIG);
+        grown = realloc(change->events, 2 * change->cap_events * sizeof(*grown));
+        if (!grown)
+                return error_origin(-ENOMEM);
+        change->events = grown;
+        change->cap_events *= 2;
+        return 0;
+}
+
 JsonWriter *group_change_event(GroupChange *change, const char *kind, Str by, Str scope_key) {
         ChangeEvent *event;
 
         group_change_end_line(change);
-        if (change->n_events == GROUP_CHANGE_EVENTS) {
-                change_try(change, -E2BIG);
+        if (!change_try(change, reserve_event(change)) && change->n_events == change->cap_events)
                 change->n_events--; /* the change has failed: this one's place does not matter any more */
-        }
         event = &change->events[change->n_events++];
         change_try(change, id_hex(event->id, EVENT_ID_DIGITS));
         event->ts_us = ledger_next_ts_us(change->group->ledger);

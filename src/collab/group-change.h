@@ -35,7 +35,7 @@
 #include "collab/group.h"
 #include "collab/registry.h"
 
-enum { GROUP_CHANGE_EVENTS = 64 }; /* per change; more fail it with -E2BIG */
+enum { GROUP_CHANGE_EVENTS = 1024 }; /* per change; more fail it with -E2BIG */
 
 typedef struct ChangeEvent {
         char id[33];
@@ -53,7 +53,7 @@ struct GroupChange {
         void *user; /* the caller's, for reply() */
         Arena arena;
         ChangeEvent *events;
-        size_t n_events;
+        size_t n_events, cap_events;
         int r; /* 0, or what went wrong first */
 
         LedgerChange ledger; /* from here on private; its first is the position of the first event */

@@ -20,6 +20,9 @@
 static int failure(GroupChange *change, int r) {
         if (!change->call)
                 return r;
+        if (change->group->is_deleting)
+                return call_fail(change->call, CALL_E_GROUP_NOT_FOUND, "group not found: %s",
+                                 change->group->id);
         if (r == -EMSGSIZE)
                 return call_fail(change->call, CALL_E_TOO_LARGE, "the event is too large");
         if (!change->error)
@@ -30,8 +33,10 @@ static int failure(GroupChange *change, int r) {
 static void fail(GroupChange *change, int r) {
         Group *group = group_ref(change->group);
         Call *call = change->call;
-        bool is_edit = change->is_edit;
 
+        if (change->is_edit)
+                group_edit_end(
+                        group); /* before the call ends, which the edit's place in the line belongs to */
         if (change->failed)
                 change->failed(change, r);
         else if (call)
@@ -39,8 +44,6 @@ static void fail(GroupChange *change, int r) {
         else
                 log_err(&group->collab->daemon->log, group->id, "cannot keep a change: %s", strerror(-r));
         group_change_free(change);
-        if (is_edit)
-                group_edit_end(group);
         group_unref(group);
 }
 
@@ -74,12 +77,9 @@ static void on_registry_done(RegistryEdit *edit, _unused_ int r) {
 static void adopt(GroupChange *change) {
         Group *group = change->group;
 
-        if (change->doc) {
-                (void)file_identify(group->doc_path, &change->doc->document->identity);
+        if (change->doc)
                 group_set_doc(group, steal(&change->doc));
-        }
         if (change->cursors) {
-                (void)file_identify(group->cursors_path, &change->cursors->identity);
                 document_unref(group->cursors);
                 group->cursors = steal(&change->cursors);
         }
@@ -120,6 +120,8 @@ static int add_doc(GroupChange *change) {
         if (!r)
                 r = ledger_change_file(&change->ledger, change->group->doc_path, buf_str(&text),
                                        &change->doc->document->identity);
+        if (!r)
+                ledger_change_file_identity(&change->ledger, &change->doc->document->identity);
         return error_trace(r);
 }
 
@@ -130,6 +132,8 @@ static int add_cursors(GroupChange *change) {
         if (!r)
                 r = ledger_change_file(&change->ledger, change->group->cursors_path, buf_str(&text),
                                        &change->cursors->identity);
+        if (!r)
+                ledger_change_file_identity(&change->ledger, &change->cursors->identity);
         return error_trace(r);
 }
 
@@ -140,6 +144,8 @@ int group_change_commit_or(GroupChange *change, GroupReplyFn reply,
         if (!change)
                 return error_origin(-ENOMEM);
         group_change_end_line(change);
+        if (change->group->is_deleting)
+                change_try(change, -ENOENT);
         if (!change->r && change->doc)
                 change_try(change, add_doc(change));
         if (!change->r && change->cursors)

@@ -15,6 +15,8 @@
 #include "collab/events.h"
 #include "collab/parts.h"
 
+enum { RELOADS_MAX = 3 };
+
 typedef struct LoadJob {
         Group *group;
         GroupDoc *doc;
@@ -82,6 +84,14 @@ static void on_committed(void *user, uint64_t first, uint64_t n) {
                         (*part)->committed(group, first, n);
 }
 
+static void on_rewritten(void *user) {
+        Group *group = user;
+
+        for (const CollabPart *const *part = collab_parts; *part; part++)
+                if ((*part)->rewritten)
+                        (*part)->rewritten(group);
+}
+
 static void on_given_up(void *user) {
         finish(user, -EIO);
 }
@@ -108,26 +118,50 @@ static int open_ledger(Group *group) {
                 .policy = LEDGER_COMMIT,
                 .classify = collab_classify,
                 .committed = on_committed,
+                .rewritten = on_rewritten,
                 .user = group,
         };
 
         return error_trace(ledger_open(&group->ledger, &options, on_opened));
 }
 
+/* What was read may be older than what a commit has put here meanwhile. */
+static void take(Group *group, LoadJob *job) {
+        group_offer_doc(group, job->doc);
+        if (document_is_fresh(group->cursors, group->cursors_path))
+                document_unref(job->cursors);
+        else {
+                document_unref(group->cursors);
+                group->cursors = job->cursors;
+        }
+}
+
+static bool is_old(const Group *group) {
+        return !document_is_fresh(group->doc->document, group->doc_path) ||
+               !document_is_fresh(group->cursors, group->cursors_path);
+}
+
+static int start(Group *group);
+
+/* Whoever waits must not get what was true before he asked; but files that never hold still are taken as
+ * they were. */
 static void done(void *user) {
         LoadJob *job = user;
         Group *group = job->group;
         int r = job->r;
 
-        if (!r) {
-                group_set_doc(group, job->doc);
-                document_unref(group->cursors);
-                group->cursors = job->cursors;
-        } else {
+        if (!r)
+                take(group, job);
+        else {
                 group_doc_unref(job->doc);
                 document_unref(job->cursors);
         }
         free(job);
+        if (!r && is_old(group) && group->n_reloads++ < RELOADS_MAX && !start(group)) {
+                group_unref(group); /* the new job has its own reference */
+                return;
+        }
+        group->n_reloads = 0;
         if (!r && !group->ledger) {
                 r = open_ledger(group);
                 if (!r)

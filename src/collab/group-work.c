@@ -29,10 +29,10 @@ static void done(void *user) {
         int r = job->r ? job->r : job->then(job->call, group, job->args);
 
         if (r != CALL_LATER) {
+                if (job->is_edit)
+                        group_edit_end(group); /* before the call ends, which its place belongs to */
                 if (job->call)
                         call_finish(job->call, r);
-                if (job->is_edit)
-                        group_edit_end(group);
         }
         group_unref(group);
         free(job);

@@ -148,6 +148,13 @@ void group_set_doc(Group *group, GroupDoc *doc) {
         group_doc_unref(old);
 }
 
+void group_offer_doc(Group *group, GroupDoc *doc) {
+        if (document_is_fresh(group->doc ? group->doc->document : NULL, group->doc_path))
+                group_doc_unref(doc);
+        else
+                group_set_doc(group, doc);
+}
+
 /* ---- what is asked of a group ---------------------------------------------------------------- */
 
 CursorView group_cursor(const Group *group, Str actor) {

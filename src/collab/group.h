@@ -27,11 +27,11 @@ typedef struct GroupCall GroupCall;
 /* One slot per part of the domain that keeps something per group (collab/parts.h). */
 typedef enum GroupSlot {
         GROUP_SLOT_RUNNERS,
+        GROUP_SLOT_INBOX,
         GROUP_SLOT_STREAMS,
         GROUP_SLOT_DELIVERY,
         GROUP_SLOT_AUTOMATION,
         GROUP_SLOT_CONTEXT,
-        GROUP_SLOT_COMPACTION,
         _GROUP_SLOTS,
 } GroupSlot;
 
@@ -46,7 +46,9 @@ struct Group {
         Document *cursors; /* read_cursors.json: {actor: {event_id, ts, updated_at}} */
         Ledger *ledger;    /* NULL until it is open */
         bool is_loading;
-        bool is_gone;                      /* deleted: it has left the table */
+        unsigned n_reloads; /* in one load: the files changed while they were read */
+        bool is_deleting;   /* group_delete is at work: not found, and no change is kept any more */
+        bool is_gone;       /* it has left the table */
         GroupCall *waiting, **waiting_end; /* for the load under way */
 
         GroupCall *edits, **edits_end; /* the first one runs, the others wait */
@@ -70,7 +72,7 @@ int collab_read(Call *call, Str group_id, GroupFn fn, const void *args);
 /*
  * As collab_read(), and fn is the only one that changes documents of this group until its change is kept
  * (group_change_commit()) or it returns without one. An fn that returns CALL_LATER for another reason ends
- * its turn with group_edit_end(). fn may run more than once.
+ * its turn with group_edit_end(), before it ends the call. fn may run more than once.
  */
 int collab_edit(Call *call, Str group_id, GroupFn fn, const void *args);
 /* An edit without a call, for what the daemon does by itself: fn gets NULL as call and must not fail with
@@ -98,7 +100,6 @@ struct GroupCall {
         GroupFn fn;
         const void *args;
         bool is_read;
-        bool is_owned;        /* malloc'd: there is no call whose arena holds it */
         unsigned n_tries;     /* how often a stale document made it run again */
         GroupCall *next;      /* of those that wait for a load */
         GroupCall *next_edit; /* of those that wait for their turn */
@@ -107,6 +108,8 @@ struct GroupCall {
 };
 int group_load(GroupCall *wait);
 void group_set_doc(Group *group, GroupDoc *doc); /* takes doc; tells the parts, once the group is open */
+/* The same for one that was read a while ago: dropped when the one at hand is what the file says now. */
+void group_offer_doc(Group *group, GroupDoc *doc);
 
 /* The cursor of an actor; event_id is empty when there is none. Valid in this turn. */
 typedef struct CursorView {

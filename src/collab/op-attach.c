@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "collab/collab.h"
+#include "collab/group-attach.h"
 #include "collab/group-change.h"
 #include "collab/group-folder.h"
 #include "collab/group-work.h"
@@ -33,56 +34,6 @@ static void reply(Call *call, GroupChange *change) {
         jw_end_object(w);
 }
 
-static int fill_scope(GroupDoc *doc, Json *entry, const Scope *scope) {
-        Document *document = doc->document;
-        int r = document_set_str(document, entry, "scope_key", scope->key);
-
-        if (!r)
-                r = document_set_str(document, entry, "url", scope->root);
-        if (!r)
-                r = document_set_str(document, entry, "label", scope->label);
-        if (!r)
-                r = document_set_str(document, entry, "git_remote", scope->git_remote);
-        return error_trace(r);
-}
-
-static int put_scope(GroupDoc *doc, const Scope *scope) {
-        const ScopeView *old = group_doc_scope(doc, scope->key);
-        Json *list = group_doc_list(doc, "scopes"), *entry = old ? old->json : NULL;
-        int r = 0;
-
-        if (!entry) {
-                entry = json_new(&doc->document->arena, JSON_OBJECT);
-                r = list && entry ? json_push(list, entry) : error_origin(-ENOMEM);
-        }
-        if (!r)
-                r = fill_scope(doc, entry, scope);
-        if (!r)
-                r = group_doc_set_str(doc, "active_scope_key", scope->key);
-        return error_trace(r);
-}
-
-static void write_event(GroupChange *change, const Attach *attach) {
-        JsonWriter *w = group_change_event(change, "group.attach", attach->args->by, attach->scope->key);
-
-        jw_begin_object(w);
-        jw_field_str(w, "url", attach->scope->root);
-        jw_field_str(w, "label", attach->scope->label);
-        jw_field_str(w, "git_remote", attach->scope->git_remote);
-        jw_end_object(w);
-}
-
-/* The whole entry: the group may be one that the registry does not know yet. */
-static void tell_registry(GroupChange *change, const GroupDoc *doc, const Scope *scope) {
-        RegistryEdit *edit = group_change_registry(change);
-
-        edit->title = arena_str(&change->arena, doc->title);
-        edit->topic = arena_str(&change->arena, doc->topic);
-        edit->created_at = arena_str(&change->arena, doc->created_at);
-        edit->path = str_from(change->group->dir);
-        edit->default_scope_key = edit->scope_key = arena_str(&change->arena, scope->key);
-}
-
 static int put(Call *call, Group *group, const void *user) {
         const Attach *attach = user;
         GroupChange *change = group_change_begin(group, call, 0);
@@ -91,9 +42,7 @@ static int put(Call *call, Group *group, const void *user) {
         if (!doc)
                 return group_change_abort(change);
         change->user = (void *)attach;
-        change_try(change, put_scope(doc, attach->scope));
-        write_event(change, attach);
-        tell_registry(change, doc, attach->scope);
+        group_change_attach(change, attach->scope, attach->args->by);
         return group_change_commit(change, reply);
 }
 

@@ -1,66 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <stdlib.h>
 
+#include "base/error.h"
 #include "base/time.h"
-#include "collab/collab.h"
+#include "collab/lines.h"
+#include "collab/stream.h"
 #include "gen/cccc-ops.h"
 
-/*
- * A subscriber. Nothing in this daemon appends to a ledger yet, so a stream carries heartbeats only; events
- * come with the ledger.
- */
-enum { HEARTBEAT_MS = 30000 };
-
-typedef struct EventStream {
-        Client *client;
-        Timer heartbeat;
-} EventStream;
-
-static const char *const stream_kinds[] = {"chat.ack", "chat.message", "system.notify", "system.notify_ack"};
-
-static void on_heartbeat(Timer *timer) {
-        EventStream *stream = container_of(timer, EventStream, heartbeat);
-        Conn *conn = stream->client->conn;
-        JsonWriter w = JSON_WRITER(conn_out(conn));
-        char ts[TIME_TEXT_MAX];
-
-        time_format_us(loop_wall_us(timer->loop), ts);
-        jw_begin_object(&w);
-        jw_field_cstr(&w, "t", "heartbeat");
-        jw_field_cstr(&w, "ts", ts);
-        jw_end_object(&w);
-        if (w.failed || conn_write(conn, STR("\n")) || timer_set(timer, HEARTBEAT_MS))
-                conn_abort(conn, "out of memory");
-}
-
-static void on_closed(Client *client) {
-        EventStream *stream = client->stream;
-
-        timer_clear(&stream->heartbeat);
-        free(stream);
-}
+/* From the answer to the stream, which is the same turn; in the call's arena. */
+typedef struct Opening {
+        Group *group;
+        EventStreamOptions options;
+} Opening;
 
 static void begin(Call *call) {
-        EventStream *stream = calloc(1, sizeof(*stream));
+        Opening *opening = call->target;
 
-        if (!stream) {
-                conn_abort(call->client->conn, "out of memory");
-                return;
-        }
-        stream->client = call->client;
-        timer_init(&stream->heartbeat, call->daemon->loop, on_heartbeat);
-        client_stream(call->client, stream, on_closed);
-        if (timer_set(&stream->heartbeat, HEARTBEAT_MS))
-                conn_abort(call->client->conn, "out of memory");
+        event_stream_start(call->client, opening->group, &opening->options);
 }
 
-static bool has_streamed_kind(const StrList *kinds) {
+static unsigned kinds_of(const StrList *kinds) {
+        unsigned bits = 0;
+
         for (size_t i = 0; i < kinds->n; i++)
-                for (size_t k = 0; k < ARRAY_SIZE(stream_kinds); k++)
-                        if (str_is(str_trim(kinds->items[i]), stream_kinds[k]))
-                                return true;
-        return false;
+                bits |= stream_kind_bit(str_trim(kinds->items[i]));
+        return bits;
 }
 
 static int refuse_kinds(Call *call) {
@@ -69,19 +33,50 @@ static int refuse_kinds(Call *call) {
         jw_begin_object(w);
         jw_key(w, "supported");
         jw_begin_array(w);
-        for (size_t i = 0; i < ARRAY_SIZE(stream_kinds); i++)
+        for (size_t i = 0; i < STREAM_N_KINDS; i++)
                 jw_cstr(w, stream_kinds[i]);
         jw_end_array(w);
         jw_end_object(w);
         return call_fail(call, CALL_E_INVALID_KINDS, "none of the kinds can be streamed");
 }
 
-static int subscribe(Call *call, Group *group, _unused_ const void *args) {
-        JsonWriter *w = call_result(call);
+/* Where the stream begins. An event or time that is not known resumes nothing. LEDGER_E_PENDING: ask again.
+ */
+static int find_start(const Group *group, const CcccEventsStreamArgs *args, uint64_t *ret) {
+        int64_t ts_us;
+        int r;
 
+        *ret = ledger_n_committed(group->ledger);
+        if (!args->since_event_id.n) {
+                if (time_parse(args->since_ts, &ts_us))
+                        *ret = ledger_first_after_ts(group->ledger, ts_us);
+                return 0;
+        }
+        r = ledger_find_id(group->ledger, args->since_event_id, ret);
+        if (!r)
+                ++*ret;
+        return r == LEDGER_E_PENDING ? r : 0;
+}
+
+static int subscribe(Call *call, Group *group, const void *user) {
+        const CcccEventsStreamArgs *args = user;
+        Opening *opening = arena_alloc(&call->arena, sizeof(*opening));
+        uint64_t position;
+        JsonWriter *w;
+
+        if (!opening)
+                return error_origin(-ENOMEM);
+        if (find_start(group, args, &position) == LEDGER_E_PENDING)
+                return lines_wait(call, group, subscribe, args);
+        *opening = (Opening){.group = group,
+                             .options = {.kinds = kinds_of(&args->kinds), .position = position}};
+        if (group_doc_actor(group->doc, args->by))
+                opening->options.viewer = args->by;
+        w = call_result(call);
         jw_begin_object(w);
         jw_field_cstr(w, "group_id", group->id);
         jw_end_object(w);
+        call->target = opening;
         call_after(call, begin);
         return 0;
 }
@@ -89,7 +84,7 @@ static int subscribe(Call *call, Group *group, _unused_ const void *args) {
 int op_cccc_events_stream(Call *call, const CcccEventsStreamArgs *args) {
         if (!args->group_id.n)
                 return call_fail(call, CALL_E_MISSING_GROUP_ID, "missing group_id");
-        if (args->kinds.n && !has_streamed_kind(&args->kinds))
+        if (args->kinds.n && !kinds_of(&args->kinds))
                 return refuse_kinds(call);
         return collab_read(call, args->group_id, subscribe, args);
 }

@@ -23,6 +23,7 @@ typedef struct Deletion { /* in the call's arena */
         Call *call;
         Group *group;
         size_t n_stopping;
+        LedgerChange barrier; /* what was being written when we came */
         RegistryEdit edit;
         Buf feed;
         int64_t now_us;
@@ -100,12 +101,14 @@ static void on_registry_done(RegistryEdit *edit, _unused_ int r) {
 /* ---- the folder ------------------------------------------------------------------------------ */
 
 static void fail(Deletion *self, int r) {
+        Call *call = self->call;
         Group *group = self->group;
 
-        call_finish(self->call, call_fail(self->call, CALL_E_GROUP_DELETE_FAILED,
-                                          "cannot delete the group: %s", strerror(-r)));
+        group->is_deleting = false;
         group_edit_end(group);
         group_unref(group);
+        call_finish(call, call_fail(call, CALL_E_GROUP_DELETE_FAILED, "cannot delete the group: %s",
+                                    strerror(-r)));
 }
 
 static void on_removed(void *user, int r) {
@@ -127,15 +130,29 @@ static void on_removed(void *user, int r) {
 
 /* ---- whatever runs --------------------------------------------------------------------------- */
 
+static void on_settled(LedgerChange *barrier, int r) {
+        Deletion *self = container_of(barrier, Deletion, barrier);
+
+        (void)r; /* whether others failed does not matter to us */
+        r = group_remove(self->group, on_removed, self);
+        if (r)
+                fail(self, r);
+}
+
+/* Nothing may write into the folder while it goes: new changes are refused, those under way are waited for.
+ */
 static void on_stopped(void *user) {
         Deletion *self = user;
         int r;
 
         if (--self->n_stopping)
                 return;
-        r = group_remove(self->group, on_removed, self);
-        if (r)
-                fail(self, r);
+        ledger_change_init(&self->barrier, self->group->ledger, on_settled);
+        r = ledger_change_commit(&self->barrier);
+        if (!r)
+                return;
+        ledger_change_deinit(&self->barrier);
+        fail(self, r);
 }
 
 static void stop_all(Deletion *self) {
@@ -161,6 +178,7 @@ static int delete_group(Call *call, Group *group, const void *user) {
                 return error_origin(-ENOMEM);
         *self = (Deletion){
                 .call = call, .group = group_ref(group), .now_us = loop_wall_us(call->daemon->loop)};
+        group->is_deleting = true;
         stop_all(self);
         return CALL_LATER;
 }

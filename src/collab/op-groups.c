@@ -96,7 +96,7 @@ static void done(void *user) {
                 if (entry->group->is_loading || entry->group->edits)
                         group_doc_unref(entry->read); /* somebody else is at it */
                 else
-                        group_set_doc(entry->group, entry->read);
+                        group_offer_doc(entry->group, entry->read);
         }
         answer(job);
         call_finish(call, 0);

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "collab/parts.h"
 
+#include "collab/compaction.h"
+#include "collab/context-lane.h"
+#include "collab/inbox.h"
+#include "collab/stream.h"
+
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
+        &compaction_part,
+        &context_part,
+        &inbox_part,
+        &streams_part,
         NULL,
 };

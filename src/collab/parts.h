@@ -10,13 +10,14 @@
 
 typedef struct CollabPart {
         const char *name;
-        int (*opened)(Collab *collab);     /* at start, before the first call; 0 or negative */
-        void (*stopping)(Collab *collab);  /* a stop begins: no new work, ask actors to end */
+        int (*started)(Collab *collab);    /* the contract is served from now on; 0 or negative */
+        void (*stopping)(Collab *collab);  /* … and no longer: no new work of its own, actors end */
         void (*closed)(Collab *collab);    /* at the end, the loop no longer turns; groups are still there */
         int (*group_opened)(Group *group); /* a group was loaded for the first time */
         void (*group_closed)(Group *group);                          /* it is about to be freed */
         void (*group_changed)(Group *group, const GroupDoc *old);    /* group->doc is new, by whomever */
         void (*committed)(Group *group, uint64_t first, uint64_t n); /* these lines are kept now */
+        void (*rewritten)(Group *group); /* every position in the ledger has changed (compaction) */
         bool (*actor_is_running)(const Group *group, Str actor);
         /* group_delete: ends whatever runs for the group, then calls stopped(), now or later. */
         void (*group_stop)(Group *group, void (*stopped)(void *user), void *user);

@@ -45,7 +45,9 @@ static void on_oversize(void *user) {
 static void on_drained(void *user) {
         Client *client = user;
 
-        if (client->dialect->drained)
+        if (client->stream_drained)
+                client->stream_drained(client);
+        else if (client->dialect->drained)
                 client->dialect->drained(client);
 }
 

@@ -27,6 +27,8 @@ struct Client {
         void *state;          /* the dialect's */
         void *stream;         /* of an operation that turned the connection into a stream */
         void (*stream_closed)(Client *client);
+        void (*stream_drained)(
+                Client *client); /* answers conn_want_drained() of a stream; NULL: the dialect does */
 };
 
 /* Makes the client of an accepted connection and starts it: both may be gone when this returns. Takes conn.

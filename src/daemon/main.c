@@ -6,6 +6,7 @@
 #define LOG_MODULE "daemon/main"
 
 #include <fcntl.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,7 @@ int main(int argc, char **argv) {
         int r, status;
 
         open_standard_streams();
+        (void)setlocale(LC_CTYPE, "C.UTF-8"); /* what is a letter, and nothing else */
         r = options_load(&daemon.config, argc, argv, wrong);
         if (r == OPTIONS_E_DONE)
                 status = EXIT_STATUS_OK;

@@ -129,6 +129,7 @@ int task_rows_open(TaskRows *rows, const char *path) {
                 return TASK_ROWS_E_NEW;
         }
         rows->header->boot = shim_boot_hash();
+        rows->was_clean = rows->header->is_clean;
         rows->header->is_clean = 0;
         return 0;
 }

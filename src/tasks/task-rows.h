@@ -59,6 +59,7 @@ typedef struct TaskRows {
         TaskRowsHeader *header;
         TaskRow *rows;
         uint64_t counts[TASK_N_STATES + 1];
+        bool was_clean; /* whoever had it open before has closed it */
 } TaskRows;
 
 enum { _TASK_ROWS_E_SUCCESS, TASK_ROWS_E_NEW /* empty: it has to be filled from the history */ };

@@ -5,7 +5,7 @@
  * by the kernel, the rest comes from the history and, for tasks that wait or run, from memory.
  *
  * It is written as often as it takes a tenth of the time at most, and never later than a second after a
- * change; while it is small that means within a few milliseconds.
+ * change. While it is small, the end of a task is told after it is in the file, which is within milliseconds.
  */
 #define LOG_MODULE "tasks/store"
 
@@ -26,6 +26,7 @@
 enum {
         WRITE_SHARE = 10,       /* at most one part in so many of the time is spent on writing */
         WRITE_BEHIND_MS = 1000, /* and no change waits longer than this */
+        WRITE_LAZY_MS = 400,    /* what nobody waits for is written so much later: it shares the disk with commits */
         WAIT_COST_US = 3000,    /* nobody waits for a file that takes longer */
         OUT_MAX = 1 << 20,      /* written in pieces of this size */
 };
@@ -319,8 +320,16 @@ static int64_t delay_ms(const TaskStore *store) {
 
         if (store->is_last)
                 return 0;
-        pause_ms = MIN(pause_ms, (int64_t)WRITE_BEHIND_MS - store->cost_us / 1000);
-        return MAX(pause_ms - since_ms, 0);
+        pause_ms = MAX(MIN(pause_ms, (int64_t)WRITE_BEHIND_MS - store->cost_us / 1000) - since_ms, (int64_t)0);
+        return store->waiting ? pause_ms : MAX(pause_ms, (int64_t)WRITE_LAZY_MS);
+}
+
+/* Later when it is not set; never later than it was. */
+static void set_timer(TaskStore *store) {
+        int64_t delay = delay_ms(store), now_ms = loop_now_ms(store->project->daemon->loop);
+
+        if (!timer_is_set(&store->write_timer) || store->write_timer.due_ms > now_ms + delay)
+                (void)timer_set(&store->write_timer, delay);
 }
 
 void task_store_changed(TaskStore *store, TaskStoreWait *wait) {
@@ -331,8 +340,8 @@ void task_store_changed(TaskStore *store, TaskStoreWait *wait) {
                 wait->next = store->waiting;
                 store->waiting = wait;
         }
-        if (!store->is_writing && (store->is_last || !timer_is_set(&store->write_timer)))
-                (void)timer_set(&store->write_timer, delay_ms(store));
+        if (!store->is_writing)
+                set_timer(store);
         if (wait && !may_wait)
                 wait->done(wait);
 }

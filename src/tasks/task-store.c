@@ -103,7 +103,7 @@ static void finish_open(TaskStore *store, int r) {
                 log_notice(&store->project->daemon->log, store->project->dir, "store open tasks=%llu",
                            (unsigned long long)task_store_total(store));
         store->opened(store->project, r);
-        if (!r && store->is_dirty)
+        if (!r && (store->is_dirty || (!store->rows.was_clean && task_rows_n(&store->rows)))) /* after a crash the file may lack the last changes */
                 task_store_changed(store, NULL);
 }
 

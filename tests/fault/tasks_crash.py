@@ -65,7 +65,7 @@ def test_kill_again_and_again_while_they_run():
         bad = {k: (r["state"], r["error"]) for k, r in records.items() if r["state"] != "completed" or r["result"] != r["prompt"]}
         equal(bad, {})
         equal(set(_runs(t).values()), {1}, "each ran once")
-        equal([r["id"] for r in t.store()["tasks"]], tasks, "tasks.json")
+        eventually(lambda: [(r["id"], r["state"]) for r in t.store()["tasks"]] == [(k, "completed") for k in tasks], what="tasks.json")
 
 
 def test_an_agent_that_ends_without_a_daemon():

@@ -76,6 +76,14 @@ int ledger_change_file(LedgerChange *change, const char *path, Str bytes, const 
         return 0;
 }
 
+void ledger_change_file_identity(LedgerChange *change, FileIdentity *ret) {
+        LedgerReplacement *file = change->files;
+
+        while (file->next)
+                file = file->next;
+        file->published = ret;
+}
+
 int hash_set_add(HashSet *set, uint64_t hash) {
         size_t slot;
 

@@ -10,25 +10,30 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "core/ledger/ledger-chain.h"
 #include "core/ledger/ledger-internal.h"
 
 static FileSync sync_of(const LedgerPlace *place) {
         return place->policy == LEDGER_COMMIT ? FILE_DURABLE : FILE_RUNTIME;
 }
 
+/* In our own folder, where a load finds what a crash left. */
 static int stage_one(const LedgerPlace *place, LedgerReplacement *file) {
+        _cleanup_(freep) char *stage_path = path_join(place->state_path, LEDGER_STAGE);
         FileIdentity now;
         struct stat st;
         mode_t mode;
         int r;
 
+        if (!stage_path)
+                return error_origin(-ENOMEM);
         r = file->has_expect ? file_identify(file->path, &now) : 0;
         if (r)
                 return error_trace(r);
         if (file->has_expect && !file_identity_eq(&now, &file->expect))
                 return error_origin(-ESTALE);
         mode = stat(file->path, &st) == 0 ? st.st_mode & 07777 : 0600;
-        return error_trace(file_stage(file->path, buf_str(&file->bytes), mode, sync_of(place), &file->temp));
+        return error_trace(file_stage(stage_path, buf_str(&file->bytes), mode, sync_of(place), &file->temp));
 }
 
 static void unstage(LedgerChange *change) {
@@ -88,10 +93,17 @@ static void take_out(LedgerJob *job, int fd, uint64_t offset) {
 
 static int publish(const LedgerPlace *place, LedgerChange *change) {
         for (LedgerReplacement *file = change->files; file; file = file->next) {
-                int r = file_publish(file->temp, file->path, sync_of(place));
+                FileIdentity staged;
+                int r = file_identify(file->temp, &staged);
 
+                if (!r)
+                        r = ledger_publish(file->temp, file->path, sync_of(place));
+                if (!r && file->published)
+                        r = file_identify(file->path, file->published);
                 if (r)
                         return error_trace(r);
+                if (file->published && file->published->ino != staged.ino)
+                        *file->published = (FileIdentity){0};
                 free(steal(&file->temp));
         }
         return 0;
@@ -115,32 +127,54 @@ static void publish_all(LedgerJob *job, int fd) {
 }
 
 static void commit(LedgerJob *job) {
-        int fd = (job->is_reloaded ? job->load.file : job->file)->fd;
-        int r;
+        const LedgerFile *file = job->is_reloaded ? job->load.file : job->file;
+        bool has_intent = false;
+        int r, fd = file->fd;
 
         stage_all(job);
-        r = ledger_write_at(fd, buf_str(&job->group->bytes), job->own_start);
+        r = ledger_intent_write(job, file->ino, &has_intent);
+        if (r == 0)
+                r = ledger_write_at(fd, buf_str(&job->group->bytes), job->own_start);
         if (r == 0)
                 r = sync_lines(job, fd);
         if (r) {
                 take_out(job, fd, job->own_start);
                 for (LedgerChange *change = job->group->first; change; change = change->next)
                         unstage(change);
+                if (has_intent)
+                        ledger_intent_clear(job->place);
                 job->r = error_trace(r);
                 return;
         }
         job->new_end = job->own_start + job->group->bytes.n;
         publish_all(job, fd);
+        if (has_intent)
+                ledger_intent_clear(job->place);
+}
+
+/* The chain may be behind; then verification says so, and the next commit catches up. */
+int ledger_chain_follow(const LedgerPlace *place, int fd, uint64_t end, bool is_new) {
+        _cleanup_(freep) char *path = place->has_chain ? path_join(place->state_path, "chain") : NULL;
+
+        return path ? error_trace(chain_extend(path, fd, end, is_new)) : 0;
 }
 
 void ledger_commit_run(LedgerJob *job) {
         _cleanup_(closep) int lock = -1;
+        const LedgerFile *file;
 
-        job->r = dir_make(job->place->state_path, 0700);
-        if (job->r == 0)
-                job->r = ledger_lock_take(job->place, &lock);
+        job->r = ledger_lock_take(job->place, &lock);
+        if (job->r == -ENOENT) {
+                job->r = dir_make(job->place->state_path, 0700);
+                if (job->r == 0)
+                        job->r = ledger_lock_take(job->place, &lock);
+        }
         if (job->r == 0)
                 job->r = ledger_catch_up(job);
-        if (job->r == 0 && job->group)
+        if (job->r)
+                return;
+        if (job->group)
                 commit(job);
+        file = job->is_reloaded ? job->load.file : job->file;
+        (void)ledger_chain_follow(job->place, file->fd, job->new_end, false);
 }

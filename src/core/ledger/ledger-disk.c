@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file side of a ledger, on workers and under the lock: taking the lock, reading a whole file, taking in
- * what other programs appended, mending a torn tail.
+ * The file side of a ledger, on workers and under the lock: taking the lock, taking in what
+ * other programs appended, mending a torn tail.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "core/ledger/ledger-index-file.h"
 #include "core/ledger/ledger-internal.h"
 
 enum { LOCK_WAIT_MS = 10000, LOCK_STEP_US = 50, LOCK_STEP_MAX_US = 5000, COPY = 256 * 1024 };
@@ -54,25 +55,8 @@ int ledger_lock_take(const LedgerPlace *place, int *ret_fd) {
         return 0;
 }
 
-int ledger_write_at(int fd, Str bytes, uint64_t offset) {
-        while (bytes.n > 0) {
-                ssize_t n = pwrite(fd, bytes.data, bytes.n, (off_t)offset);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return error_origin(-errno);
-                if (n == 0)
-                        return error_origin(-EIO);
-                bytes.data += n;
-                bytes.n -= (size_t)n;
-                offset += (uint64_t)n;
-        }
-        return 0;
-}
-
 /* …/cut.20260102T030405Z, or with a number behind it. */
-static int open_cut(const LedgerPlace *place, int64_t wall_us) {
+int ledger_open_cut(const LedgerPlace *place, int64_t wall_us) {
         time_t seconds = (time_t)(wall_us / 1000000);
         char stamp[32], path[4096];
         struct tm tm;
@@ -119,7 +103,7 @@ static int copy_range(int from, int to, uint64_t at, uint64_t end) {
 }
 
 static int keep_aside(const LedgerPlace *place, int fd, uint64_t at, uint64_t end, int64_t wall_us) {
-        _cleanup_(closep) int cut = open_cut(place, wall_us);
+        _cleanup_(closep) int cut = ledger_open_cut(place, wall_us);
         int r;
 
         if (cut < 0)
@@ -149,98 +133,6 @@ int ledger_mend_tail(const LedgerPlace *place, int fd, const Scan *scan, int64_t
         *n_cut += *size - scan->at;
         *size = scan->at;
         return 0;
-}
-
-LedgerFile *ledger_file_ref(LedgerFile *file) {
-        file->n_refs++;
-        return file;
-}
-
-LedgerFile *ledger_file_unref(LedgerFile *file) {
-        if (file && --file->n_refs == 0) {
-                close_fd(file->fd);
-                free(file);
-        }
-        return NULL;
-}
-
-static int open_file(const char *path, LedgerFile **ret, uint64_t *ret_size) {
-        _cleanup_(closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
-        LedgerFile *file;
-        struct stat st;
-
-        if (fd < 0)
-                return error_origin(-errno);
-        if (fstat(fd, &st) < 0)
-                return error_origin(-errno);
-        if (!S_ISREG(st.st_mode))
-                return error_origin(-EINVAL);
-        file = malloc(sizeof(*file));
-        if (!file)
-                return error_origin(-ENOMEM);
-        *file = (LedgerFile){.n_refs = 1, .fd = fd, .dev = st.st_dev, .ino = st.st_ino};
-        fd = -1;
-        *ret = file;
-        *ret_size = (uint64_t)st.st_size;
-        return 0;
-}
-
-static int take_records(void *user, Buf *records) {
-        LedgerLoad *load = user;
-        size_t at = 0;
-        Record *record;
-        int r = 0;
-
-        while (r == 0 && (record = record_next(records, &at)))
-                r = index_append(load->index, record);
-        records->n = 0;
-        return error_trace(r);
-}
-
-/* Reads from load->end to the end of the file into the index. */
-static int load_tail(const LedgerPlace *place, int64_t wall_us, LedgerLoad *load, uint64_t size) {
-        for (bool again = true; again;) {
-                _cleanup_(scan_deinit) Scan scan = {.fd = load->file->fd,
-                                                    .at = load->end,
-                                                    .end = size,
-                                                    .index = load->index,
-                                                    .classify = place->classify,
-                                                    .take = take_records,
-                                                    .user = load};
-                int r = scan_run(&scan);
-
-                if (r == 0)
-                        r = ledger_mend_tail(place, load->file->fd, &scan, wall_us, &size, &load->n_cut);
-                if (r)
-                        return error_trace(r);
-                load->n_scanned += scan.at - load->end;
-                load->n_damaged += scan.n_damaged;
-                for (size_t i = 0; i < scan.n_damage && load->n_damage < SCAN_DAMAGE_MAX; i++)
-                        load->damage[load->n_damage++] = scan.damage[i];
-                load->end = scan.at;
-                again = load->end < size; /* a line that only lacked its newline */
-        }
-        return 0;
-}
-
-void ledger_load_deinit(LedgerLoad *load) {
-        load->index = index_free(load->index);
-        load->file = ledger_file_unref(load->file);
-}
-
-int ledger_load(const LedgerPlace *place, const SipKey *key, int64_t wall_us, LedgerLoad *load) {
-        uint64_t size = 0;
-        int r;
-
-        *load = (LedgerLoad){0};
-        r = open_file(place->path, &load->file, &size);
-        if (r == 0)
-                r = index_new(&load->index, key);
-        if (r == 0)
-                r = load_tail(place, wall_us, load, size);
-        if (r)
-                ledger_load_deinit(load);
-        return error_trace(r);
 }
 
 /* Bytes of a commit of ours that failed and could not be taken back then. Left alone once others wrote

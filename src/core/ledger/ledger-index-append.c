@@ -111,7 +111,7 @@ static int reserve_posting(HeapTerm *term) {
 
 /* Makes the lists of the record's tags, without its position. An empty list that stays behind does no harm.
  */
-static int reserve_postings(Segment *s, const Record *record) {
+static int reserve_postings(Segment *s, const Record *record, uint32_t *numbers) {
         int r = reserve_terms(s, record->n_tags);
 
         for (size_t i = 0; r == 0 && i < record->n_tags; i++) {
@@ -122,13 +122,13 @@ static int reserve_postings(Segment *s, const Record *record) {
                         *term = (HeapTerm){.hash = record->tags[i]};
                         put_slot(s->term_slots, s->n_term_slots, term->hash, s->n_heap_terms);
                 }
+                numbers[i] = (uint32_t)(term - s->heap_terms);
                 r = reserve_posting(term);
         }
         return error_trace(r);
 }
 
-static void add_posting(Segment *s, uint64_t hash, uint32_t position) {
-        HeapTerm *term = find_term(s, hash);
+static void add_posting(Segment *s, HeapTerm *term, uint32_t position) {
         uint32_t *list = term->cap ? term->many : term->few;
 
         if (term->n && list[term->n - 1] == position)
@@ -137,16 +137,28 @@ static void add_posting(Segment *s, uint64_t hash, uint32_t position) {
         s->n_heap_postings++;
 }
 
+void index_prefetch(const Index *index, const Record *record) {
+        const Segment *s = NULL;
+
+        for (size_t i = 0; i < index->n_segments; i++) {
+                s = index->segments[i];
+                if (s->n_id_slots)
+                        __builtin_prefetch(&s->ids[index_slot(record->id, s->n_id_slots)]);
+        }
+        for (size_t i = 0; s && s->n_term_slots && i < record->n_tags; i++)
+                __builtin_prefetch(&s->term_slots[index_slot(record->tags[i], s->n_term_slots)]);
+}
+
 int index_append(Index *index, const Record *record) {
         Segment *s = index->segments[index->n_segments - 1];
-        uint32_t position = (uint32_t)(s->start + s->n);
+        uint32_t position = (uint32_t)(s->start + s->n), numbers[LEDGER_TAGS_MAX];
         bool is_repeated;
         uint64_t other;
         int r;
 
         r = reserve_entry(s);
         r = r ? r : reserve_id(s);
-        r = r ? r : reserve_postings(s, record);
+        r = r ? r : reserve_postings(s, record, numbers);
         if (r)
                 return error_trace(r);
 
@@ -166,7 +178,7 @@ int index_append(Index *index, const Record *record) {
                 s->n_ids++;
         }
         for (size_t i = 0; i < record->n_tags; i++)
-                add_posting(s, record->tags[i], position);
+                add_posting(s, &s->heap_terms[numbers[i]], position);
         return 0;
 }
 

@@ -90,7 +90,8 @@ int record_append(Buf *records, const Index *index, const LedgerFacts *facts, ui
 /* The next of a Buf, or NULL; advances *at. */
 Record *record_next(const Buf *records, size_t *at);
 
-int index_append(Index *index, const Record *record); /* -ENOMEM: nothing happened */
+int index_append(Index *index, const Record *record);          /* -ENOMEM: nothing happened */
+void index_prefetch(const Index *index, const Record *record); /* it will be appended soon */
 uint64_t index_n(const Index *index);
 const IndexEntry *index_entry(const Index *index, uint64_t position);
 bool index_find_id(const Index *index, uint64_t id, uint64_t *ret_position);

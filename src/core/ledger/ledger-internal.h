@@ -5,9 +5,18 @@
  * (which also finds lines of others), rewrite, sync. Jobs get all they need when they start, because the
  * loop goes on while they run; what they found is taken over when they are done.
  */
+#include "core/ledger/ledger-index-file.h"
 #include "core/ledger/ledger-index.h"
+#include "core/ledger/ledger-output.h"
 #include "core/ledger/ledger-scan.h"
 #include "core/ledger/ledger.h"
+
+/* Lines on the heap before they are merged into the index file. */
+enum {
+        LEDGER_MERGE_LOADING = 256 * 1024, /* while a ledger is read */
+        LEDGER_MERGE_OPEN = 1024,          /* when it has been read, and at close */
+        LEDGER_MERGE_LIVE = 64 * 1024,     /* while it is served; and at least 1/8 of those in the file */
+};
 
 /* An open ledger file. Reads that are under way keep it when a rewrite puts another in its place. Loop only.
  */
@@ -26,6 +35,7 @@ struct LedgerReplacement {
         Buf bytes;
         FileIdentity expect;
         bool has_expect;
+        FileIdentity *published; /* may be NULL */
 };
 
 /* Hashes of ids and tags that wait. */
@@ -51,6 +61,8 @@ typedef struct LedgerPlace {
         bool has_chain;
         LedgerClassifyFn classify;
 } LedgerPlace;
+
+typedef struct LedgerMerge LedgerMerge;
 
 /* What a worker made of a whole file. */
 typedef struct LedgerLoad {
@@ -111,7 +123,9 @@ struct Ledger {
         LedgerJob *rewrite; /* waits for its turn, or runs */
         void (*rewrite_done)(void *user, int r);
         void *rewrite_user;
-        size_t n_reads; /* under way */
+        size_t n_reads, n_retiring; /* under way */
+        LedgerMerge *merge;         /* NULL: no one runs */
+        IndexStand frozen;          /* what the index covers without its young segment */
         LedgerStats stats;
 };
 
@@ -125,7 +139,16 @@ int ledger_catch_up(LedgerJob *job);
 /* What follows the last whole line: completed if it is an event, else cut and kept aside. *size follows. */
 int ledger_mend_tail(const LedgerPlace *place, int fd, const Scan *scan, int64_t wall_us, uint64_t *size,
                      uint64_t *n_cut);
-int ledger_write_at(int fd, Str bytes, uint64_t offset);
+int ledger_open_cut(const LedgerPlace *place, int64_t wall_us); /* a new cut.<stamp>, or negative */
+/* Takes the place of path, also across file systems. */
+int ledger_publish(const char *temp, const char *path, FileSync sync);
+#define LEDGER_STAGE "stage" /* temp files are state/ledger/.stage.<random> */
+/* Lines and files of one change, across a crash: see ledger-intent.c. */
+int ledger_intent_write(const LedgerJob *job, uint64_t ino, bool *ret_is_written);
+void ledger_intent_clear(const LedgerPlace *place);
+void ledger_intent_recover(const LedgerPlace *place, const LedgerFile *file);
+int ledger_chain_follow(const LedgerPlace *place, int fd, uint64_t end,
+                        bool is_new); /* nothing without has_chain */
 void ledger_commit_run(LedgerJob *job);
 void ledger_rewrite_run(LedgerJob *job);
 
@@ -133,9 +156,16 @@ void ledger_rewrite_run(LedgerJob *job);
 void ledger_kick(Ledger *ledger);
 LedgerJob *ledger_job_new(Ledger *ledger);
 LedgerJob *ledger_job_free(LedgerJob *job);
+void ledger_job_prepare(Ledger *ledger, LedgerJob *job); /* what changes from job to job */
+void ledger_commit_work(void *user);                     /* ledger_commit_run() for loop_work() */
+void ledger_run_next(Deferred *deferred);
+void ledger_on_sync_timer(Timer *timer);
+void ledger_start_close(Ledger *ledger);
 void ledger_take_load(Ledger *ledger, LedgerLoad *load);
 void ledger_log_damage(Ledger *ledger, const ScanDamage *damage, size_t n);
 LedgerGroup *ledger_group_new(void);
 LedgerGroup *ledger_group_free(LedgerGroup *group);
 void ledger_group_finish(Ledger *ledger, LedgerGroup *group, int r); /* done() of every change, then frees */
 void ledger_change_release(LedgerChange *change);
+void ledger_merge_if_due(Ledger *ledger);
+void ledger_retire_index(Ledger *ledger, Index *index); /* takes it; NULL is fine */

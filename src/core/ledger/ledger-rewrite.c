@@ -7,44 +7,20 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/id.h"
 #include "core/ledger/ledger-internal.h"
 
-enum { FLUSH = 256 * 1024 };
-
-typedef struct Output {
-        int fd;
-        uint64_t at;
-        Buf bytes;
-} Output;
-
 typedef struct Rewrite {
-        Output kept, archived;
+        LedgerOutput kept, archived;
         const uint64_t *offsets; /* of lines that go, ascending */
         size_t n_offsets;
         bool is_archiving; /* the line whose pieces come */
         bool is_inside;
 } Rewrite;
-
-static int flush(Output *output) {
-        int r = ledger_write_at(output->fd, buf_str(&output->bytes), output->at);
-
-        output->at += output->bytes.n;
-        output->bytes.n = 0;
-        return error_trace(r);
-}
-
-static int put(Output *output, Str piece) {
-        int r = buf_append_str(&output->bytes, piece);
-
-        return error_trace(r == 0 && output->bytes.n >= FLUSH ? flush(output) : r);
-}
 
 static int on_line(void *user, Str piece, uint64_t offset, bool is_end) {
         Rewrite *rewrite = user;
@@ -55,10 +31,11 @@ static int on_line(void *user, Str piece, uint64_t offset, bool is_end) {
                 rewrite->offsets += rewrite->is_archiving;
         }
         rewrite->is_inside = !is_end;
-        return error_trace(put(rewrite->is_archiving ? &rewrite->archived : &rewrite->kept, piece));
+        return error_trace(
+                ledger_output_put(rewrite->is_archiving ? &rewrite->archived : &rewrite->kept, piece));
 }
 
-static int open_archive(const char *path, Output *output) {
+static int open_archive(const char *path, LedgerOutput *output) {
         _cleanup_(freep) char *dir = strdup(path);
         struct stat st;
         int r;
@@ -77,41 +54,6 @@ static int open_archive(const char *path, Output *output) {
         return 0;
 }
 
-/* `.ledger.jsonl.<random>` beside the ledger, with its mode. */
-static int open_temp(const LedgerPlace *place, int like, char **ret_path, Output *output) {
-        const char *slash = strrchr(place->path, '/');
-        int n_dir = slash ? (int)(slash - place->path) + 1 : 0;
-        char random[13], path[4096];
-        struct stat st;
-        int r;
-
-        r = id_hex(random, sizeof(random) - 1);
-        if (r)
-                return error_trace(r);
-        r = snprintf(path, sizeof(path), "%.*s.%s.%s", n_dir, place->path, place->path + n_dir, random);
-        if (r < 0 || (size_t)r >= sizeof(path))
-                return error_origin(-ENAMETOOLONG);
-        output->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (output->fd < 0)
-                return error_origin(-errno);
-        *ret_path = strdup(path);
-        if (!*ret_path) {
-                (void)unlink(path);
-                return error_origin(-ENOMEM);
-        }
-        if (fstat(like, &st) == 0)
-                (void)fchmod(output->fd, st.st_mode & 07777);
-        return 0;
-}
-
-static int finish_output(Output *output) {
-        int r = flush(output);
-
-        if (r == 0 && fsync(output->fd) < 0)
-                r = error_origin(-errno);
-        return error_trace(r);
-}
-
 static int copy_lines(LedgerJob *job, Rewrite *rewrite) {
         _cleanup_(scan_deinit)
                 Scan scan = {.fd = job->file->fd, .end = job->new_end, .line = on_line, .user = rewrite};
@@ -120,9 +62,9 @@ static int copy_lines(LedgerJob *job, Rewrite *rewrite) {
         if (r == 0 && (scan.at != job->new_end || rewrite->n_offsets))
                 r = error_origin(-ESTALE);
         if (r == 0)
-                r = finish_output(&rewrite->archived);
+                r = ledger_output_finish(&rewrite->archived);
         if (r == 0)
-                r = finish_output(&rewrite->kept);
+                r = ledger_output_finish(&rewrite->kept);
         return error_trace(r);
 }
 
@@ -134,7 +76,7 @@ static int replace(LedgerJob *job, Rewrite *rewrite) {
         r = open_archive(job->archive_path, &rewrite->archived);
         archive_size = rewrite->archived.at;
         if (r == 0)
-                r = open_temp(job->place, job->file->fd, &temp, &rewrite->kept);
+                r = ledger_output_temp(&rewrite->kept, job->place->path, job->file->fd, &temp);
         if (r == 0)
                 r = copy_lines(job, rewrite);
         if (r == 0)
@@ -166,11 +108,11 @@ void ledger_rewrite_run(LedgerJob *job) {
                 job->is_reloaded = job->r == 0;
                 job->found.records.n = 0; /* they are in the new index */
                 job->new_end = job->load.end;
+                if (job->is_reloaded)
+                        (void)ledger_chain_follow(job->place, job->load.file->fd, job->new_end, true);
         }
-        close_fd(rewrite.kept.fd);
-        close_fd(rewrite.archived.fd);
-        buf_deinit(&rewrite.kept.bytes);
-        buf_deinit(&rewrite.archived.bytes);
+        ledger_output_deinit(&rewrite.kept);
+        ledger_output_deinit(&rewrite.archived);
 }
 
 int ledger_rewrite(Ledger *ledger, const uint64_t *positions, size_t n, const char *archive_path,

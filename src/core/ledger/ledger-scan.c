@@ -8,6 +8,18 @@
 
 enum { BLOCK = 1024 * 1024 };
 
+void ledger_facts_tag(LedgerFacts *facts, Arena *arena, Str prefix, Str word) {
+        char *text = facts->n_tags < LEDGER_TAGS_MAX ? arena_alloc(arena, prefix.n + word.n) : NULL;
+
+        if (!text)
+                return;
+        if (prefix.n)
+                memcpy(text, prefix.data, prefix.n);
+        if (word.n)
+                memcpy(text + prefix.n, word.data, word.n);
+        facts->tags[facts->n_tags++] = (Str){text, prefix.n + word.n};
+}
+
 bool scan_classify(Arena *arena, LedgerClassifyFn classify, Str line, LedgerFacts *facts) {
         Json *json;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a ledger on the loop: which job runs next, and what is done with what a job brought.
+ * The life of a ledger on the loop, from open to close.
  */
 #define LOG_MODULE "core/ledger"
 #include "core/ledger/ledger.h"
@@ -29,37 +29,6 @@ int ledger_policy_from_name(Str name) {
         return error_origin(-EINVAL);
 }
 
-LedgerJob *ledger_job_new(Ledger *ledger) {
-        LedgerJob *job = calloc(1, sizeof(*job));
-
-        if (job) {
-                job->ledger = ledger;
-                job->place = &ledger->place;
-        }
-        return job;
-}
-
-/* What changes from job to job. */
-static void prepare_job(Ledger *ledger, LedgerJob *job) {
-        job->file = ledger->file;
-        job->index = ledger->index;
-        job->end = ledger->end;
-        job->left_at = ledger->left_at;
-        job->n_left = ledger->n_left;
-        job->wall_us = loop_wall_us(ledger->loop);
-}
-
-LedgerJob *ledger_job_free(LedgerJob *job) {
-        if (job) {
-                ledger_load_deinit(&job->load);
-                scan_deinit(&job->found);
-                buf_deinit(&job->ranges);
-                free(job->archive_path);
-                free(job);
-        }
-        return NULL;
-}
-
 static void free_ledger(Ledger *ledger) {
         void (*closed)(void *user) = ledger->closed;
         void *user = ledger->closed_user;
@@ -77,175 +46,18 @@ static void free_ledger(Ledger *ledger) {
                 closed(user);
 }
 
-void ledger_log_damage(Ledger *ledger, const ScanDamage *damage, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                log_warning(loop_log(ledger->loop), ledger->place.path,
-                            "skipped what is not an event offset=%llu bytes=%llu lines=%llu%s",
-                            (unsigned long long)damage[i].offset, (unsigned long long)damage[i].n_bytes,
-                            (unsigned long long)damage[i].n_lines, damage[i].is_binary ? " binary" : "");
-}
-
-static void log_cut(Ledger *ledger, uint64_t n_cut) {
-        if (n_cut)
-                log_warning(loop_log(ledger->loop), ledger->place.path,
-                            "cut a torn tail bytes=%llu kept in %s/cut.*", (unsigned long long)n_cut,
-                            ledger->place.state_path);
-}
-
-void ledger_take_load(Ledger *ledger, LedgerLoad *load) {
-        index_free(ledger->index);
-        ledger_file_unref(ledger->file);
-        ledger->index = steal(&load->index);
-        ledger->file = steal(&load->file);
-        ledger->end = load->end;
-        ledger->last_ts_us = MAX(ledger->last_ts_us, ledger->index->max_ts_us);
-        ledger->stats.n_scanned += load->n_scanned;
-        ledger->stats.n_damaged = load->n_damaged;
-        ledger->stats.is_index_loaded = load->is_index_loaded;
-        ledger_log_damage(ledger, load->damage, load->n_damage);
-        log_cut(ledger, load->n_cut);
-}
-
-/* Lines into the index. Without memory the rest is read from the file later, as if another program had
- * written it. */
-static int take_records(Ledger *ledger, const Buf *records, uint64_t shift) {
-        size_t at = 0;
-        Record *record;
-
-        while ((record = record_next(records, &at))) {
-                int r;
-
-                record->offset += shift;
-                r = index_append(ledger->index, record);
-                if (r)
-                        return error_trace(r);
-                ledger->end = record->offset + record->n_bytes + 1;
-        }
-        ledger->last_ts_us = MAX(ledger->last_ts_us, ledger->index->max_ts_us);
-        return 0;
-}
-
-static int take_own(Ledger *ledger, LedgerJob *job) {
-        for (LedgerChange *change = job->group->first; change; change = change->next) {
-                int r;
-
-                if (change->r)
-                        continue;
-                change->first = index_n(ledger->index);
-                r = take_records(ledger, &change->records, job->own_start + change->start);
-                if (r)
-                        return error_trace(r);
-                ledger->stats.n_lines += change->n_lines;
-        }
-        return 0;
-}
-
-/* What a commit or a look at the file has brought. */
-static void take_job(Ledger *ledger, LedgerJob *job) {
-        uint64_t first;
-        int r;
-
-        ledger->left_at = job->left_at;
-        ledger->n_left = job->n_left;
-        log_cut(ledger, job->n_cut);
-        if (job->is_reloaded) {
-                ledger_take_load(ledger, &job->load);
-                if (ledger->rewritten)
-                        ledger->rewritten(ledger->user);
-        }
-        first = index_n(ledger->index);
-        ledger_log_damage(ledger, job->found.damage, job->found.n_damage);
-        ledger->stats.n_damaged += job->found.n_damaged;
-        r = take_records(ledger, &job->found.records, 0);
-        ledger->stats.n_foreign += index_n(ledger->index) - first;
-        if (r == 0 && job->group && job->r == 0)
-                r = take_own(ledger, job);
-        if (r == 0)
-                ledger->end = MAX(ledger->end, job->new_end);
-        if (index_n(ledger->index) > first && ledger->committed)
-                ledger->committed(ledger->user, first, index_n(ledger->index) - first);
-}
-
-static void commit_work(void *user) {
-        ledger_commit_run(user);
-}
-
-static void commit_done(void *user) {
-        LedgerJob *job = user;
-        Ledger *ledger = job->ledger;
-        LedgerGroup *group = steal(&ledger->running), *behind = NULL;
-
-        take_job(ledger, job);
-        if (job->r && group) {
-                log_err(loop_log(ledger->loop), ledger->place.path, "commit failed errno=%d", -job->r);
-                behind = steal(&ledger->collecting);
-        }
-        ledger->stats.n_commits += group && !job->r;
-        ledger->stats.n_syncs += job->has_synced;
-        ledger->is_dirty |= group && group->bytes.n && !job->has_synced;
-        ledger_group_finish(ledger, group, job->r);
-        ledger_group_finish(ledger, behind, job->r);
-        ledger->job = ledger_job_free(job);
-        ledger_kick(ledger);
-}
-
-static void start_commit(Ledger *ledger) {
-        LedgerJob *job = ledger_job_new(ledger);
-        LedgerGroup *group = steal(&ledger->collecting);
-        int r = -ENOMEM;
-
-        if (job) {
-                prepare_job(ledger, job);
-                job->is_check = ledger->wants_check;
-                job->group = group;
-                r = loop_work(ledger->loop, commit_work, commit_done, job);
-        }
-        ledger->wants_check = false;
-        if (r) {
-                ledger_job_free(job);
-                ledger_group_finish(ledger, group, r);
-                return;
-        }
-        ledger->job = job;
-        ledger->running = group;
-}
-
-static void rewrite_work(void *user) {
-        ledger_rewrite_run(user);
-}
-
-static void finish_rewrite(Ledger *ledger, int r) {
-        void (*done)(void *user, int r) = ledger->rewrite_done;
-        void *user = ledger->rewrite_user;
-
-        ledger->job = NULL;
-        ledger->rewrite = ledger_job_free(ledger->rewrite);
-        done(user, r);
-        ledger_kick(ledger);
-}
-
-static void rewrite_done(void *user) {
-        LedgerJob *job = user;
-
-        take_job(job->ledger, job);
-        finish_rewrite(job->ledger, job->r);
-}
-
-static void start_rewrite(Ledger *ledger) {
-        int r;
-
-        prepare_job(ledger, ledger->rewrite);
-        ledger->job = ledger->rewrite;
-        r = loop_work(ledger->loop, rewrite_work, rewrite_done, ledger->rewrite);
-        if (r)
-                finish_rewrite(ledger, r);
-}
-
+/* The loop has given everything away: nobody else looks at it now. */
 static void close_work(void *user) {
         LedgerJob *job = user;
+        Index *index = job->load.index;
+        _cleanup_(freep) char *path = path_join(job->place->state_path, "index");
 
         if (job->ledger->is_dirty && job->file)
                 (void)fdatasync(job->file->fd);
+        if (path && index && index->n_segments < LEDGER_SEGMENTS &&
+            index->segments[index->n_segments - 1]->n >= LEDGER_MERGE_OPEN)
+                (void)index_persist(index, path, job->file->fd, &job->ledger->frozen);
+        job->load.index = index_free(index);
 }
 
 static void close_done(void *user) {
@@ -256,84 +68,21 @@ static void close_done(void *user) {
         free_ledger(ledger);
 }
 
-static void start_close(Ledger *ledger) {
+void ledger_start_close(Ledger *ledger) {
         LedgerJob *job = ledger_job_new(ledger);
 
         ledger->job = job;
         if (job) {
-                prepare_job(ledger, job);
+                ledger_job_prepare(ledger, job);
+                job->load.index = steal(&ledger->index);
+                if (ledger->file)
+                        ledger->frozen =
+                                (IndexStand){ledger->file->ino, ledger->end, ledger->stats.n_damaged};
                 if (loop_work(ledger->loop, close_work, close_done, job) == 0)
                         return;
         }
         ledger_job_free(job);
         free_ledger(ledger);
-}
-
-static void sync_work(void *user) {
-        LedgerJob *job = user;
-
-        job->r = fdatasync(job->file->fd) < 0 ? error_origin(-errno) : 0;
-}
-
-static void sync_done(void *user) {
-        LedgerJob *job = user;
-        Ledger *ledger = job->ledger;
-
-        if (job->r)
-                log_err(loop_log(ledger->loop), ledger->place.path, "sync failed errno=%d", -job->r);
-        ledger->stats.n_syncs++;
-        ledger->job = ledger_job_free(job);
-        ledger_kick(ledger);
-}
-
-static void start_sync(Ledger *ledger) {
-        LedgerJob *job = ledger_job_new(ledger);
-
-        ledger->wants_sync = ledger->is_dirty = false;
-        if (!job)
-                return;
-        prepare_job(ledger, job);
-        ledger->job = job;
-        if (loop_work(ledger->loop, sync_work, sync_done, job))
-                ledger->job = ledger_job_free(job);
-}
-
-static void on_sync_timer(Timer *timer) {
-        Ledger *ledger = container_of(timer, Ledger, sync_timer);
-
-        ledger->wants_sync = true;
-        ledger_kick(ledger);
-}
-
-/* A group of barriers only costs no worker. */
-static void run_next(Deferred *deferred) {
-        Ledger *ledger = container_of(deferred, Ledger, next);
-        LedgerGroup *group = ledger->collecting;
-
-        if (ledger->job || !ledger->is_open)
-                return;
-        if (ledger->rewrite)
-                start_rewrite(ledger);
-        else if (ledger->wants_check || (group && group->has_content))
-                start_commit(ledger);
-        else if (group)
-                ledger_group_finish(ledger, steal(&ledger->collecting), 0);
-        else if (ledger->wants_sync && ledger->is_dirty)
-                start_sync(ledger);
-        else if (ledger->is_closing && !ledger->n_reads) {
-                start_close(ledger);
-                return;
-        }
-        if (!ledger->job && (ledger->collecting || ledger->is_closing))
-                ledger_kick(ledger);
-}
-
-void ledger_kick(Ledger *ledger) {
-        if (ledger->place.policy == LEDGER_INTERVAL && ledger->is_dirty &&
-            !timer_is_set(&ledger->sync_timer))
-                (void)timer_set(&ledger->sync_timer, ledger->interval_ms);
-        if (!ledger->job)
-                deferred_schedule(&ledger->next);
 }
 
 static void open_done(void *user) {
@@ -350,7 +99,7 @@ static void open_done(void *user) {
                 ledger_kick(ledger);
         ledger->opened(ledger->user, r);
         if (r && is_closing)
-                start_close(ledger);
+                ledger_start_close(ledger);
 }
 
 static int copy_options(Ledger *ledger, const LedgerOptions *options) {
@@ -374,16 +123,16 @@ int ledger_open(Ledger **ret, const LedgerOptions *options, void (*opened)(void 
                 return error_origin(-ENOMEM);
         ledger->loop = options->loop;
         ledger->opened = opened;
-        deferred_init(&ledger->next, options->loop, run_next);
-        timer_init(&ledger->sync_timer, options->loop, on_sync_timer);
+        deferred_init(&ledger->next, options->loop, ledger_run_next);
+        timer_init(&ledger->sync_timer, options->loop, ledger_on_sync_timer);
         r = copy_options(ledger, options);
         if (r == 0) {
                 ledger->job = ledger_job_new(ledger);
                 r = ledger->job ? 0 : -ENOMEM;
         }
         if (r == 0) {
-                prepare_job(ledger, ledger->job);
-                r = loop_work(ledger->loop, commit_work, open_done, ledger->job);
+                ledger_job_prepare(ledger, ledger->job);
+                r = loop_work(ledger->loop, ledger_commit_work, open_done, ledger->job);
         }
         if (r) {
                 ledger_job_free(ledger->job);
@@ -401,7 +150,7 @@ void ledger_close(Ledger *ledger, void (*closed)(void *user), void *user) {
         if (ledger->is_open)
                 ledger_kick(ledger);
         else if (!ledger->job)
-                start_close(ledger);
+                ledger_start_close(ledger);
 }
 
 bool ledger_check(Ledger *ledger) {

@@ -54,6 +54,9 @@ typedef struct LedgerFacts {
         size_t n_tags;
 } LedgerFacts;
 
+/* Adds prefix + word, made in the arena; more than LEDGER_TAGS_MAX, or without memory: left out. */
+void ledger_facts_tag(LedgerFacts *facts, Arena *arena, Str prefix, Str word);
+
 /* Pure: runs on workers (lines found in the file) and on the loop (own lines). False: not an event, every
  * reader skips it. The facts may point into the line and the arena. */
 typedef bool (*LedgerClassifyFn)(Arena *arena, const Json *line, LedgerFacts *facts);
@@ -109,6 +112,9 @@ int ledger_change_line(LedgerChange *change, Str line);
 /* Atomic replacement, copied; a new file gets 0600. expect (may be NULL): -ESTALE if it is not this file any
  * more. */
 int ledger_change_file(LedgerChange *change, const char *path, Str bytes, const FileIdentity *expect);
+/* In done(0), *ret is the identity of the file that was added last, as we put it there; all zero when another
+ * program has replaced it since. ret lives until done(). */
+void ledger_change_file_identity(LedgerChange *change, FileIdentity *ret);
 /* Joins the group being collected. 0: done() follows in a later turn. Negative: it does not. */
 int ledger_change_commit(LedgerChange *change);
 

@@ -19,10 +19,7 @@ bool test_classify(Arena *arena, const Json *line, LedgerFacts *facts) {
         (void)json_int64(json_get(line, "ts"), &facts->ts_us);
         facts->kind = json_str(json_get(line, "kind"));
         json_each (to, json_get(line, "to")) {
-                Str tag = arena_printf(arena, "to:" STR_FMT, STR_ARG(json_str(to)));
-
-                if (tag.data && facts->n_tags < LEDGER_TAGS_MAX)
-                        facts->tags[facts->n_tags++] = tag;
+                ledger_facts_tag(facts, arena, STR("to:"), json_str(to));
         }
         return true;
 }
@@ -213,24 +210,26 @@ size_t count_files(const char *dir, const char *prefix) {
         return n;
 }
 
-typedef struct Look {
-        LedgerRead read;
-        bool is_done;
-} Look;
-
 static void on_read(LedgerRead *read, int r) {
         assert_int_equal(r, 0);
         container_of(read, Look, read)->is_done = true;
 }
 
-void assert_line(Fixture *f, uint64_t position, const char *text) {
-        Look look = {.read.done = on_read};
-        int r = ledger_read(f->ledger, &look.read, &position, 1);
-        Str line;
+void look_at(Look *look, Fixture *f, const uint64_t *positions, size_t n) {
+        int r;
 
+        *look = (Look){.read.done = on_read};
+        r = ledger_read(f->ledger, &look->read, positions, n);
         assert_true(r == 0 || r == LEDGER_LATER);
         if (r)
-                fixture_wait(f, &look.is_done);
+                fixture_wait(f, &look->is_done);
+}
+
+void assert_line(Fixture *f, uint64_t position, const char *text) {
+        Look look;
+        Str line;
+
+        look_at(&look, f, &position, 1);
         line = ledger_read_line(&look.read, 0);
         assert_int_equal(line.n, strlen(text));
         assert_memory_equal(line.data, text, line.n);

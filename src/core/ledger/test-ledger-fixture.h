@@ -48,6 +48,11 @@ void put_events(Fixture *f, unsigned first, unsigned n, const char *to); /* one 
 void file_put(const char *path, const void *data, size_t n, bool is_append);
 size_t file_get(const char *path, char *out, size_t n_max);
 size_t count_files(const char *dir, const char *prefix);
+typedef struct Look {
+        LedgerRead read;
+        bool is_done;
+} Look;
+void look_at(Look *look, Fixture *f, const uint64_t *positions, size_t n); /* and waits */
 void assert_line(Fixture *f, uint64_t position, const char *text);
 void assert_event(Fixture *f, uint64_t position, unsigned number, const char *to);
 /* Positions of the lines with these words (blank-separated), forwards or backwards, as "0 3 7". */

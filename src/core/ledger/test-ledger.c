@@ -142,7 +142,7 @@ static void test_files_with_lines(void **state) {
         assert_string_equal(text, "v: 3\n");
         assert_int_equal(ledger_n_committed(f->ledger), 2);
         assert_event(f, 1, 3, "a");
-        assert_int_equal(count_files(f->dir, ".group.yaml"), 0);
+        assert_int_equal(count_files(f->state, ".stage."), 0);
         fixture_reopen(f);
         assert_event(f, 1, 3, "a");
 }

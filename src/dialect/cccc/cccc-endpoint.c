@@ -223,6 +223,8 @@ static int open_home(Endpoint *endpoint, const Paths *paths) {
         r = open_listener(endpoint, paths, &tcp);
         if (!r && !daemon->collab)
                 r = collab_new(&daemon->collab, daemon, endpoint->where);
+        if (!r)
+                r = collab_start(daemon->collab);
         if (r)
                 return r;
         open_log(daemon->collab, paths->log);
@@ -239,6 +241,7 @@ static int cccc_open(Endpoint *endpoint) {
         if (r && endpoint->listener) { /* it got as far as listening: nothing of that may stay */
                 endpoint->listener = listener_free(endpoint->listener);
                 endpoint_unlink(endpoint);
+                collab_stop(endpoint->daemon->collab);
                 collab_close_log(endpoint->daemon->collab);
         }
         return r;
@@ -247,6 +250,7 @@ static int cccc_open(Endpoint *endpoint) {
 static void cccc_close(Endpoint *endpoint) {
         _cleanup_(paths_deinit) Paths paths = {0};
 
+        collab_stop(endpoint->daemon->collab);
         collab_close_log(endpoint->daemon->collab);
         endpoint_unlink(endpoint);
         if (!paths_init(&paths, endpoint->where)) {

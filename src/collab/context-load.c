@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/yaml.h"
+#include "collab/context-internal.h"
+
+enum { DIGITS_MAX = 18 };
+
+static const char TASK_SUFFIX[] = ".yaml";
+
+/* What the text says, if it is a mapping. An empty file has nothing in it that must be kept. */
+static int parse_doc(Context *context, ContextDoc *doc, Str text) {
+        Str copy = arena_str(context->arena, text);
+        Json *json = NULL;
+        int r;
+
+        r = copy.data ? yaml_parse(context->arena, copy, &json, NULL) : error_origin(-ENOMEM);
+        if (r < 0)
+                return error_trace(r);
+        doc->is_stored = !r && json_is(json, JSON_OBJECT);
+        doc->is_broken = r || (!doc->is_stored && !json_is(json, JSON_NULL));
+        doc->json = doc->is_stored ? json : NULL;
+        return 0;
+}
+
+static int load_doc(Context *context, ContextDoc *doc, const char *path) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        int r;
+
+        doc->path = path;
+        r = path ? file_read(path, CONTEXT_FILE_MAX, &text) : error_origin(-ENOMEM);
+        if (r < 0 && r != -ENOMEM)
+                doc->fault = r;
+        else if (r == FILE_E_TOO_LARGE)
+                doc->is_broken = true;
+        else if (!r)
+                r = parse_doc(context, doc, buf_str(&text));
+        if (r == -ENOMEM)
+                return error_trace(r);
+        if (!doc->json)
+                doc->json = json_new(context->arena, JSON_OBJECT);
+        return doc->json ? 0 : error_origin(-ENOMEM);
+}
+
+static bool is_digits(Str s) {
+        for (size_t i = 0; i < s.n; i++)
+                if (s.data[i] < '0' || s.data[i] > '9')
+                        return false;
+        return s.n > 0;
+}
+
+bool context_is_task_id(Str id) {
+        return id.n >= 2 && id.n <= 1 + DIGITS_MAX && id.data[0] == 'T' &&
+               is_digits((Str){id.data + 1, id.n - 1});
+}
+
+int64_t context_number(Str id, char letter) {
+        int64_t n = 0;
+
+        if (id.n < 2 || id.n > 1 + DIGITS_MAX || id.data[0] != letter ||
+            !is_digits((Str){id.data + 1, id.n - 1}))
+                return 0;
+        for (size_t i = 1; i < id.n; i++)
+                n = n * 10 + (id.data[i] - '0');
+        return n;
+}
+
+/* "T001.yaml": the id in front of the suffix, or empty. */
+static Str task_of_name(const char *name) {
+        Str s = str_from(name), id;
+
+        if (s.n <= sizeof(TASK_SUFFIX) - 1)
+                return STR_NULL;
+        id = (Str){s.data, s.n - (sizeof(TASK_SUFFIX) - 1)};
+        return str_is((Str){s.data + id.n, s.n - id.n}, TASK_SUFFIX) && context_is_task_id(id) ? id
+                                                                                               : STR_NULL;
+}
+
+int context_add_task(Context *context, ContextDoc *doc) {
+        const size_t n = context->n_tasks;
+        ContextDoc **grown;
+
+        if (n == context->cap_tasks) {
+                context->cap_tasks = n ? n * 2 : 16;
+                grown = arena_alloc(context->arena, context->cap_tasks * sizeof(ContextDoc *));
+                if (!grown)
+                        return error_origin(-ENOMEM);
+                if (n)
+                        memcpy(grown, context->tasks, n * sizeof(ContextDoc *));
+                context->tasks = grown;
+        }
+        context->tasks[context->n_tasks++] = doc;
+        return 0;
+}
+
+static int load_task(Context *context, const char *folder, const char *name) {
+        Str id = task_of_name(name);
+        ContextDoc *doc;
+        int r;
+
+        if (!id.n)
+                return 0;
+        doc = arena_alloc(context->arena, sizeof(*doc));
+        if (!doc)
+                return error_origin(-ENOMEM);
+        *doc = (ContextDoc){.id = arena_str(context->arena, id)};
+        r = doc->id.data ? context_add_task(context, doc) : error_origin(-ENOMEM);
+        if (!r)
+                r = load_doc(context, doc, arena_printf(context->arena, "%s/%s", folder, name).data);
+        return error_trace(r);
+}
+
+static int by_id(const void *a, const void *b) {
+        return strcmp((*(ContextDoc *const *)a)->id.data, (*(ContextDoc *const *)b)->id.data);
+}
+
+static int load_tasks(Context *context) {
+        Str folder = arena_printf(context->arena, "%s/tasks", context->dir);
+        DIR *dir;
+        int r = 0;
+
+        if (!folder.data)
+                return error_origin(-ENOMEM);
+        dir = opendir(folder.data);
+        for (struct dirent *entry; dir && !r && (entry = readdir(dir));)
+                r = load_task(context, folder.data, entry->d_name);
+        if (dir)
+                closedir(dir);
+        if (!r && context->n_tasks)
+                qsort(context->tasks, context->n_tasks, sizeof(ContextDoc *), by_id);
+        return error_trace(r);
+}
+
+static int64_t highest(const Json *list, char letter) {
+        int64_t n = 0;
+
+        json_each (item, list) {
+                int64_t number = context_number(json_str(json_get(item, "id")), letter);
+                n = MAX(n, number);
+        }
+        return n;
+}
+
+static void count(Context *context) {
+        context->last_milestone = highest(json_get(context->main.json, "milestones"), 'M');
+        context->last_note = highest(json_get(context->main.json, "notes"), 'N');
+        context->last_reference = highest(json_get(context->main.json, "references"), 'R');
+        for (size_t i = 0; i < context->n_tasks; i++)
+                context->last_task = MAX(context->last_task, context_number(context->tasks[i]->id, 'T'));
+}
+
+int context_load(Context *context, Arena *arena, const char *dir, int64_t now_us) {
+        int r;
+
+        *context = (Context){.arena = arena, .dir = dir, .now_us = now_us};
+        context->changes = json_new(arena, JSON_ARRAY);
+        if (!context->changes)
+                return error_origin(-ENOMEM);
+        r = load_doc(context, &context->main, arena_printf(arena, "%s/context.yaml", dir).data);
+        if (!r)
+                r = load_doc(context, &context->presence, arena_printf(arena, "%s/presence.yaml", dir).data);
+        if (!r)
+                r = load_tasks(context);
+        if (!r)
+                count(context);
+        return error_trace(r);
+}
+
+bool context_task_is_there(const ContextDoc *task) {
+        return task->is_stored || task->is_changed;
+}
+
+ContextDoc *context_find_task(const Context *context, Str id) {
+        for (size_t i = 0; i < context->n_tasks; i++)
+                if (str_eq(context->tasks[i]->id, id) && context_task_is_there(context->tasks[i]))
+                        return context->tasks[i];
+        return NULL;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Storing: the changed documents are put beside their places first, all of them, and then moved there. What
+ * can fail for want of space fails before anything is visible. A crash between two moves leaves the first
+ * ones done: each file is whole, and the batch was not answered.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/yaml.h"
+#include "collab/context-internal.h"
+
+static const char *const main_keys[] = {"vision", "sketch",     "meta", "milestones",
+                                        "notes",  "references", NULL};
+static const char *const milestone_keys[] = {
+        "id",      "name",      "description", "status",     "archived_from",
+        "started", "completed", "outcomes",    "updated_at", NULL};
+static const char *const task_keys[] = {"id",        "name",     "goal",       "status",     "archived_from",
+                                        "milestone", "assignee", "created_at", "updated_at", "steps",
+                                        NULL};
+static const char *const presence_keys[] = {"agents", "heartbeat_timeout_seconds", NULL};
+static const char *const agent_keys[] = {"id", "status", "updated_at", NULL};
+
+static const char CONTRACT[] =
+        "Shared by the agents of this group and changed through context_sync. Tasks are in "
+        "tasks/, one file each; who is doing what is in presence.yaml.";
+
+/* ---- the form of the files ------------------------------------------------------------------- */
+
+static int order_list(Context *context, const Json *list, const char *const keys[]) {
+        int r = 0;
+
+        json_each (item, list) {
+                r = json_is(item, JSON_OBJECT) ? context_order(context, item, keys) : 0;
+                if (r)
+                        break;
+        }
+        return error_trace(r);
+}
+
+static int add_contract(Context *context) {
+        Json *meta = json_new(context->arena, JSON_OBJECT),
+             *contract = json_new(context->arena, JSON_OBJECT);
+        int r;
+
+        if (!meta || !contract)
+                return error_origin(-ENOMEM);
+        r = context_set(context, contract, "about", str_from(CONTRACT));
+        if (!r)
+                r = json_set(context->arena, meta, STR("contract"), contract);
+        if (!r)
+                r = json_set(context->arena, context->main.json, STR("meta"), meta);
+        return error_trace(r);
+}
+
+static int form_main(Context *context) {
+        ContextDoc *doc = &context->main;
+        int r;
+
+        r = json_get(doc->json, "meta") ? 0 : add_contract(context);
+        if (r)
+                return error_trace(r);
+        if (!context_list(context, doc, "milestones", true) || !context_list(context, doc, "notes", true) ||
+            !context_list(context, doc, "references", true))
+                return error_origin(-ENOMEM);
+        r = context_order(context, doc->json, main_keys);
+        return r ? error_trace(r) : order_list(context, json_get(doc->json, "milestones"), milestone_keys);
+}
+
+static int form_presence(Context *context) {
+        ContextDoc *doc = &context->presence;
+        int r = 0;
+
+        if (!json_get(doc->json, "heartbeat_timeout_seconds"))
+                r = json_set(context->arena, doc->json, STR("heartbeat_timeout_seconds"),
+                             json_new_int(context->arena, CONTEXT_HEARTBEAT_S_DEFAULT));
+        if (!r)
+                r = context_order(context, doc->json, presence_keys);
+        return r ? error_trace(r) : order_list(context, json_get(doc->json, "agents"), agent_keys);
+}
+
+static int form(Context *context, ContextDoc *doc) {
+        if (doc == &context->main)
+                return form_main(context);
+        if (doc == &context->presence)
+                return form_presence(context);
+        return context_order(context, doc->json, task_keys);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Where a document waits until all are written: a dot file, which no reader looks at. */
+static char *staged_path(const Context *context, const ContextDoc *doc) {
+        char *path;
+
+        return asprintf(&path, "%s/.new-%s", context->dir, strrchr(doc->path, '/') + 1) < 0 ? NULL : path;
+}
+
+static int make_text(Context *context, ContextDoc *doc, Buf *text) {
+        int r;
+
+        if (doc->fault)
+                return error_trace(doc->fault);
+        r = form(context, doc);
+        if (!r)
+                r = yaml_write(text, doc->json);
+        if (r)
+                return error_fold(r);
+        return text->n <= CONTEXT_FILE_MAX
+                       ? 0
+                       : context_refuse(context, "%s would become too large", strrchr(doc->path, '/') + 1);
+}
+
+static int stage(Context *context, ContextDoc *doc) {
+        _cleanup_(freep) char *path = staged_path(context, doc);
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        int r;
+
+        r = path ? make_text(context, doc, &text) : error_origin(-ENOMEM);
+        return r ? r : error_fold(file_replace(path, buf_str(&text), 0600, FILE_DURABLE));
+}
+
+static void unstage(const Context *context, const ContextDoc *doc) {
+        _cleanup_(freep) char *path = staged_path(context, doc);
+
+        if (path)
+                (void)unlink(path);
+}
+
+/* A file that could not be understood may still mean something to whoever wrote it. */
+static void keep_aside(const ContextDoc *doc) {
+        _cleanup_(freep) char *path = NULL;
+
+        if (doc->is_broken && asprintf(&path, "%s.unreadable", doc->path) >= 0)
+                (void)rename(doc->path, path);
+}
+
+static void is_stored_now(ContextDoc *doc) {
+        doc->is_stored = true;
+        doc->is_broken = doc->is_changed = false;
+}
+
+static int move(Context *context, ContextDoc *doc) {
+        _cleanup_(freep) char *path = staged_path(context, doc);
+
+        if (!path)
+                return error_origin(-ENOMEM);
+        keep_aside(doc);
+        if (rename(path, doc->path) < 0)
+                return error_origin(-errno);
+        is_stored_now(doc);
+        return 0;
+}
+
+/* For a batch that changes one document only, which is the rule. */
+static int replace(Context *context, ContextDoc *doc) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        int r;
+
+        r = make_text(context, doc, &text);
+        if (r)
+                return r;
+        keep_aside(doc);
+        r = file_replace(doc->path, buf_str(&text), 0600, FILE_DURABLE);
+        if (!r)
+                is_stored_now(doc);
+        return error_fold(r);
+}
+
+static int sync_folder(const char *path) {
+        _cleanup_(closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        return fd < 0 || fsync(fd) < 0 ? error_origin(-errno) : 0;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+typedef int (*DocFn)(Context *context, ContextDoc *doc);
+
+static int each_changed(Context *context, DocFn fn) {
+        int r = 0;
+
+        for (size_t i = 0; !r && i < context->n_tasks; i++)
+                r = context->tasks[i]->is_changed ? fn(context, context->tasks[i]) : 0;
+        if (!r && context->main.is_changed)
+                r = fn(context, &context->main);
+        if (!r && context->presence.is_changed)
+                r = fn(context, &context->presence);
+        return r;
+}
+
+static int unstage_one(Context *context, ContextDoc *doc) {
+        unstage(context, doc);
+        return 0;
+}
+
+static int count_one(Context *context, _unused_ ContextDoc *doc) {
+        context->n_changed++;
+        return 0;
+}
+
+/* One level only: when the group's own folder is gone, it must not come back. */
+static int make_folder(const char *path) {
+        return mkdir(path, 0700) < 0 && errno != EEXIST ? error_origin(-errno) : 0;
+}
+
+static int store_many(Context *context, const char *tasks) {
+        int r;
+
+        r = each_changed(context, stage);
+        if (r) {
+                each_changed(context, unstage_one);
+                return r;
+        }
+        r = each_changed(context, move);
+        if (!r)
+                r = sync_folder(context->dir);
+        return error_trace(r ? r : sync_folder(tasks));
+}
+
+int context_store(Context *context) {
+        _cleanup_(freep) char *tasks = path_join(context->dir, "tasks");
+        int r;
+
+        context->n_changed = 0;
+        each_changed(context, count_one);
+        r = tasks ? make_folder(context->dir) : error_origin(-ENOMEM);
+        if (!r)
+                r = make_folder(tasks);
+        if (r)
+                return error_trace(r);
+        return context->n_changed > 1 ? store_many(context, tasks) : each_changed(context, replace);
+}

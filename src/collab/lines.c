@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "collab/lines.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+
+enum { TRIES_MAX = 8 }; /* rewrites that come one after the other: give up */
+
+/* One wait of a call; in its arena. */
+typedef struct Wait {
+        Call *call;
+        Group *group;
+        LinesFn fn;
+        GroupFn again;
+        const void *args;
+        LedgerRead read;
+        LedgerChange barrier;
+} Wait;
+
+static Wait *new_wait(Call *call, Group *group, GroupFn again, const void *args) {
+        Wait *wait = arena_alloc(&call->arena, sizeof(*wait));
+
+        if (wait)
+                *wait = (Wait){.call = call, .group = group_ref(group), .again = again, .args = args};
+        return wait;
+}
+
+/* Goes on with a call that waited. */
+static void resume(Wait *wait, int r) {
+        Group *group = wait->group;
+
+        if (r != CALL_LATER)
+                call_finish(wait->call, r);
+        group_unref(group);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static int use(Wait *wait) {
+        int r = wait->fn(wait->call, wait->group, &wait->read, wait->args);
+
+        ledger_read_deinit(&wait->read);
+        return r;
+}
+
+static void on_read(LedgerRead *read, int r) {
+        Wait *wait = container_of(read, Wait, read);
+
+        if (!r) {
+                resume(wait, use(wait));
+                return;
+        }
+        ledger_read_deinit(read);
+        resume(wait, r == -ESTALE ? wait->again(wait->call, wait->group, wait->args) : r);
+}
+
+int lines_read(Call *call, Group *group, const uint64_t *positions, size_t n, LinesFn fn, GroupFn again,
+               const void *args) {
+        Wait *wait = new_wait(call, group, again, args);
+        int r;
+
+        if (!wait)
+                return error_origin(-ENOMEM);
+        wait->fn = fn;
+        wait->read.done = on_read;
+        r = ledger_read(group->ledger, &wait->read, positions, n);
+        if (r == LEDGER_LATER)
+                return CALL_LATER;
+        r = r ? error_trace(r) : use(wait);
+        group_unref(group);
+        return r;
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void on_settled(LedgerChange *barrier, _unused_ int r) {
+        Wait *wait = container_of(barrier, Wait, barrier);
+
+        resume(wait, wait->again(wait->call, wait->group, wait->args));
+}
+
+int lines_wait(Call *call, Group *group, GroupFn again, const void *args) {
+        Wait *wait = new_wait(call, group, again, args);
+        int r;
+
+        if (!wait)
+                return error_origin(-ENOMEM);
+        ledger_change_init(&wait->barrier, group->ledger, on_settled);
+        r = ledger_change_commit(&wait->barrier);
+        if (!r)
+                return CALL_LATER;
+        ledger_change_deinit(&wait->barrier);
+        group_unref(group);
+        return error_trace(r);
+}
+
+/* ---- one event ------------------------------------------------------------------------------- */
+
+typedef struct Find {
+        Str id;
+        EventFn fn;
+        const void *args;
+        unsigned n_tries;
+} Find;
+
+static int not_found(Call *call, Str id) {
+        return call_fail(call, CALL_E_EVENT_NOT_FOUND, "event not found: " STR_FMT, STR_ARG(id));
+}
+
+static int got_line(Call *call, Group *group, const LedgerRead *lines, const void *user) {
+        const Find *find = user;
+        Str line = arena_str(&call->arena, ledger_read_line(lines, 0));
+        Json *event;
+        int r = line.data ? json_parse(&call->arena, line.data, line.n, NULL, &event, NULL) : -ENOMEM;
+
+        if (r)
+                return r < 0 ? error_trace(r) : not_found(call, find->id);
+        return find->fn(call, group, event, find->args);
+}
+
+static int look(Call *call, Group *group, const void *user) {
+        Find *find = (Find *)user;
+        uint64_t position;
+        int r = ledger_find_id(group->ledger, find->id, &position);
+
+        if (r == LEDGER_E_NOT_FOUND || ++find->n_tries > TRIES_MAX)
+                return not_found(call, find->id);
+        if (r == LEDGER_E_PENDING)
+                return lines_wait(call, group, look, find);
+        return r ? error_fold(r) : lines_read(call, group, &position, 1, got_line, look, find);
+}
+
+int event_find(Call *call, Group *group, Str id, EventFn fn, const void *args) {
+        Find *find = arena_alloc(&call->arena, sizeof(*find));
+
+        if (!find)
+                return error_origin(-ENOMEM);
+        *find = (Find){.id = id, .fn = fn, .args = args};
+        return look(call, group, find);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* debug_tail_logs and debug_clear_logs: the log files of the daemon, the web port and a group's IM bridge.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "collab/collab.h"
+#include "collab/debug.h"
+#include "gen/cccc-ops.h"
+
+enum { TAIL_MAX = 1 << 20, LINES_DEFAULT = 200, LINES_MAX = 2000 };
+
+typedef struct LogJob { /* in the call's arena */
+        Call *call;
+        Str component, group_id;
+        char *path;
+        bool is_clear;
+        size_t n_lines;
+        Buf text; /* the end of the file */
+        int r;
+} LogJob;
+
+/* ---- which file ------------------------------------------------------------------------------ */
+
+static int refuse_component(Call *call, Str component) {
+        JsonWriter *w = call_details(call);
+
+        jw_begin_object(w);
+        jw_field_str(w, "component", component);
+        jw_end_object(w);
+        return call_fail(call, CALL_E_INVALID_COMPONENT, "unknown component");
+}
+
+static int find_path(Call *call, const Group *group, Str component, char **ret) {
+        const char *home = call->daemon->collab->home;
+
+        if (str_is(component, "daemon") || str_is(component, "ccccd"))
+                *ret = path_join(home, "daemon/ccccd.log");
+        else if (str_is(component, "web"))
+                *ret = path_join(home, "daemon/cccc-web.log");
+        else if (!str_is(component, "im") && !str_is(component, "im_bridge"))
+                return refuse_component(call, component);
+        else if (!group)
+                return call_fail(call, CALL_E_MISSING_GROUP_ID, "missing group_id for im logs");
+        else
+                *ret = path_join(group->dir, "state/im_bridge.log");
+        return *ret ? 0 : error_origin(-ENOMEM);
+}
+
+/* ---- worker ---------------------------------------------------------------------------------- */
+
+static int read_tail(const char *path, Buf *out) {
+        _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        struct stat st;
+        ssize_t n;
+        int r;
+
+        if (fd < 0)
+                return errno == ENOENT ? 0 : error_origin(-errno);
+        if (fstat(fd, &st) < 0)
+                return error_origin(-errno);
+        r = buf_reserve(out, TAIL_MAX);
+        if (r)
+                return error_trace(r);
+        n = pread(fd, out->data, TAIL_MAX, st.st_size > TAIL_MAX ? st.st_size - TAIL_MAX : 0);
+        if (n < 0)
+                return error_origin(-errno);
+        out->n = (size_t)n;
+        return 0;
+}
+
+static void run(void *user) {
+        LogJob *job = user;
+
+        if (!job->is_clear)
+                job->r = read_tail(job->path, &job->text);
+        else if (truncate(job->path, 0) < 0 && errno != ENOENT)
+                job->r = error_origin(-errno);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* Where the last n lines begin. */
+static size_t last_lines(Str text, size_t n) {
+        size_t at = text.n;
+
+        if (at && text.data[at - 1] == '\n')
+                at--;
+        while (at) {
+                if (text.data[at - 1] == '\n' && !--n)
+                        return at;
+                at--;
+        }
+        return 0;
+}
+
+static void write_lines(JsonWriter *w, Str text, size_t n) {
+        size_t start = last_lines(text, n);
+
+        text = (Str){text.data ? text.data + start : NULL, text.n - start};
+        jw_begin_array(w);
+        while (text.n) {
+                const char *end = memchr(text.data, '\n', text.n);
+                size_t n_line = end ? (size_t)(end - text.data) : text.n;
+                jw_str(w, (Str){text.data, n_line});
+                n_line += end ? 1 : 0;
+                text = (Str){text.data + n_line, text.n - n_line};
+        }
+        jw_end_array(w);
+}
+
+static int answer(LogJob *job) {
+        JsonWriter *w;
+
+        if (job->r && job->is_clear)
+                return call_fail(job->call, CALL_E_DEBUG_CLEAR_LOGS_FAILED, "cannot empty the log: %s",
+                                 strerror(-job->r));
+        if (job->r)
+                return job->r;
+        w = call_result(job->call);
+        jw_begin_object(w);
+        jw_field_str(w, "component", job->component);
+        jw_field_str(w, "group_id", job->group_id);
+        jw_field_cstr(w, "path", job->path);
+        if (job->is_clear)
+                jw_field_bool(w, "cleared", true);
+        else {
+                jw_key(w, "lines");
+                write_lines(w, buf_str(&job->text), job->n_lines);
+        }
+        jw_end_object(w);
+        return 0;
+}
+
+static void done(void *user) {
+        LogJob *job = user;
+        Call *call = job->call;
+        int r = answer(job);
+
+        buf_deinit(&job->text);
+        free(job->path);
+        call_finish(call, r);
+}
+
+static int start(Call *call, Group *group, const LogJob *wanted) {
+        LogJob *job = arena_alloc(&call->arena, sizeof(*job));
+        int r;
+
+        if (!job)
+                return error_origin(-ENOMEM);
+        *job = *wanted;
+        job->call = call;
+        r = find_path(call, group, job->component, &job->path);
+        if (r)
+                return r;
+        if (!loop_work(call->daemon->loop, run, done, job))
+                return CALL_LATER;
+        free(job->path);
+        return error_origin(-ENOMEM);
+}
+
+static int tail(Call *call, Group *group, _unused_ const Json *settings, const void *user) {
+        const CcccDebugTailLogsArgs *args = user;
+        int64_t n = args->lines <= 0 ? LINES_DEFAULT : MIN(args->lines, LINES_MAX);
+
+        return start(
+                call, group,
+                &(LogJob){.component = args->component, .group_id = args->group_id, .n_lines = (size_t)n});
+}
+
+int op_cccc_debug_tail_logs(Call *call, const CcccDebugTailLogsArgs *args) {
+        return debug_call(call, args->group_id, args->by, tail, args);
+}
+
+static int clear(Call *call, Group *group, _unused_ const Json *settings, const void *user) {
+        const CcccDebugClearLogsArgs *args = user;
+
+        return start(call, group,
+                     &(LogJob){.component = args->component, .group_id = args->group_id, .is_clear = true});
+}
+
+int op_cccc_debug_clear_logs(Call *call, const CcccDebugClearLogsArgs *args) {
+        return debug_call(call, args->group_id, args->by, clear, args);
+}

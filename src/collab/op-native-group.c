@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Native methods about groups, for the command line: which group is meant, and what happened last in it.
+ */
+#include <errno.h>
+
+#include "base/error.h"
+#include "collab/collab.h"
+#include "collab/lines.h"
+#include "collab/scope.h"
+#include "collab/unicode.h"
+#include "gen/native-ops.h"
+
+enum { ANSWER_MAX = 8 * 1024 * 1024 }; /* bytes of events; older ones are left out */
+
+static int unavailable(Call *call) {
+        return call_fail(call, CALL_E_UNAVAILABLE, "this daemon serves no CCCC home");
+}
+
+/* ---- group.find ------------------------------------------------------------------------------ */
+
+static int tell(Call *call, Group *group, _unused_ const void *args) {
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        jw_field_cstr(w, "group_id", group->id);
+        jw_field_str(w, "title", group->doc->title);
+        jw_field_cstr(w, "folder", group->dir);
+        jw_end_object(w);
+        return 0;
+}
+
+static int find_title(Call *call, const Registry *registry, Str title, Str *ret) {
+        *ret = STR_NULL;
+        json_each (group, json_get(registry->document->json, "groups")) {
+                if (!unicode_equal_folded(json_str(json_get(group, "title")), title))
+                        continue;
+                if (ret->n)
+                        return call_fail(call, CALL_E_AMBIGUOUS_GROUP, "several groups are called " STR_FMT,
+                                         STR_ARG(title));
+                *ret = json_key(group);
+        }
+        if (!ret->n)
+                return call_fail(call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT, STR_ARG(title));
+        return 0;
+}
+
+/* An id before a title. */
+static int find_named(Call *call, Registry *registry, const void *user) {
+        const NativeGroupFindArgs *args = user;
+        Str name = str_trim(args->group), id = name;
+        int r = 0;
+
+        if (!json_get_str(json_get(registry->document->json, "groups"), name) && !group_id_is_valid(name))
+                r = find_title(call, registry, name, &id);
+        if (r)
+                return r;
+        id = arena_str(&call->arena, id);
+        return id.data ? collab_call(call, id, tell, args) : error_origin(-ENOMEM);
+}
+
+static int find_scope(Call *call, Registry *registry, const void *user) {
+        const Str *path = user, *key = path + 1;
+        Str id = arena_str(&call->arena, registry_default(registry, *key));
+
+        if (!id.n)
+                return call_fail(call, CALL_E_GROUP_NOT_FOUND, "no group has the folder " STR_FMT,
+                                 STR_ARG(*path));
+        return collab_call(call, id, tell, NULL);
+}
+
+static int got_scope(Call *call, const Scope *scope, const void *user) {
+        const NativeGroupFindArgs *args = user;
+        Str *words = arena_alloc(&call->arena, 2 * sizeof(Str));
+
+        if (!words)
+                return error_origin(-ENOMEM);
+        words[0] = args->path;
+        words[1] = arena_str(&call->arena, scope->key);
+        return words[1].data ? registry_call(call, find_scope, words) : error_origin(-ENOMEM);
+}
+
+int op_native_group_find(Call *call, const NativeGroupFindArgs *args) {
+        if (!call->daemon->collab)
+                return unavailable(call);
+        if (str_trim(args->group).n)
+                return registry_call(call, find_named, args);
+        if (args->path.n)
+                return scope_call(call, args->path, got_scope, args);
+        return call_fail(call, CALL_E_INVALID_PARAMS, "group or path is required");
+}
+
+/* ---- group.events ---------------------------------------------------------------------------- */
+
+typedef struct Page {
+        const NativeGroupEventsArgs *args;
+        uint64_t *positions; /* the newest line of all, then those asked for, newest first */
+        size_t n;
+} Page;
+
+static Str id_of(Arena *arena, Str line) {
+        Json *event;
+
+        return json_parse(arena, line.data, line.n, NULL, &event, NULL) ? STR_NULL
+                                                                        : json_str(json_get(event, "id"));
+}
+
+static int answer(Call *call, _unused_ Group *group, const LedgerRead *lines, const void *user) {
+        const Page *page = user;
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        jw_key(w, "events");
+        jw_begin_array(w);
+        for (size_t i = page->n; i > 1; i--)
+                jw_raw(w, ledger_read_line(lines, i - 1));
+        jw_end_array(w);
+        jw_field_str(w, "last_event_id", page->n ? id_of(&arena, ledger_read_line(lines, 0)) : STR(""));
+        jw_end_object(w);
+        return 0;
+}
+
+/* Without a kind every line counts; with one, at most all lines are looked at, never read. */
+static void fill(const Group *group, Page *page) {
+        uint64_t at = ledger_n_committed(group->ledger), n_bytes = 0;
+        size_t n_max = (size_t)page->args->limit + 1;
+
+        if (at)
+                page->positions[page->n++] = at - 1;
+        while (at-- && page->n < n_max) {
+                LedgerEntry entry = ledger_entry(group->ledger, at);
+
+                if (page->args->kind.n && !str_eq(entry.kind, page->args->kind))
+                        continue;
+                n_bytes += entry.n_bytes;
+                if (n_bytes > ANSWER_MAX)
+                        break;
+                page->positions[page->n++] = at;
+        }
+}
+
+static int list_again(Call *call, Group *group, const void *user);
+
+static int list(Call *call, Group *group, const void *user) {
+        const NativeGroupEventsArgs *args = user;
+        Page *page = arena_alloc(&call->arena, sizeof(*page));
+        uint64_t *positions = arena_alloc(&call->arena, ((size_t)args->limit + 1) * sizeof(*positions));
+
+        if (!page || !positions)
+                return error_origin(-ENOMEM);
+        *page = (Page){.args = args, .positions = positions};
+        fill(group, page);
+        if (!page->n)
+                return answer(call, group, NULL, page);
+        return lines_read(call, group, page->positions, page->n, answer, list_again, page);
+}
+
+static int list_again(Call *call, Group *group, const void *user) {
+        const Page *page = user;
+
+        return list(call, group, page->args);
+}
+
+int op_native_group_events(Call *call, const NativeGroupEventsArgs *args) {
+        return call->daemon->collab ? collab_read(call, args->group, list, args) : unavailable(call);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "collab/post.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "collab/events.h"
+#include "collab/lines.h"
+#include "collab/recipients.h"
+
+int post_priority(Call *call, Str priority, bool *ret_is_attention) {
+        *ret_is_attention = str_is(priority, "attention");
+        if (*ret_is_attention || !priority.n || str_is(priority, "normal"))
+                return 0;
+        return call_fail(call, CALL_E_INVALID_PRIORITY, "priority must be 'normal' or 'attention'");
+}
+
+int post_resolve(Call *call, const Group *group, const StrList *tokens, StrList *ret) {
+        Str wrong = STR_NULL;
+        int r = recipients_resolve(&call->arena, group->doc, tokens, ret, &wrong);
+
+        if (r == RECIPIENTS_E_UNKNOWN)
+                return call_fail(call, CALL_E_INVALID_RECIPIENT, "unknown recipient: " STR_FMT,
+                                 STR_ARG(wrong));
+        if (r == RECIPIENTS_E_AMBIGUOUS)
+                return call_fail(call, CALL_E_INVALID_RECIPIENT,
+                                 "ambiguous recipient: " STR_FMT " (several actors have this title)",
+                                 STR_ARG(wrong));
+        return error_fold(r);
+}
+
+/* ---- known ----------------------------------------------------------------------------------- */
+
+static int again(Call *call, Group *group, const void *user) {
+        return post_run(call, group, (Post *)user);
+}
+
+static int answer_known(Call *call, _unused_ Group *group, const LedgerRead *lines,
+                        _unused_ const void *user) {
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        jw_key(w, "event");
+        jw_raw(w, ledger_read_line(lines, 0));
+        jw_end_object(w);
+        return 0;
+}
+
+/* False: nobody has used this key yet. */
+static bool is_known(Call *call, Group *group, Post *post, int *ret) {
+        Str word = arena_printf(&call->arena, "client:" STR_FMT ":" STR_FMT, STR_ARG(post->by),
+                                STR_ARG(post->client_id));
+        LedgerCursor cursor;
+        LedgerTag tag;
+        uint64_t position;
+
+        if (!word.data) {
+                *ret = error_origin(-ENOMEM);
+                return true;
+        }
+        if (ledger_is_tag_pending(group->ledger, word)) {
+                *ret = lines_wait(call, group, again, post);
+                return true;
+        }
+        tag = ledger_tag(group->ledger, word);
+        if (ledger_tag_is_none(tag) || ledger_cursor_init(&cursor, group->ledger, &tag, 1, 0, false) ||
+            !ledger_cursor_next(&cursor, &position))
+                return false;
+        *ret = lines_read(call, group, &position, 1, answer_known, again, post);
+        return true;
+}
+
+/* ---- readers --------------------------------------------------------------------------------- */
+
+static void write_list(JsonWriter *w, const StrList *list) {
+        jw_begin_array(w);
+        for (size_t i = 0; i < list->n; i++)
+                jw_str(w, list->items[i]);
+        jw_end_array(w);
+}
+
+int post_require_reader(Call *call, const Group *group, const Post *post) {
+        _cleanup_(buf_deinit) Buf names = BUF_NULL;
+        JsonWriter *w;
+
+        if (recipients_have_reader(group->doc, &post->to, post->by))
+                return 0;
+        for (size_t i = 0; i < post->to.n; i++)
+                (void)buf_printf(&names, "%s" STR_FMT, i ? ", " : "", STR_ARG(post->to.items[i]));
+        w = call_details(call);
+        jw_begin_object(w);
+        jw_key(w, "to");
+        write_list(w, &post->to);
+        jw_end_object(w);
+        return call_fail(call, CALL_E_NO_ENABLED_RECIPIENTS, "no enabled agents match recipients: " STR_FMT,
+                         STR_ARG(names.n ? buf_str(&names) : STR("@all")));
+}
+
+static int refuse_scope(Call *call, Str key) {
+        JsonWriter *w = call_details(call);
+
+        jw_begin_object(w);
+        jw_field_cstr(w, "hint", "cccc attach <path> --group <id>");
+        jw_end_object(w);
+        return call_fail(call, CALL_E_SCOPE_NOT_ATTACHED, "scope not attached: " STR_FMT, STR_ARG(key));
+}
+
+static int check_prepared(Call *call, const Group *group, const Post *post) {
+        if (post->path.n && !group_doc_scope(group->doc, post->prepared.scope_key))
+                return refuse_scope(call, post->prepared.scope_key);
+        if (post->prepared.file_fault)
+                return call_fail(call, CALL_E_INVALID_ATTACHMENTS, "%s", post->prepared.file_fault);
+        return 0;
+}
+
+/* ---- the event ------------------------------------------------------------------------------- */
+
+static void field_or_null(JsonWriter *w, const char *key, Str value) {
+        if (value.n)
+                jw_field_str(w, key, value);
+        else
+                jw_field_null(w, key);
+}
+
+static Str blob_path(GroupChange *change) {
+        return arena_printf(&change->arena, "state/ledger/blobs/chat.%s.txt", group_change_last(change)->id);
+}
+
+static bool is_long(const Post *post) {
+        return post->text.n > EVENT_TEXT_MAX;
+}
+
+static void write_text(GroupChange *change, JsonWriter *w, const Post *post) {
+        Str pointer = post->text;
+
+        if (is_long(post))
+                pointer = arena_printf(&change->arena, "[cccc] (chat text stored at " STR_FMT ")",
+                                       STR_ARG(blob_path(change)));
+        jw_field_str(w, "text", pointer);
+}
+
+static void write_file(JsonWriter *w, const PostFile *file) {
+        jw_begin_object(w);
+        jw_field_str(w, "kind", file->kind);
+        jw_field_str(w, "path", file->path);
+        jw_field_str(w, "title", file->title);
+        jw_field_str(w, "mime_type", file->mime_type);
+        jw_field_int(w, "bytes", file->n_bytes);
+        jw_field_str(w, "sha256", file->sha256);
+        jw_end_object(w);
+}
+
+static void write_attachments(GroupChange *change, JsonWriter *w, const Post *post) {
+        jw_key(w, "attachments");
+        jw_begin_array(w);
+        for (size_t i = 0; i < post->prepared.n_files; i++)
+                write_file(w, &post->prepared.files[i]);
+        if (is_long(post)) {
+                jw_begin_object(w);
+                jw_field_cstr(w, "kind", "text");
+                jw_field_str(w, "path", blob_path(change));
+                jw_field_uint(w, "bytes", post->text.n);
+                jw_field_str(w, "sha256", post->prepared.text_sha256);
+                jw_end_object(w);
+        }
+        jw_end_array(w);
+}
+
+static void write_links(JsonWriter *w, const Post *post) {
+        bool has_source = post->src_group_id.n && post->src_event_id.n;
+
+        field_or_null(w, "reply_to", post->reply_to);
+        if (post->quote.data)
+                jw_field_str(w, "quote_text", post->quote);
+        else
+                jw_field_null(w, "quote_text");
+        field_or_null(w, "src_group_id", has_source ? post->src_group_id : STR_NULL);
+        field_or_null(w, "src_event_id", has_source ? post->src_event_id : STR_NULL);
+        field_or_null(w, "dst_group_id", post->dst_group_id);
+        jw_key(w, "dst_to");
+        if (post->dst_group_id.n && post->dst_to)
+                write_list(w, post->dst_to);
+        else
+                jw_null(w);
+}
+
+static void write_data(GroupChange *change, JsonWriter *w, const Post *post) {
+        jw_begin_object(w);
+        write_text(change, w, post);
+        jw_field_cstr(w, "format", "plain");
+        jw_field_cstr(w, "priority", post->is_attention ? "attention" : "normal");
+        jw_key(w, "to");
+        write_list(w, &post->to);
+        write_links(w, post);
+        jw_key(w, "refs");
+        jw_raw(w, STR("[]"));
+        write_attachments(change, w, post);
+        jw_field_cstr(w, "thread", "");
+        field_or_null(w, "client_id", post->client_id);
+        jw_end_object(w);
+}
+
+/* The text with its trailing line ends reduced to one. */
+static void add_blob(GroupChange *change, const Post *post) {
+        Str text = post->text;
+        Str path = blob_path(change);
+        _cleanup_(buf_deinit) Buf bytes = BUF_NULL;
+
+        while (text.n && text.data[text.n - 1] == '\n')
+                text.n--;
+        if (!path.data || buf_append_str(&bytes, text) || buf_append_str(&bytes, STR("\n")))
+                change_try(change, -ENOMEM);
+        else
+                group_change_file(change, path.data, buf_str(&bytes));
+}
+
+/* ---- wake ------------------------------------------------------------------------------------ */
+
+static bool has_to_wake(const Group *group, Str by) {
+        return group->doc->state == GROUP_IDLE && !str_is(by, "system") && !group_doc_actor(group->doc, by);
+}
+
+/* ---- keep ------------------------------------------------------------------------------------ */
+
+static GroupChange *begin(Call *call, Group *group, Post *post) {
+        GroupChange *change = group_change_begin(group, post->kept ? NULL : call, 0);
+        Str scope_key = post->path.n ? post->prepared.scope_key : group->doc->active_scope_key;
+
+        if (!change)
+                return NULL;
+        change->user = post;
+        write_data(change, group_change_event(change, "chat.message", post->by, scope_key), post);
+        if (is_long(post))
+                add_blob(change, post);
+        if (has_to_wake(group, post->by)) /* then this is an edit */
+                group_change_state(change, GROUP_ACTIVE);
+        return change;
+}
+
+static void reply(Call *call, GroupChange *change) {
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        group_change_write_event(change, w, "event", 0);
+        jw_end_object(w);
+}
+
+static void on_kept(Call *call, GroupChange *change) {
+        Post *post = change->user;
+
+        group_touch(change->group, change->events[0].ts_us);
+        if (post->kept)
+                post->kept(post->call, change);
+        else if (post->reply)
+                post->reply(call, change);
+        else
+                reply(call, change);
+}
+
+/* Only of a change without a call. */
+static void on_failed(GroupChange *change, int r) {
+        Post *post = change->user;
+
+        if (r == -EMSGSIZE)
+                r = call_fail(post->call, CALL_E_TOO_LARGE, "the event is too large");
+        call_finish(post->call, r);
+}
+
+static int keep(Call *call, Group *group, Post *post) {
+        GroupChange *change = begin(call, group, post);
+
+        post->call = call;
+        return group_change_commit_or(change, on_kept, post->kept ? on_failed : NULL);
+}
+
+int post_run(Call *call, Group *group, Post *post) {
+        int r;
+
+        if (post->client_id.n && is_known(call, group, post, &r))
+                return r;
+        r = post_require_reader(call, group, post);
+        if (r)
+                return r;
+        if (post_needs_worker(post) && !post->prepared.is_done)
+                return post_prepare(call, group, post, again);
+        r = check_prepared(call, group, post);
+        if (r)
+                return r;
+        if (has_to_wake(group, post->by) && !group_is_editing(group, call))
+                return collab_edit(call, post->group_id, again, post);
+        return keep(call, group, post);
+}

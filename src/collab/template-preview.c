@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A template for people to look at, and how a group would differ afterwards.
+ */
+#include "base/macro.h"
+#include "collab/template.h"
+
+static const char *source_of(Str prompt) {
+        return prompt.n ? "repo" : "builtin";
+}
+
+static bool begins_character(char c) {
+        return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+static size_t n_characters(Str text) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < text.n; i++)
+                n += begins_character(text.data[i]);
+        return n;
+}
+
+static Str first_characters(Str text, size_t n_max) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < text.n; i++) {
+                n += begins_character(text.data[i]);
+                if (n > n_max)
+                        return (Str){text.data, i};
+        }
+        return text;
+}
+
+/* ---- the template ---------------------------------------------------------------------------- */
+
+static void write_actor(JsonWriter *w, const TemplateActor *actor) {
+        jw_begin_object(w);
+        jw_field_str(w, "id", actor->id);
+        jw_field_str(w, "title", actor->title);
+        jw_field_str(w, "runtime", actor->runtime);
+        jw_field_str(w, "runner", actor->runner);
+        jw_field_value(w, "command", actor->given);
+        jw_field_str(w, "submit", actor->submit);
+        jw_field_bool(w, "enabled", actor->is_enabled);
+        jw_end_object(w);
+}
+
+static void write_prompt(JsonWriter *w, Str prompt) {
+        jw_begin_object(w);
+        jw_field_cstr(w, "source", source_of(prompt));
+        if (prompt.n) {
+                jw_field_uint(w, "chars", n_characters(prompt));
+                jw_field_str(w, "preview", first_characters(prompt, TEMPLATE_PREVIEW_MAX));
+        }
+        jw_end_object(w);
+}
+
+void template_write(const Template *template, JsonWriter *w) {
+        jw_begin_object(w);
+        jw_field_cstr(w, "kind", "cccc.group_template");
+        jw_field_int(w, "v", 1);
+        jw_field_str(w, "title", template->title);
+        jw_field_str(w, "topic", template->topic);
+        jw_field_str(w, "exported_at", template->exported_at);
+        jw_field_str(w, "cccc_version", template->cccc_version);
+        jw_key(w, "actors");
+        jw_begin_array(w);
+        for (size_t i = 0; i < template->n_actors; i++)
+                write_actor(w, &template->actors[i]);
+        jw_end_array(w);
+        jw_field_value(w, "settings", template->settings);
+        jw_key(w, "prompts");
+        jw_begin_object(w);
+        for (TemplatePrompt i = 0; i < _TEMPLATE_PROMPTS; i++) {
+                jw_key(w, template_prompt_name(i));
+                write_prompt(w, template->prompts[i]);
+        }
+        jw_end_object(w);
+        jw_end_object(w);
+}
+
+/* ---- the difference -------------------------------------------------------------------------- */
+
+static bool actors_are_equal(const TemplateActor *a, const TemplateActor *b) {
+        return str_eq(a->title, b->title) && str_eq(a->runtime, b->runtime) &&
+               str_eq(a->runner, b->runner) && str_eq(a->submit, b->submit) &&
+               a->is_enabled == b->is_enabled && json_equal(a->command, b->command);
+}
+
+/* Ids of `from` that other does not have; with is_changed, those that it has otherwise. */
+static void write_ids(JsonWriter *w, const char *key, const Template *from, const Template *other,
+                      bool is_changed) {
+        jw_key(w, key);
+        jw_begin_array(w);
+        for (size_t i = 0; i < from->n_actors; i++) {
+                const TemplateActor *twin = template_find(other, from->actors[i].id);
+                if (is_changed ? twin && !actors_are_equal(&from->actors[i], twin) : !twin)
+                        jw_str(w, from->actors[i].id);
+        }
+        jw_end_array(w);
+}
+
+static void write_settings(JsonWriter *w, const Json *from, const Json *to) {
+        jw_key(w, "settings_changed");
+        jw_begin_object(w);
+        json_each (value, to) {
+                const Json *old = json_get_str(from, json_key(value));
+                if (json_equal(old, value))
+                        continue;
+                jw_key_str(w, json_key(value));
+                jw_begin_object(w);
+                jw_field_value(w, "from", old);
+                jw_field_value(w, "to", value);
+                jw_end_object(w);
+        }
+        jw_end_object(w);
+}
+
+/* Blanks around a prompt come and go with the YAML form of its text. */
+static void write_prompt_change(JsonWriter *w, Str from, Str to) {
+        jw_begin_object(w);
+        jw_field_bool(w, "changed", !str_eq(str_trim(from), str_trim(to)));
+        jw_field_uint(w, "current_chars", n_characters(from));
+        jw_field_uint(w, "new_chars", n_characters(to));
+        jw_field_cstr(w, "current_source", source_of(from));
+        jw_field_cstr(w, "new_source", source_of(to));
+        jw_end_object(w);
+}
+
+void template_write_diff(const Template *template, const Template *now, JsonWriter *w) {
+        jw_begin_object(w);
+        write_ids(w, "actors_add", template, now, false);
+        write_ids(w, "actors_update", template, now, true);
+        write_ids(w, "actors_remove", now, template, false);
+        write_settings(w, now->settings, template->settings);
+        jw_key(w, "prompts_changed");
+        jw_begin_object(w);
+        for (TemplatePrompt i = 0; i < _TEMPLATE_PROMPTS; i++) {
+                jw_key(w, template_prompt_name(i));
+                write_prompt_change(w, now->prompts[i], template->prompts[i]);
+        }
+        jw_end_object(w);
+        jw_end_object(w);
+}

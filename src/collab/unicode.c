@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "collab/unicode.h"
+
+#include <wctype.h>
+
+static bool is_tail(char c) {
+        return ((uint8_t)c & 0xc0) == 0x80;
+}
+
+static size_t length_by_lead(uint8_t lead) {
+        return lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+}
+
+uint32_t unicode_take(Str *text) {
+        uint8_t lead = (uint8_t)text->data[0];
+        size_t n = length_by_lead(lead);
+        uint32_t c = n == 1 ? lead : lead & (0x7fu >> n);
+
+        if (n > text->n)
+                n = 1;
+        for (size_t i = 1; i < n; i++) {
+                if (!is_tail(text->data[i])) {
+                        n = 1;
+                        break;
+                }
+                c = c << 6 | ((uint8_t)text->data[i] & 0x3f);
+        }
+        text->data += n;
+        text->n -= n;
+        return n == 1 ? lead : c;
+}
+
+bool unicode_is_word(uint32_t c) {
+        return c == '_' || iswalnum((wint_t)c);
+}
+
+bool unicode_equal_folded(Str a, Str b) {
+        while (a.n && b.n)
+                if (towlower((wint_t)unicode_take(&a)) != towlower((wint_t)unicode_take(&b)))
+                        return false;
+        return !a.n && !b.n;
+}
+
+Str unicode_first(Str text, size_t n) {
+        Str rest = text;
+
+        while (rest.n && n--)
+                unicode_take(&rest);
+        return (Str){text.data, text.n - rest.n};
+}

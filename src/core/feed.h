@@ -1,0 +1,63 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Feed: everything that happened, numbered, for whoever wants to hear of it.
+ *
+ * Items get numbers from 1 on. The last FEED_ITEMS_MAX (or FEED_BYTES_MAX bytes of payload) are remembered,
+ * so that a reader that comes back with a number goes on behind it; what it missed beyond that is told as a
+ * gap, never passed over in silence. A reader has a cursor and takes items when it can: a slow one costs
+ * nothing but its own gap. The feed says only "there is more"; it knows nothing of clients, ledgers or JSON.
+ * Numbers start anew with each daemon; `epoch` tells one run from another. Loop thread only; owned by the
+ * Daemon.
+ */
+#include "base/loop.h"
+#include "base/str.h"
+#include "wire/chunk.h"
+
+enum { FEED_ITEMS_MAX = 8192, FEED_BYTES_MAX = 16 * 1024 * 1024, FEED_WORD_MAX = 64 };
+
+/* Where something happened. The words are copied, and cut at FEED_WORD_MAX - 1 bytes. */
+typedef struct FeedPlace {
+        char domain[16];           /* "collab", "tasks", … */
+        char owner[FEED_WORD_MAX]; /* group, project, session */
+        char kind[FEED_WORD_MAX];
+        uint64_t position; /* in the owner's ledger, if it has one */
+} FeedPlace;
+
+typedef struct FeedItem {
+        uint64_t number;
+        FeedPlace place;
+        Chunk *payload; /* borrowed by readers: ref it to keep it; may be NULL */
+} FeedItem;
+
+typedef struct Feed Feed;
+typedef struct FeedReader FeedReader;
+struct FeedReader {
+        Feed *feed;
+        uint64_t next;                    /* number that it takes next */
+        void (*more)(FeedReader *reader); /* in a later turn; once, until it has taken all there is */
+        bool is_told;                     /* private from here */
+        FeedReader *before, *after;
+};
+
+int feed_new(Feed **ret, Loop *loop);
+Feed *feed_free(Feed *feed);          /* every reader must have left */
+uint64_t feed_last(const Feed *feed); /* number of the youngest item; 0: none yet */
+uint64_t feed_oldest(
+        const Feed *feed); /* number of the oldest that is remembered; feed_last() + 1: none is */
+const char *feed_epoch(const Feed *feed); /* 16 hex digits */
+
+void feed_place(FeedPlace *place, const char *domain, Str owner, Str kind, uint64_t position);
+/* Takes the reference. Returns the item's number. */
+uint64_t feed_push(Feed *feed, const FeedPlace *place, Chunk *payload);
+
+/* From behind `after` on; UINT64_MAX: only what comes from now on. One that is ahead of the feed starts at
+ * its end. */
+void feed_reader_init(FeedReader *reader, Feed *feed, uint64_t after, void (*more)(FeedReader *reader));
+void feed_reader_deinit(FeedReader *reader); /* may be called from more() */
+enum { _FEED_E_SUCCESS, FEED_E_EMPTY, FEED_E_GAP };
+/*
+ * 0: *ret is the next item, good until the next push. FEED_E_EMPTY: more() will tell. FEED_E_GAP:
+ * ret->number items were forgotten before it could take them; the next call goes on behind them.
+ */
+int feed_reader_next(FeedReader *reader, FeedItem *ret);

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: MIT
+"""The commands about groups and messages: group, send, reply, inbox, ack, tail, events; which group and who one is; native group.find and group.events."""
+import json
+import os
+import queue
+import subprocess
+import threading
+
+from collab_chat import GROUP, OTHER, ledger, notify, ok, send, write_group
+from harness import MUSTER, Daemon, check, equal
+
+NO_IDENTITY = {"CCCC_GROUP_ID": None, "CCCC_ACTOR_ID": None}
+
+
+def _run(d, *args, env=None, **kw):
+    return d.home.muster(*args, env={**NO_IDENTITY, **(env or {})}, **kw)
+
+
+def _ok(d, *args, **kw):
+    status, out, err = _run(d, *args, **kw)
+    equal(status, 0, "muster %s: %s%s" % (" ".join(args), out, err))
+    return out
+
+
+def _fails(d, want, *args, **kw):
+    status, out, err = _run(d, *args, **kw)
+    equal(status, want, "muster %s: %s%s" % (" ".join(args), out, err))
+    check(err.strip(), "no message")
+    return err
+
+
+def _daemon():
+    d = Daemon()
+    write_group(d.home)
+    return d
+
+
+def _folder(d, name="proj"):
+    path = os.path.join(d.home.base, name)
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+# ------------------------------------------------------------------------------------------------------------ which group
+def test_group_of_the_folder():
+    with _daemon() as d:
+        folder = _folder(d)
+        err = _fails(d, 1, "send", "x", cwd=folder)
+        check("muster group attach" in err, err)
+        group = _ok(d, "group", "attach", cwd=folder).strip()
+        _ok(d, "send", "--to", "user", "hello", "there", cwd=folder)
+        equal(ledger(d.home, group)[-1]["data"]["text"], "hello there")
+        _ok(d, "group", "attach", "-g", GROUP, cwd=folder)
+        _ok(d, "send", "to the last one", cwd=folder)
+        equal(ledger(d.home)[-1]["data"]["text"], "to the last one")
+
+
+def test_environment_and_options_win():
+    with _daemon() as d:
+        write_group(d.home, OTHER)
+        folder = _folder(d)
+        _ok(d, "group", "attach", "-g", GROUP, cwd=folder)
+        env = {"CCCC_GROUP_ID": OTHER, "CCCC_ACTOR_ID": "dev"}
+        _ok(d, "send", "--to", "lead", "x", cwd=folder, env=env)
+        equal([(e["by"], e["data"]["to"]) for e in ledger(d.home, OTHER)], [("dev", ["lead"])])
+        _ok(d, "send", "--group", GROUP, "--as", "qa", "--to", "lead", "x", env=env)
+        equal(ledger(d.home)[-1]["by"], "qa")
+
+
+def test_group_by_title():
+    with _daemon() as d:
+        group = ok(d, "group_create", title="Ärger", group_id=None)["group_id"]
+        _ok(d, "send", "-g", "ärger", "--to", "user", "x")
+        equal(len(ledger(d.home, group)), 2)
+        ok(d, "group_create", title="ÄRGER", group_id=None)
+        check("several groups" in _fails(d, 1, "send", "-g", "ärger", "x"), "not said")
+        _fails(d, 1, "send", "-g", "nothing", "x")
+        _fails(d, 1, "send", "-g", "../" + GROUP, "x")
+
+
+def test_find_answers():
+    with _daemon() as d, d.native() as n:
+        equal(n.result("group.find", {"group": GROUP}), {"group_id": GROUP, "title": "made by hand", "folder": os.path.join(d.home.cccc_home, "groups", GROUP)})
+        folder = _folder(d)
+        group = ok(d, "attach", path=folder, group_id=None)["group_id"]
+        equal(n.result("group.find", {"path": folder})["group_id"], group)
+        for params, code in (({"group": "g_ffffffffffff"}, -32004), ({"group": "no such title"}, -32004), ({"path": d.home.base}, -32004), ({}, -32602), ({"group": " "}, -32602)):
+            equal(n.error("group.find", params), code, repr(params))
+        equal(n.error("group.events", {"group": "g_ffffffffffff"}), -32004)
+        equal(n.error("group.events", {}), -32602)
+        for title in ("twin", "Twin"):
+            ok(d, "group_create", title=title, group_id=None)
+        equal(n.error("group.find", {"group": "TWIN"}), -32005)
+    with Daemon(only="native,coop") as d, d.native() as n:
+        for op in ("group.find", "group.events"):
+            equal(n.error(op, {"group": GROUP}), -32003)
+
+
+# ------------------------------------------------------------------------------------------------------------ messages
+def test_send_and_reply():
+    with _daemon() as d:
+        first = _ok(d, "send", "-g", GROUP, "--to", "dev", "--to", "qa", "--attention", "--key", "k", "look", "here").strip()
+        event = ledger(d.home)[-1]
+        equal([event["id"], event["data"]["to"], event["data"]["priority"], event["data"]["client_id"], event["data"]["text"]], [first, ["dev", "qa"], "attention", "k", "look here"])
+        equal(_ok(d, "send", "-g", GROUP, "--key", "k", "again").strip(), first)
+        event = json.loads(_ok(d, "reply", "-g", GROUP, "--as", "dev", "--json", first, "-", stdin=b"from\nstdin\n"))["event"]
+        equal([event["by"], event["data"]["reply_to"], event["data"]["text"], event["data"]["to"]], ["dev", first, "from\nstdin\n", ["user"]])
+        check("event_not_found" in _fails(d, 1, "reply", "-g", GROUP, "f" * 32, "x"), "code")
+        check("invalid_recipient" in _fails(d, 1, "send", "-g", GROUP, "--to", "nobody", "x"), "code")
+        equal(json.loads(_fails(d, 1, "send", "-g", GROUP, "--to", "nobody", "--json", "x"))["code"], "invalid_recipient")
+        for args in (["send"], ["reply", "x"], ["send", "--to"], ["ack"], ["inbox", "a", "b"]):
+            _fails(d, 2, *args)
+
+
+def test_inbox():
+    with _daemon() as d:
+        equal(_ok(d, "inbox", "-g", GROUP, "dev"), "Nothing unread.\n")
+        event = send(d, "one\ntwo \x1b[31mred", to=["dev"], priority="attention")
+        notify(d, title="T", message="M", target_actor_id="dev")
+        out = _ok(d, "inbox", "-g", GROUP, "dev")
+        for word in (event["id"], "user → dev", "[attention]", "    one\n    two ?[31mred\n", "[info] T\n    M\n"):
+            check(word in out, "%r is not in %r" % (word, out))
+        equal(len(json.loads(_ok(d, "inbox", "-g", GROUP, "--json", "--kind", "chat", "dev"))["messages"]), 1)
+        check("M" not in _ok(d, "inbox", "-g", GROUP, "-n", "1", "dev"), "more than one")
+        _ok(d, "inbox", "-g", GROUP, "-n", "1", "--read", env={"CCCC_ACTOR_ID": "dev"})
+        equal([e["kind"] for e in ledger(d.home)[-2:]], ["chat.read", "chat.ack"])
+        check("permission_denied" in _fails(d, 1, "inbox", "-g", GROUP, "--as", "qa", "dev"), "code")
+
+
+def test_ack():
+    with _daemon() as d:
+        event = send(d, to=["dev"], priority="attention")
+        equal(_ok(d, "ack", "-g", GROUP, "--as", "dev", event["id"]), "")
+        equal(json.loads(_ok(d, "ack", "-g", GROUP, "--as", "dev", "--json", event["id"]))["already"], True)
+        check("cannot_ack_own_message" in _fails(d, 1, "ack", "-g", GROUP, event["id"]), "code")
+
+
+def test_tail_and_events():
+    with _daemon() as d:
+        equal(_ok(d, "tail", "-g", GROUP), "")
+        for i in range(30):
+            send(d, "m%d" % i)
+        ok(d, "group_update", patch={"title": "New"})
+        out = _ok(d, "tail", "-g", GROUP)
+        check("m29" in out and "m11" in out and "m10" not in out and "group.update" in out, out)
+        lines = [json.loads(x) for x in _ok(d, "events", "-g", GROUP, "-n", "100").splitlines()]
+        equal(lines, ledger(d.home))
+        equal([json.loads(x)["data"]["text"] for x in _ok(d, "events", "-g", GROUP, "-n", "2", "--kind", "chat.message").splitlines()], ["m28", "m29"])
+        equal(_ok(d, "events", "-g", GROUP, "-n", "0"), "")
+
+
+class _Follow:
+    """A command that goes on, and the lines it prints."""
+
+    def __init__(self, d, *args):
+        self.process = subprocess.Popen([MUSTER, *args], env=d.home.env(NO_IDENTITY), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.lines = queue.Queue()
+        threading.Thread(target=lambda: [self.lines.put(line) for line in self.process.stdout], daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.process.kill()
+        self.process.wait()
+
+    def event(self):
+        return json.loads(self.lines.get(timeout=20))
+
+
+def test_follow():
+    with _daemon() as d:
+        one = send(d, "one")
+        ok(d, "group_update", patch={"title": "New"})
+        with _Follow(d, "events", "-g", GROUP, "-n", "2", "-f") as all_, _Follow(d, "events", "-g", GROUP, "--since", one["id"], "--kind", "chat.message") as since:
+            equal([all_.event()["kind"] for _ in range(2)], ["chat.message", "group.update"])
+            two = send(d, "two")
+            equal([all_.event(), since.event()], [two, two])
+            d.stop()
+            equal([f.process.wait(20) for f in (all_, since)], [1, 1], "the daemon has ended the stream")
+
+
+# ------------------------------------------------------------------------------------------------------------ groups
+def test_group_verbs():
+    with Daemon() as d:
+        equal(_ok(d, "group"), "No groups.\n")
+        group = _ok(d, "group", "new", "My", "Group").strip()
+        check(group in _ok(d, "group", "list") and "My Group" in _ok(d, "group"), "not listed")
+        equal(json.loads(_ok(d, "group", "--json"))["groups"][0]["group_id"], group)
+        _ok(d, "group", "-g", group, "update", "title=Other", "topic=5 things")
+        document = json.loads(_ok(d, "group", "-g", group, "show"))
+        equal([document["title"], document["topic"]], ["Other", "5 things"])
+        settings = json.loads(_ok(d, "group", "-g", "Other", "set", "nudge_after_seconds=60", "default_send_to=broadcast"))
+        equal([settings["nudge_after_seconds"], settings["default_send_to"]], [60, "broadcast"])
+        _ok(d, "group", "-g", group, "state", "paused")
+        equal(json.loads(_ok(d, "group", "-g", group, "show"))["state"], "paused")
+        folder = _folder(d)
+        _ok(d, "group", "-g", group, "attach", folder)
+        _ok(d, "group", "use", cwd=folder)
+        key = json.loads(_ok(d, "group", "show", cwd=folder))["active_scope_key"]
+        _ok(d, "group", "-g", group, "detach", key)
+        check("group_set_state_failed" in _fails(d, 1, "group", "-g", group, "state", "asleep"), "code")
+        for args in (["group", "nonsense"], ["group", "state"], ["group", "delete"], ["group", "-g", group, "set", "x"], ["group", "list", "x"], ["group", "lst"]):
+            _fails(d, 2, *args)
+        check("did you mean: muster group list?" in _fails(d, 2, "group", "lst"), "no advice")
+        _ok(d, "group", "delete", group)
+        equal(_ok(d, "group"), "No groups.\n")
+
+
+def test_actor_list():
+    with _daemon() as d:
+        if not d.cccc("actor_list", {"group_id": GROUP})["ok"]:
+            return
+        send(d, to=["dev"])
+        out = _ok(d, "actor", "-g", GROUP)
+        equal([line.split()[0] for line in out.splitlines()], ["ACTOR", "lead", "dev", "qa"])
+        _ok(d, "actor", "-g", GROUP, "add", "new", "runner=headless", "runtime=custom", "title=A New One", "--", "sleep", "1")
+        actor = json.loads(_ok(d, "actor", "-g", GROUP, "--json"))["actors"][-1]
+        equal([actor["id"], actor["title"], actor["command"], actor["runner"]], ["new", "A New One", ["sleep", "1"], "headless"])
+        _ok(d, "actor", "-g", GROUP, "set", "new", "title=Newer")
+        _ok(d, "actor", "-g", GROUP, "remove", "new")
+        equal(len(json.loads(_ok(d, "actor", "-g", GROUP, "--json"))["actors"]), 3)
+        _fails(d, 2, "actor", "start")
