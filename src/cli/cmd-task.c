@@ -57,7 +57,8 @@ bool task_is_number(const char *text) {
         char *end;
 
         (void)strtod(text, &end);
-        return end != text && !*end && strspn(text, "0123456789.-+eE") == strlen(text) && text[0] != '+' && text[0] != '.';
+        return end != text && !*end && strspn(text, "0123456789.-+eE") == strlen(text) && text[0] != '+' &&
+               text[0] != '.';
 }
 
 static int submit_params(const Options *options, char **words, int n, Buf *params) {
@@ -94,14 +95,16 @@ static int run_submit(TaskLink *link, const Options *options, char **words, int 
                 return r;
         if (options->json)
                 return json_print(stdout, reply.result, false) ? CLI_FAILED : CLI_OK;
-        printf("Task submitted: " STR_FMT " (" STR_FMT ")\n", STR_ARG(json_str(json_get(reply.result, "taskId"))),
+        printf("Task submitted: " STR_FMT " (" STR_FMT ")\n",
+               STR_ARG(json_str(json_get(reply.result, "taskId"))),
                STR_ARG(json_str(json_get(reply.result, "state"))));
         return CLI_OK;
 }
 
 /* ---- ls, get, stats, cancel ------------------------------------------------------------------ */
 
-static const TableColumn columns[] = {{.title = "ID"}, {.title = "STATE"}, {.title = "AGE", .is_right = true}, {.title = "PROMPT"}};
+static const TableColumn columns[] = {
+        {.title = "ID"}, {.title = "STATE"}, {.title = "AGE", .is_right = true}, {.title = "PROMPT"}};
 
 static void add_age(Table *table, const Json *record) {
         int64_t us = 0;
@@ -120,7 +123,7 @@ void task_table_print(const Json *records) {
                 printf("No tasks found\n");
                 return;
         }
-        json_each(record, records) {
+        json_each (record, records) {
                 Str prompt = json_str(json_get(record, "prompt"));
                 size_t n = MIN(prompt.n, (size_t)PROMPT_SHOWN);
 
@@ -129,7 +132,8 @@ void task_table_print(const Json *records) {
                 table_add(&table, json_str(json_get(record, "id")));
                 table_add(&table, json_str(json_get(record, "state")));
                 add_age(&table, record);
-                table_addf(&table, STR_FMT "%s", (int)n, prompt.data ? prompt.data : "", n < prompt.n ? "…" : "");
+                table_addf(&table, STR_FMT "%s", (int)n, prompt.data ? prompt.data : "",
+                           n < prompt.n ? "…" : "");
         }
         table_print(&table, stdout, 0, 0, "\n");
 }
@@ -215,8 +219,9 @@ static int run_tail(TaskLink *link, _unused_ const Options *options, char **word
 /* ---- which ----------------------------------------------------------------------------------- */
 
 static const TaskVerb verbs[] = {
-        {"submit", 1, -1, false, run_submit}, {"ls", 0, 0, false, run_ls},     {"list", 0, 0, false, run_ls},
-        {"get", 1, 1, false, run_get},        {"cancel", 1, -1, false, run_cancel}, {"wait", 1, -1, true, run_wait},
+        {"submit", 1, -1, false, run_submit}, {"ls", 0, 0, false, run_ls},
+        {"list", 0, 0, false, run_ls},        {"get", 1, 1, false, run_get},
+        {"cancel", 1, -1, false, run_cancel}, {"wait", 1, -1, true, run_wait},
         {"tail", 1, 1, true, run_tail},       {"stats", 0, 0, false, run_stats},
 };
 
@@ -242,7 +247,8 @@ int cmd_task(const Options *options) {
         if (verb == verbs + ARRAY_SIZE(verbs))
                 return refuse(options->operands[0]);
         if (n < verb->n_min || (verb->n_max >= 0 && n > verb->n_max)) {
-                complain(CLI_USAGE, "task %s: %s", verb->name, n < verb->n_min ? "something is missing" : "too many words");
+                complain(CLI_USAGE, "task %s: %s", verb->name,
+                         n < verb->n_min ? "something is missing" : "too many words");
                 advise("try: muster task --help");
                 return CLI_USAGE;
         }

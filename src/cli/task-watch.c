@@ -42,7 +42,8 @@ static int verdict(const char *id, const Json *record) {
 
         if (str_is(state, "completed"))
                 return CLI_OK;
-        return complain(CLI_FAILED, "%s: " STR_FMT "%s" STR_FMT, id, STR_ARG(state), error.n ? ": " : "", STR_ARG(error));
+        return complain(CLI_FAILED, "%s: " STR_FMT "%s" STR_FMT, id, STR_ARG(state), error.n ? ": " : "",
+                        STR_ARG(error));
 }
 
 int task_wait(TaskLink *link, const char *id, bool is_json) {

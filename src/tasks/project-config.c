@@ -75,8 +75,9 @@ static int apply_agent(Project *project, const Json *daemon) {
         free(project->agent_command);
         project->agent_command = command.n ? strndup(command.data, command.n) : strdup("claude");
         strvec_deinit(&project->agent_args);
-        json_each(item, json_get(daemon, "agent_args")) {
-                _cleanup_(freep) char *arg = strndup(json_str(item).data ? json_str(item).data : "", json_str(item).n);
+        json_each (item, json_get(daemon, "agent_args")) {
+                _cleanup_(freep) char *arg =
+                        strndup(json_str(item).data ? json_str(item).data : "", json_str(item).n);
                 if (!r && json_is(item, JSON_STRING))
                         r = arg ? strvec_push(&project->agent_args, arg) : -ENOMEM;
         }
@@ -100,7 +101,9 @@ static int apply(Project *project, const Json *config) {
 
         project->heartbeat_ms = (int64_t)(MIN(seconds, 86400.0) * 1000);
         project->max_parallel = (int64_t)MAX(MIN(parallel, 1000.0), 1.0);
-        project->timeout_ms = (int64_t)(MIN(number_or(json_get(daemon, "action_timeout_minutes"), TIMEOUT_MIN), 1e7) * 60000);
+        project->timeout_ms =
+                (int64_t)(MIN(number_or(json_get(daemon, "action_timeout_minutes"), TIMEOUT_MIN), 1e7) *
+                          60000);
         project->max_queue = (uint64_t)MIN(limit_or(json_get(daemon, "max_queue_size"), MAX_QUEUE), 1e9);
         if (json_count(json_get(config, "rules")))
                 log_warning(&project->daemon->log, project->dir,

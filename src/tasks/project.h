@@ -4,9 +4,9 @@
  * Project: one AIWG project folder that this daemon serves: its configuration and the files in .aiwg that
  * say who serves it and that it is alive (pid, heartbeat, state).
  *
- * Its tasks are kept by the TaskStore and run by the Supervisor. The socket belongs to the endpoint, the lock
- * too until the project ends: then it is held until the last task is. Owned by its Endpoint; freed with the
- * daemon, because a file may be in the making on a worker.
+ * Its tasks are kept by the TaskStore and run by the Supervisor. The socket belongs to the endpoint, the
+ * lock too until the project ends: then it is held until the last task is. Owned by its Endpoint; freed with
+ * the daemon, because a file may be in the making on a worker.
  */
 #include "core/daemon.h"
 #include "tasks/supervisor.h"
@@ -49,8 +49,8 @@ Project *project_free(Project *project);
 int project_prepare(Project *project, char *reterr, size_t n_reterr);
 /* Served from now on: pid file, heartbeat. */
 int project_begin(Project *project);
-/* No longer served: its tasks are ended (is_forced: at once), then the last state is written and pid file and
- * lock are removed. */
+/* No longer served: its tasks are ended (is_forced: at once), then the last state is written and pid file
+ * and lock are removed. */
 void project_end(Project *project, bool is_forced);
 int project_reload(Project *project, char *reterr, size_t n_reterr);
 

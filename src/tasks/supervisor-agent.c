@@ -32,7 +32,8 @@ static void end_by_signal(Task *task, int signum) {
                 return;
         }
         snprintf(error, sizeof(error), "Process killed by signal SIG%s", name ? name : "?");
-        supervisor_end(task, &(TaskEnd){.state = TASK_FAILED, .error = error, .exit_code = -1, .signal = signum});
+        supervisor_end(task,
+                       &(TaskEnd){.state = TASK_FAILED, .error = error, .exit_code = -1, .signal = signum});
 }
 
 /* What it said on stderr is the reason, else its exit status. */
@@ -44,7 +45,8 @@ static void end_by_exit(Task *task, int code) {
 
         snprintf(fallback, sizeof(fallback), "Process exited with code %d", code);
         if (code)
-                end.error = said.n && !utf8_append_replaced(&text, said.data, said.n) && !memchr(text.data, 0, text.n)
+                end.error = said.n && !utf8_append_replaced(&text, said.data, said.n) &&
+                                            !memchr(text.data, 0, text.n)
                                     ? buf_cstr(&text)
                                     : fallback;
         supervisor_end(task, &end);
@@ -72,7 +74,8 @@ static void fail_start(Task *task, int error) {
         const char *name = strerrorname_np(error);
         char text[256];
 
-        snprintf(text, sizeof(text), "spawn %.200s %s", task->project->agent_command, name ? name : "failed");
+        snprintf(text, sizeof(text), "spawn %.200s %s", task->project->agent_command,
+                 name ? name : "failed");
         fail(task, text);
 }
 

@@ -31,7 +31,7 @@ static int64_t time_member_ms(const Json *record, const char *key) {
 }
 
 static void purge(TaskStore *store, const Json *ids) {
-        json_each(id, ids) {
+        json_each (id, ids) {
                 int64_t row = task_rows_find(&store->rows, json_str(id));
                 if (row >= 0)
                         task_rows_set_state(&store->rows, (uint64_t)row, TASK_PURGED);
@@ -103,7 +103,9 @@ static void finish_open(TaskStore *store, int r) {
                 log_notice(&store->project->daemon->log, store->project->dir, "store open tasks=%llu",
                            (unsigned long long)task_store_total(store));
         store->opened(store->project, r);
-        if (!r && (store->is_dirty || (!store->rows.was_clean && task_rows_n(&store->rows)))) /* after a crash the file may lack the last changes */
+        if (!r && (store->is_dirty ||
+                   (!store->rows.was_clean &&
+                    task_rows_n(&store->rows)))) /* after a crash the file may lack the last changes */
                 task_store_changed(store, NULL);
 }
 
@@ -133,7 +135,8 @@ static void catch_up(TaskStore *store) {
         uint64_t positions[CATCH_UP_LINES], n = 0, n_bytes = 0, first = store->rows.header->n_covered;
         int r;
 
-        while (n < CATCH_UP_LINES && n_bytes < CATCH_UP_BYTES && first + n < ledger_n_committed(store->ledger)) {
+        while (n < CATCH_UP_LINES && n_bytes < CATCH_UP_BYTES &&
+               first + n < ledger_n_committed(store->ledger)) {
                 n_bytes += ledger_entry(store->ledger, first + n).n_bytes;
                 positions[n] = first + n;
                 n++;
@@ -170,7 +173,8 @@ static void on_opened(void *user, int r) {
                 return;
         }
         if (!fits(store)) {
-                log_notice(&store->project->daemon->log, store->project->dir, "rows are made anew lines=%llu",
+                log_notice(&store->project->daemon->log, store->project->dir,
+                           "rows are made anew lines=%llu",
                            (unsigned long long)ledger_n_committed(store->ledger));
                 task_rows_clear(&store->rows);
         }

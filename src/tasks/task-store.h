@@ -5,7 +5,8 @@
  *
  *   .aiwg/daemon/history/ledger.jsonl   the truth: a line per change, appended and synced
  *   .aiwg/daemon/history/rows           where the record of each task is in it; derived
- *   .aiwg/daemon/tasks.json             all records, for the original and for people; derived, written behind
+ *   .aiwg/daemon/tasks.json             all records, for the original and for people; derived, written
+ * behind
  *
  * tasks.json that somebody else has written is taken in when the store opens: tasks that are new in it, and
  * those that moved on. Owned by its Project. Loop thread only.

@@ -67,14 +67,8 @@ static const char *kind_word(const HostedSpec *spec) {
 static int shim_argv(Start *start, const Hosted *hosted, const HostedSpec *spec) {
         enum { N_FIXED = 8 };
         char cols[16], rows[16], files[24];
-        const char *fixed[N_FIXED] = {"muster-shim",
-                                      hosted->dir,
-                                      kind_word(spec),
-                                      cols,
-                                      rows,
-                                      files,
-                                      "",
-                                      spec->workspace};
+        const char *fixed[N_FIXED] = {"muster-shim", hosted->dir, kind_word(spec), cols, rows,
+                                      files,         "",          spec->workspace};
 
         snprintf(cols, sizeof(cols), "%u", spec->cols);
         snprintf(rows, sizeof(rows), "%u", spec->rows);
