@@ -40,7 +40,7 @@ static void chat_deinit(Chat *chat) {
 static int send_message(Chat *chat, Str text, char **ret_id) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
         JsonWriter w = JSON_WRITER(&params);
-        Reply reply;
+        Reply reply = {0};
         Str id;
         int r;
 
@@ -120,7 +120,7 @@ static int show_until_end(Chat *chat, const char *id) {
 /* What the answer ended with, when not with success. */
 static int conclude(Chat *chat, const char *id, bool is_shown) {
         Str state, error, output;
-        Reply reply;
+        Reply reply = {0};
         int r = call_with_id(chat, "task.get", id, &reply);
 
         if (r)
@@ -144,7 +144,7 @@ static int conclude(Chat *chat, const char *id, bool is_shown) {
 static int ask(Chat *chat, Str text) {
         _cleanup_(freep) char *id = NULL;
         bool is_following = false;
-        Reply reply;
+        Reply reply = {0};
         int r = send_message(chat, text, &id);
 
         if (!r)
@@ -165,7 +165,7 @@ static int ask(Chat *chat, Str text) {
 /* ---- commands -------------------------------------------------------------------------------- */
 
 static int do_tasks(Chat *chat, _unused_ Str words) {
-        Reply reply;
+        Reply reply = {0};
         int r = task_link_call(&chat->link, "chat", "task.list", STR_NULL, &reply);
 
         if (!r)
@@ -174,7 +174,7 @@ static int do_tasks(Chat *chat, _unused_ Str words) {
 }
 
 static int do_status(Chat *chat, _unused_ Str words) {
-        Reply reply;
+        Reply reply = {0};
         int r = task_link_call(&chat->link, "chat", "task.stats", STR_NULL, &reply);
 
         return r ? r : json_print(stdout, reply.result, true);
@@ -193,7 +193,7 @@ static int do_history(Chat *chat, _unused_ Str words) {
 
 static int do_cancel(Chat *chat, Str words) {
         _cleanup_(freep) char *id = strndup(words.data ? words.data : "", words.n);
-        Reply reply;
+        Reply reply = {0};
         int r = id ? call_with_id(chat, "task.cancel", id, &reply) : CLI_FAILED;
 
         if (!r)

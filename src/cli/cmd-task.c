@@ -82,7 +82,7 @@ static int submit_params(const Options *options, char **words, int n, Buf *param
 
 static int run_submit(TaskLink *link, const Options *options, char **words, int n) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
-        Reply reply;
+        Reply reply = {0};
         int r;
 
         if (options->priority && !task_is_number(options->priority))
@@ -141,7 +141,7 @@ void task_table_print(const Json *records) {
 static int run_ls(TaskLink *link, const Options *options, _unused_ char **words, _unused_ int n) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
         JsonWriter w = JSON_WRITER(&params);
-        Reply reply;
+        Reply reply = {0};
         int r;
 
         jw_begin_object(&w);
@@ -168,7 +168,7 @@ static int call_with_id(TaskLink *link, const char *what, const char *method, co
 }
 
 static int run_get(TaskLink *link, const Options *options, char **words, _unused_ int n) {
-        Reply reply;
+        Reply reply = {0};
         int r = call_with_id(link, "task get", "task.get", words[0], &reply);
 
         if (r)
@@ -177,7 +177,7 @@ static int run_get(TaskLink *link, const Options *options, char **words, _unused
 }
 
 static int run_stats(TaskLink *link, const Options *options, _unused_ char **words, _unused_ int n) {
-        Reply reply;
+        Reply reply = {0};
         int r = task_link_call(link, "task stats", "task.stats", STR_NULL, &reply);
 
         if (r)
@@ -189,7 +189,7 @@ static int run_cancel(TaskLink *link, const Options *options, char **words, int 
         int status = CLI_OK;
 
         for (int i = 0; i < n; i++) {
-                Reply reply;
+                Reply reply = {0};
                 int r = call_with_id(link, "task cancel", "task.cancel", words[i], &reply);
                 if (!r && options->json)
                         (void)json_print(stdout, reply.result, false);

@@ -47,7 +47,7 @@ static int verdict(const char *id, const Json *record) {
 }
 
 int task_wait(TaskLink *link, const char *id, bool is_json) {
-        Reply reply;
+        Reply reply = {0};
         int r = get(link, id, &reply);
 
         if (!r && !has_ended(reply.result)) {
@@ -74,7 +74,7 @@ static void put_output(const Json *json) {
 }
 
 int task_show(TaskLink *link, const char *id) {
-        Reply reply;
+        Reply reply = {0};
         int r = get(link, id, &reply);
 
         if (!r)
@@ -85,7 +85,7 @@ int task_show(TaskLink *link, const char *id) {
 int task_tail(TaskLink *link, const char *id) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
         bool is_following = false;
-        Reply reply;
+        Reply reply = {0};
         int r;
 
         if (task_params(&params, id))

@@ -200,7 +200,7 @@ void task_store_import(TaskStore *store, void (*done)(TaskStore *store, int r)) 
         TaskImport *import;
         TaskFileStamp stamp;
 
-        if (!task_file_stamp(-1, store->json_path, &stamp)) { /* gone, or never there: it will be written */
+        if (!task_file_stamp(store->json_path, &stamp)) { /* gone, or never there: it will be written */
                 store->rows.header->n_stable = store->rows.header->stable_bytes = 0;
                 done(store, 0);
                 return;

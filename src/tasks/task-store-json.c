@@ -70,10 +70,19 @@ static TaskFileStamp stamp_of(const struct stat *st) {
                                .changed_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec};
 }
 
-bool task_file_stamp(int fd, const char *path, TaskFileStamp *ret) {
+bool task_file_stamp(const char *path, TaskFileStamp *ret) {
         struct stat st;
 
-        if (fd >= 0 ? fstat(fd, &st) : stat(path, &st))
+        if (stat(path, &st))
+                return false;
+        *ret = stamp_of(&st);
+        return true;
+}
+
+static bool stamp_open(int fd, TaskFileStamp *ret) {
+        struct stat st;
+
+        if (fstat(fd, &st))
                 return false;
         *ret = stamp_of(&st);
         return true;
@@ -113,7 +122,7 @@ static int copy_stable(JsonJob *job, int fd) {
         off_t from = (off_t)job->out.n;
 
         job->has_record = job->stable_bytes > (uint64_t)from;
-        if (old < 0 || !task_file_stamp(old, NULL, &now) || !task_file_stamp_equal(&now, &job->stamp))
+        if (old < 0 || !stamp_open(old, &now) || !task_file_stamp_equal(&now, &job->stamp))
                 return error_origin(-ESTALE);
         if (flush_out(job, fd))
                 return error_origin(-EIO);
@@ -197,7 +206,7 @@ static int write_file(JsonJob *job) {
                 r = put_records(job, fd);
         if (!r && job->is_durable && fsync(fd))
                 r = -errno;
-        if (!r && (!task_file_stamp(fd, NULL, &job->stamp) || rename(job->temp_path, job->path)))
+        if (!r && (!stamp_open(fd, &job->stamp) || rename(job->temp_path, job->path)))
                 r = -errno;
         return error_trace(r);
 }

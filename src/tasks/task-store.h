@@ -54,5 +54,5 @@ uint64_t task_store_total(const TaskStore *store);
 void task_store_apply(TaskStore *store, Str line, uint64_t position); /* one line of the history */
 void task_store_import(TaskStore *store, void (*done)(TaskStore *store, int r)); /* tasks.json of others */
 void task_store_write(TaskStore *store);
-bool task_file_stamp(int fd, const char *path, TaskFileStamp *ret); /* fd, or path when fd < 0 */
+bool task_file_stamp(const char *path, TaskFileStamp *ret);
 bool task_file_stamp_equal(const TaskFileStamp *a, const TaskFileStamp *b);

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from bench_base import SERVER_CORE, Daemon, Row, pinned, with_unit
+from bench_base import REAL_TIME, Daemon, Row, with_unit
 
 SUBMIT = '{"jsonrpc":"2.0","id":1,"method":"task.submit","params":{"prompt":"measure this"}}'
 LIST = '{"jsonrpc":"2.0","id":1,"method":"task.list","params":{"limit":20}}'
@@ -32,8 +32,8 @@ class Project(Daemon):
 
     @contextlib.contextmanager
     def running(self, first=True):
-        """On the server's core, before all other work; not so (first=False) where agents are measured, who inherit it."""
-        command = pinned(SERVER_CORE, self.command) if first else self.command
+        """Before all other work of the machine; not so (first=False) where agents are measured, who inherit it."""
+        command = [*(["chrt", "-f", "1"] if first and REAL_TIME else []), *self.command]
         with open(os.path.join(self.folder, "output"), "ab") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log, env=self.env, cwd=self.folder)
         try:
