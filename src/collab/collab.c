@@ -14,10 +14,11 @@
 #include "core/version.h"
 
 enum { CLOSE_MS = 5000 }; /* a disk that hangs at the end is left behind */
+enum { BACKLOG_DEFAULT = 10 << 20, BACKLOG_MAX = 50000000 };
 
 static bool has_paths(const Collab *collab) {
         return collab->home && collab->settings_path && collab->groups_path && collab->active_path &&
-               collab->feed_path && collab->feed_lock_path;
+               collab->feed_path && collab->feed_lock_path && collab->inputrc_path;
 }
 
 int collab_new(Collab **ret, Daemon *daemon, const char *home) {
@@ -35,6 +36,8 @@ int collab_new(Collab **ret, Daemon *daemon, const char *home) {
         collab->active_path = path_join(home, "active.json");
         collab->feed_path = path_join(home, "daemon/ccccd.events.jsonl");
         collab->feed_lock_path = path_join(home, "daemon/ccccd.events.lock");
+        collab->inputrc_path = path_join(home, "daemon/inputrc");
+        collab->n_backlog = BACKLOG_DEFAULT;
         r = has_paths(collab) ? registry_init(&collab->registry, collab) : error_origin(-ENOMEM);
         if (r) {
                 collab_free(collab);
@@ -100,6 +103,7 @@ Collab *collab_free(Collab *collab) {
         free(collab->active_path);
         free(collab->feed_path);
         free(collab->feed_lock_path);
+        free(collab->inputrc_path);
         free(collab);
         return NULL;
 }
@@ -108,7 +112,10 @@ void collab_apply_level(Collab *collab, const Json *settings) {
         Str name = json_str(json_get(settings, "log_level"));
         bool is_developer = false;
         LogLevel level = LOG_INFO;
+        int64_t n = 0;
 
+        json_int64(json_get(json_get(settings, "terminal_transcript"), "per_actor_bytes"), &n);
+        collab->n_backlog = n <= 0 ? BACKLOG_DEFAULT : (size_t)MIN(n, BACKLOG_MAX);
         json_bool(json_get(settings, "developer_mode"), &is_developer);
         if (str_is(name, "DEBUG") || (is_developer && str_is(name, "INFO")))
                 level = LOG_DEBUG;

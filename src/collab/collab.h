@@ -26,6 +26,9 @@ struct Collab {
         char *feed_lock_path;          /* daemon/ccccd.events.lock */
         pthread_mutex_t settings_lock; /* read-change-write of settings.yaml, on workers */
         int log_slot;                  /* of ccccd.log; < 0: none */
+        char *inputrc_path;            /* daemon/inputrc, for actors */
+        size_t n_backlog;              /* bytes of output kept per terminal */
+        struct Runner *runners;        /* all that run, of all groups */
         Registry registry;
         Timer compaction;              /* the next look for ledgers that have grown too long */
         Group *groups[COLLAB_BUCKETS]; /* by id */

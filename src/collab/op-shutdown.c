@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "collab/collab.h"
+#include "collab/runner.h"
 #include "gen/cccc-ops.h"
 
+/* As the contract says: whoever runs ends with the daemon. */
 static void stop(Call *call) {
+        runners_end_all(call->daemon->collab);
         daemon_stop_endpoint(call->daemon, call->client->endpoint);
 }
 

@@ -28,3 +28,5 @@ typedef struct CollabPart {
 } CollabPart;
 
 extern const CollabPart *const collab_parts[]; /* NULL-terminated */
+
+extern const CollabPart runner_part; /* actors that run */

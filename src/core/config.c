@@ -39,3 +39,11 @@ void config_deinit(Config *config) {
         strvec_deinit(&config->aiwg_projects);
         *config = (Config){0};
 }
+
+char **strvec_list(const StrVec *vec) {
+        char **list = calloc(vec->n + 1, sizeof(*list));
+
+        if (list && vec->n)
+                memcpy(list, vec->items, vec->n * sizeof(*list));
+        return list;
+}

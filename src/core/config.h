@@ -36,3 +36,4 @@ typedef struct Config {
 void config_deinit(Config *config);
 int strvec_push(StrVec *vec, const char *item); /* copies */
 void strvec_deinit(StrVec *vec);
+char **strvec_list(const StrVec *vec); /* NULL-terminated; to be freed, its strings are vec's; NULL without memory */

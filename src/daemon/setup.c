@@ -215,7 +215,8 @@ static void found(Hosted *hosted, void *user) {
 
         if (!strcmp(hosted->owner, "sessions"))
                 sessions_adopt(daemon->sessions, hosted);
-        else if (strcmp(hosted->owner, "tasks") != 0) /* those wait for their project to be opened */
+        else if (strcmp(hosted->owner, "tasks") != 0 &&
+                 strcmp(hosted->owner, "collab") != 0) /* those wait for their project or home to be opened */
                 log_warning(&daemon->log, hosted->id, "belongs to nobody here owner=%s", hosted->owner);
 }
 

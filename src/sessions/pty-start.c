@@ -99,14 +99,6 @@ static const char *sandbox_mode(const Session *session) {
         return strcmp(mode, "none") == 0 ? "none" : "bwrap";
 }
 
-char **strvec_list(const StrVec *vec) {
-        char **list = calloc(vec->n + 1, sizeof(*list));
-
-        if (list && vec->n)
-                memcpy(list, vec->items, vec->n * sizeof(*list));
-        return list;
-}
-
 /* ---- the start ------------------------------------------------------------------------------- */
 
 void pty_start_free(PtyStart *start) {

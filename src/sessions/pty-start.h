@@ -21,4 +21,3 @@ void pty_start_run(PtyStart *start); /* hands it to the host; takes start */
  */
 int pty_sandbox(PtyStart *start);
 /* A list as exec wants it; the strings stay the vector's. NULL without memory. */
-char **strvec_list(const StrVec *vec);

@@ -145,4 +145,5 @@ const Dialect cccc_dialect = {
         .write_error = write_error,
         .error_word = error_word,
         .replied = replied,
+        .stream = cccc_term_stream,
 };

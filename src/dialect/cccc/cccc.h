@@ -11,4 +11,6 @@
 enum { CCCC_LINE_MAX = 2000000 };
 
 extern const Dialect cccc_dialect;
+/* cccc-term.c: target is a Runner. */
+void cccc_term_stream(Client *client, void *target, bool is_read_only);
 extern const EndpointType cccc_endpoint;

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "collab/actor.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "collab/collab.h"
+#include "collab/patch.h"
+#include "collab/permissions.h"
+#include "core/runtimes.h"
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* The runtimes of this contract; others that the daemon knows are not among them. */
+static const char *const runtimes[] = {"amp",     "auggie",   "claude", "codex",  "copilot",
+                                       "cursor",  "custom",   "droid",  "gemini", "kilocode",
+                                       "neovate", "opencode", NULL};
+static const char *const runners[] = {"pty", "headless", NULL};
+static const char *const submits[] = {"enter", "newline", "none", NULL};
+
+static bool is_one_of(Str word, const char *const words[]) {
+        for (; *words; words++)
+                if (str_is(word, *words))
+                        return true;
+        return false;
+}
+
+bool actor_runtime_is_known(Str word) {
+        return is_one_of(word, runtimes);
+}
+
+bool actor_runner_is_known(Str word) {
+        return is_one_of(word, runners);
+}
+
+bool actor_submit_is_known(Str word) {
+        return is_one_of(word, submits);
+}
+
+const char *actor_fault(Str runtime, Str runner, Str submit, const Json *command) {
+        if (!actor_runner_is_known(runner))
+                return "invalid runner (must be pty or headless)";
+        if (!actor_runtime_is_known(runtime))
+                return "invalid runtime";
+        if (!actor_submit_is_known(submit))
+                return "invalid submit (must be enter, newline or none)";
+        if (str_is(runtime, "custom") && str_is(runner, "pty") && !json_count(command))
+                return "a custom runtime needs a command";
+        return NULL;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static bool push_text(Arena *arena, Json *list, const char *text) {
+        Json *item = json_new_str(arena, str_from(text));
+
+        return item && !json_push(list, item);
+}
+
+Json *actor_default_command(Arena *arena, Str name) {
+        const Runtime *runtime = runtime_find(name);
+        Json *list = json_new(arena, JSON_ARRAY);
+
+        if (!list || !runtime || !runtime->program)
+                return list;
+        if (!push_text(arena, list, runtime->program))
+                return NULL;
+        for (size_t i = 0; i < RUNTIME_ARGS_MAX && runtime->interactive[i]; i++)
+                if (!push_text(arena, list, runtime->interactive[i]))
+                        return NULL;
+        return list;
+}
+
+Json *actor_strings(Arena *arena, const Json *given) {
+        Json *list = json_new(arena, JSON_ARRAY);
+
+        json_each (item, json_is(given, JSON_ARRAY) ? given : NULL)
+                if (list && json_str(item).n) {
+                        Json *copy = json_new_str(arena, json_str(item));
+                        list = copy && !json_push(list, copy) ? list : NULL;
+                }
+        return list;
+}
+
+Json *actor_env(Arena *arena, const Json *given) {
+        Json *object = json_new(arena, JSON_OBJECT);
+
+        json_each (member, json_is(given, JSON_OBJECT) ? given : NULL) {
+                Str text = json_is(member, JSON_STRING) ? json_str(member) : patch_text(arena, member);
+                Json *copy = json_new_str(arena, text);
+                if (!object || !copy || json_set(arena, object, json_key(member), copy))
+                        return NULL;
+        }
+        return object;
+}
+
+Str actor_free_id(Arena *arena, const GroupDoc *doc, Str runtime) {
+        for (unsigned n = 1;; n++) {
+                char text[64];
+                int k = snprintf(text, sizeof(text), STR_FMT "-%u", STR_ARG(runtime), n);
+                Str id = {text, (size_t)k};
+                if (!group_doc_actor(doc, id))
+                        return arena_str(arena, id);
+        }
+}
+
+/* ---- for clients ----------------------------------------------------------------------------- */
+
+static void field_or(JsonWriter *w, const char *key, const Json *value, const char *empty) {
+        jw_key(w, key);
+        if (value)
+                jw_value(w, value);
+        else
+                jw_raw(w, str_from(empty));
+}
+
+void actor_write_members(const GroupDoc *doc, const ActorView *actor, JsonWriter *w) {
+        json_each (member, actor->json)
+                if (!str_is(json_key(member), "role")) {
+                        jw_key_str(w, json_key(member));
+                        jw_value(w, member);
+                }
+        jw_field_cstr(w, "role", group_role(doc, actor->id));
+}
+
+void actor_write(const GroupDoc *doc, const ActorView *actor, JsonWriter *w) {
+        jw_begin_object(w);
+        actor_write_members(doc, actor, w);
+        jw_end_object(w);
+}
+
+void actor_write_added(const GroupDoc *doc, const ActorView *actor, JsonWriter *w) {
+        jw_begin_object(w);
+        jw_key(w, "actor");
+        jw_begin_object(w);
+        jw_field_int(w, "v", 1);
+        jw_field_str(w, "id", actor->id);
+        jw_field_cstr(w, "role", group_role(doc, actor->id));
+        jw_field_str(w, "title", actor->title);
+        field_or(w, "command", actor->command, "[]");
+        field_or(w, "env", actor->env, "{}");
+        jw_field_str(w, "default_scope_key", actor->default_scope_key);
+        jw_field_str(w, "submit", actor->submit);
+        jw_field_bool(w, "enabled", actor->is_enabled);
+        jw_field_str(w, "runner", actor->runner);
+        jw_field_str(w, "runtime", actor->runtime);
+        jw_field_str(w, "created_at", actor->created_at);
+        jw_field_str(w, "updated_at", json_str(json_get(actor->json, "updated_at")));
+        jw_end_object(w);
+        jw_end_object(w);
+}
+
+void actor_change_reply(Call *call, GroupChange *change) {
+        const ActorView *actor = group_doc_actor(change->group->doc, str_from(change->user));
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        if (actor) {
+                jw_key(w, "actor");
+                actor_write(change->group->doc, actor, w);
+        }
+        group_change_write_event(change, w, "event", 0);
+        jw_end_object(w);
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+void actor_change_event(GroupChange *change, const char *kind, Str by, Str actor, Str runner) {
+        JsonWriter *w = group_change_event(change, kind, by, STR(""));
+
+        jw_begin_object(w);
+        jw_field_str(w, "actor_id", actor);
+        if (runner.n)
+                jw_field_str(w, "runner", runner);
+        else
+                jw_field_null(w, "runner");
+        jw_field_null(w, "runner_effective");
+        jw_end_object(w);
+}
+
+void actor_change_enabled(GroupChange *change, Str id, bool is_enabled) {
+        GroupDoc *doc = group_change_doc(change);
+        const ActorView *actor = doc ? group_doc_actor(doc, id) : NULL;
+        char now[TIME_TEXT_MAX];
+
+        if (!actor || actor->is_enabled == is_enabled)
+                return;
+        time_format_us(loop_wall_us(change->group->collab->daemon->loop), now);
+        change_try(change, document_set_bool(doc->document, actor->json, "enabled", is_enabled));
+        change_try(change, document_set_str(doc->document, actor->json, "updated_at", str_from(now)));
+        change_try(change, group_doc_view(doc));
+}
+
+void actor_change_running(GroupChange *change) {
+        GroupDoc *doc = group_change_doc(change);
+
+        if (doc && doc->is_running && !group_foreman(doc))
+                change_try(change, group_doc_set_bool(doc, "running", false));
+}

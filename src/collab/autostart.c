@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "collab/autostart"
+
+#include "collab/autostart.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "collab/collab.h"
+#include "collab/group-change.h"
+#include "collab/leftovers.h"
+#include "collab/runner.h"
+
+typedef struct Autostart {
+        Collab *collab;
+        char *groups_path;
+        StrVec kept;   /* state files of the runners that we have */
+        StrVec groups; /* those that are wanted to run */
+} Autostart;
+
+static void free_self(Autostart *self) {
+        free(self->groups_path);
+        strvec_deinit(&self->kept);
+        strvec_deinit(&self->groups);
+        free(self);
+}
+
+/* ---- on a worker: which groups ---------------------------------------------------------------- */
+
+static bool is_wanted(const char *dir) {
+        _cleanup_(freep) char *path = path_join(dir, "group.yaml");
+        Document *document = NULL;
+        bool is_running = false;
+
+        if (path && !document_read(&document, path, DOCUMENT_YAML))
+                json_bool(json_get(document->json, "running"), &is_running);
+        document_unref(document);
+        return is_running;
+}
+
+static void look(void *user) {
+        Autostart *self = user;
+        DIR *dir = opendir(self->groups_path);
+
+        (void)file_replace(self->collab->inputrc_path, STR("set enable-bracketed-paste off\n"), 0600,
+                           FILE_RUNTIME);
+
+        for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
+                _cleanup_(freep) char *path = NULL;
+
+                if (!group_id_is_valid(str_from(entry->d_name)))
+                        continue;
+                path = path_join(self->groups_path, entry->d_name);
+                if (!path)
+                        break;
+                leftovers_clear(path, entry->d_name, &self->kept);
+                if (is_wanted(path))
+                        (void)strvec_push(&self->groups, entry->d_name);
+        }
+        if (dir)
+                closedir(dir);
+}
+
+/* ---- on the loop: starting -------------------------------------------------------------------- */
+
+typedef struct StartedActor {
+        RunnerWait wait;
+        Collab *collab;
+        char name[];
+} StartedActor;
+
+static void on_started(RunnerWait *wait, int error) {
+        StartedActor *self = container_of(wait, StartedActor, wait);
+
+        if (error)
+                log_warning(&self->collab->daemon->log, self->name, "cannot be started: %s",
+                            strerror(error));
+        free(self);
+}
+
+static void start_actor(Group *group, const ActorView *actor) {
+        Collab *collab = group->collab;
+        StartedActor *self = calloc(1, sizeof(*self) + actor->id.n + 1);
+        int r = self ? 0 : -ENOMEM;
+
+        if (self) {
+                *self = (StartedActor){.wait.done = on_started, .collab = collab};
+                memcpy(self->name, actor->id.data, actor->id.n);
+                r = runner_begin(group, actor, &self->wait);
+        }
+        if (r) {
+                log_warning(&collab->daemon->log, group->id, "an actor cannot be started: %s", strerror(-r));
+                free(self);
+        }
+}
+
+/* A group without a place to work is no longer wanted to run, as the contract has it. */
+static int give_up(Group *group) {
+        GroupChange *change = group_change_begin(group, NULL, 0);
+        GroupDoc *doc = group_change_doc(change);
+
+        if (!doc)
+                return group_change_abort(change);
+        change_try(change, group_doc_set_bool(doc, "running", false));
+        return group_change_commit(change, NULL);
+}
+
+static int start_group(_unused_ Call *call, Group *group, _unused_ const void *args) {
+        const GroupDoc *doc = group->doc;
+
+        if (!doc->is_running || group->collab->daemon->is_stopping)
+                return 0;
+        if (!doc->active_scope_key.n)
+                return give_up(group);
+        for (size_t i = 0; i < doc->n_actors; i++) {
+                const ActorView *actor = &doc->actors[i];
+                if (actor->is_enabled && !runner_find(group->collab, str_from(group->id), actor->id) &&
+                    runner_can_start(doc, actor))
+                        start_actor(group, actor);
+        }
+        return 0;
+}
+
+static void looked(void *user) {
+        Autostart *self = user;
+        Collab *collab = self->collab;
+
+        for (size_t i = 0; i < self->groups.n && !collab->daemon->is_stopping; i++) {
+                Group *group = NULL;
+                int r = group_get(collab, str_from(self->groups.items[i]), &group);
+
+                if (!r)
+                        r = group_edit(group, start_group, NULL);
+                if (r)
+                        log_warning(&collab->daemon->log, self->groups.items[i], "cannot be started: %s",
+                                    strerror(-r));
+        }
+        free_self(self);
+}
+
+int autostart_begin(Collab *collab) {
+        Autostart *self = calloc(1, sizeof(*self));
+        int r = self ? 0 : error_origin(-ENOMEM);
+
+        if (self) {
+                *self = (Autostart){.collab = collab, .groups_path = strdup(collab->groups_path)};
+                r = self->groups_path ? 0 : error_origin(-ENOMEM);
+        }
+        for (Runner *runner = collab->runners; !r && runner; runner = runner->next)
+                r = strvec_push(&self->kept, runner->file_path);
+        if (!r)
+                r = loop_work(collab->daemon->loop, look, looked, self);
+        if (r && self)
+                free_self(self);
+        return error_trace(r);
+}

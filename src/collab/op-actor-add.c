@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "collab/actor-id.h"
+#include "collab/actor.h"
+#include "collab/collab.h"
+#include "collab/permissions.h"
+#include "gen/cccc-ops.h"
+
+/* What the new actor will be: the arguments, filled up. */
+typedef struct NewActor {
+        Str id, title, runtime, runner, submit, scope_key, by;
+        Json *command, *env;
+} NewActor;
+
+static int refuse(Call *call, const char *why) {
+        return call_fail(call, CALL_E_ACTOR_ADD_FAILED, "%s", why);
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+/* An actor may only make strict copies of itself: what is not given is taken over, what is given must be the
+ * same. */
+static int clone_foreman(Call *call, const GroupDoc *doc, NewActor *new) {
+        const ActorView *foreman = group_foreman(doc);
+
+        if (!str_eq(new->runtime, foreman->runtime) || !str_eq(new->runner, foreman->runner))
+                return refuse(call, "a foreman can only add actors of its own runtime and runner");
+        if (json_count(new->command) && !json_equal(new->command, foreman->command))
+                return refuse(call, "a foreman can only add actors with its own command");
+        if (json_count(new->env) && !json_equal(new->env, foreman->env))
+                return refuse(call, "a foreman can only add actors with its own env");
+        new->command = actor_strings(&call->arena, foreman->command);
+        new->env = actor_env(&call->arena, foreman->env);
+        return new->command &&new->env ? 0 : error_origin(-ENOMEM);
+}
+
+static int check_id(Call *call, const GroupDoc *doc, NewActor *new) {
+        if (!new->id.n)
+                new->id = actor_free_id(&call->arena, doc, new->runtime);
+        if (!actor_id_is_valid(new->id))
+                return refuse(call, "invalid actor_id");
+        if (actor_id_is_reserved(new->id))
+                return refuse(call, "this actor_id is reserved");
+        return group_doc_actor(doc, new->id) ? refuse(call, "an actor of this id exists") : 0;
+}
+
+static int complete(Call *call, const GroupDoc *doc, NewActor *new) {
+        const char *fault;
+        int r = group_require(call, doc, new->by, RIGHT_FOREMAN, STR_NULL, "actor.add",
+                              CALL_E_ACTOR_ADD_FAILED);
+
+        if (r)
+                return r;
+        if (!actor_runtime_is_known(new->runtime))
+                return refuse(call, "invalid runtime");
+        r = check_id(call, doc, new);
+        if (!r && group_doc_actor(doc, new->by))
+                r = clone_foreman(call, doc, new);
+        if (r)
+                return r;
+        if (str_is(new->runner, "pty") && !json_count(new->command))
+                new->command = actor_default_command(&call->arena, new->runtime);
+        fault = actor_fault(new->runtime, new->runner, new->submit, new->command);
+        if (fault)
+                return refuse(call, fault);
+        return new->command ? 0 : error_origin(-ENOMEM);
+}
+
+/* ---- the change ------------------------------------------------------------------------------ */
+
+static int fill(Document *document, Json *entry, const NewActor *new, Str now) {
+        const struct {
+                const char *key;
+                Str text;
+        } texts[] = {{"submit", new->submit}, {"runner", new->runner}, {"runtime", new->runtime}};
+        int r = document_set_int(document, entry, "v", 1);
+
+        r = r ? r : document_set_str(document, entry, "id", new->id);
+        r = r ? r : document_set_str(document, entry, "title", new->title);
+        r = r ? r : document_set(document, entry, "command", new->command);
+        r = r ? r : document_set(document, entry, "env", new->env);
+        r = r ? r : document_set_str(document, entry, "default_scope_key", new->scope_key);
+        r = r ? r : document_set_str(document, entry, "submit", texts[0].text);
+        r = r ? r : document_set_bool(document, entry, "enabled", true);
+        for (size_t i = 1; !r && i < ARRAY_SIZE(texts); i++)
+                r = document_set_str(document, entry, texts[i].key, texts[i].text);
+        r = r ? r : document_set_str(document, entry, "created_at", now);
+        return error_trace(r ? r : document_set_str(document, entry, "updated_at", now));
+}
+
+static int put(GroupDoc *doc, const NewActor *new, Str now) {
+        Json *list = group_doc_list(doc, "actors"), *entry = json_new(&doc->document->arena, JSON_OBJECT);
+        int r = list && entry ? fill(doc->document, entry, new, now) : error_origin(-ENOMEM);
+
+        if (!r)
+                r = json_push(list, entry);
+        return error_trace(r ? r : group_doc_view(doc));
+}
+
+static int add(Call *call, Group *group, const void *user) {
+        const CcccActorAddArgs *args = user;
+        NewActor new = {.id = args->actor_id,
+                        .title = args->title.data ? args->title : STR(""),
+                        .runtime = args->runtime,
+                        .runner = args->runner,
+                        .submit = args->submit,
+                        .scope_key = args->default_scope_key.data ? args->default_scope_key : STR(""),
+                        .by = args->by,
+                        .command = actor_strings(&call->arena, args->command),
+                        .env = actor_env(&call->arena, args->env)};
+        int r = new.command &&new.env ? complete(call, group->doc, &new) : error_origin(-ENOMEM);
+        char now[TIME_TEXT_MAX];
+        GroupChange *change;
+        GroupDoc *doc;
+
+        if (r)
+                return r;
+        change = group_change_begin(group, call, CALL_E_ACTOR_ADD_FAILED);
+        doc = group_change_doc(change);
+        time_format_us(loop_wall_us(call->daemon->loop), now);
+        if (!doc || !change_try(change, put(doc, &new, str_from(now))))
+                return group_change_abort(change);
+        actor_write_added(doc, group_doc_actor(doc, new.id),
+                          group_change_event(change, "actor.add", new.by, STR("")));
+        group_change_cursor(change, new.id, str_from(group_change_last(change)->id),
+                            str_from(group_change_last(change)->ts));
+        change->user = (char *)new.id.data;
+        return group_change_commit(change, actor_change_reply);
+}
+
+int op_cccc_actor_add(Call *call, const CcccActorAddArgs *args) {
+        return collab_edit(call, args->group_id, add, args);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "collab/actor.h"
+#include "collab/collab.h"
+#include "collab/patch.h"
+#include "collab/permissions.h"
+#include "collab/runner.h"
+#include "gen/cccc-ops.h"
+
+static const char *const patch_keys[] = {"role",   "title",   "command", "env",     "default_scope_key",
+                                         "submit", "enabled", "runner",  "runtime", NULL};
+
+/* The entry as the patch makes it. */
+typedef struct Patched {
+        Str title, scope_key, submit, runner, runtime;
+        Json *command, *env;
+        bool is_enabled;
+} Patched;
+
+static Str text_of(Call *call, const Json *patch, const char *key, Str before, const char *reset) {
+        const Json *value = json_get(patch, key);
+        Str text = patch_text(&call->arena, value);
+
+        if (!value)
+                return before;
+        return text.n ? text : str_from(reset);
+}
+
+/* Null resets a value; what cannot be a command or an environment counts as not given. */
+static int merge(Call *call, const ActorView *actor, const Json *patch, Patched *ret) {
+        const Json *command = json_get(patch, "command"), *env = json_get(patch, "env"),
+                   *enabled = json_get(patch, "enabled");
+        bool has_command = json_is(command, JSON_ARRAY) || json_is(command, JSON_NULL);
+        bool has_env = json_is(env, JSON_OBJECT) || json_is(env, JSON_NULL);
+
+        *ret = (Patched){.title = text_of(call, patch, "title", actor->title, ""),
+                         .scope_key =
+                                 text_of(call, patch, "default_scope_key", actor->default_scope_key, ""),
+                         .submit = text_of(call, patch, "submit", actor->submit, "enter"),
+                         .runner = text_of(call, patch, "runner", actor->runner, "pty"),
+                         .runtime = text_of(call, patch, "runtime", actor->runtime, "codex"),
+                         .command = actor_strings(&call->arena, has_command ? command : actor->command),
+                         .env = actor_env(&call->arena, has_env ? env : actor->env),
+                         .is_enabled = enabled ? patch_truth(enabled) : actor->is_enabled};
+        if (ret->command && !json_count(ret->command) && str_is(ret->runner, "pty"))
+                ret->command = actor_default_command(&call->arena, ret->runtime);
+        return ret->command && ret->env ? 0 : error_origin(-ENOMEM);
+}
+
+static int apply(GroupDoc *doc, Str id, const Patched *new, Str now) {
+        Json *entry = group_doc_actor(doc, id)->json;
+        Document *document = doc->document;
+        int r = document_set_str(document, entry, "title", new->title);
+
+        r = r ? r : document_set(document, entry, "command", new->command);
+        r = r ? r : document_set(document, entry, "env", new->env);
+        r = r ? r : document_set_str(document, entry, "default_scope_key", new->scope_key);
+        r = r ? r : document_set_str(document, entry, "submit", new->submit);
+        r = r ? r : document_set_bool(document, entry, "enabled", new->is_enabled);
+        r = r ? r : document_set_str(document, entry, "runner", new->runner);
+        r = r ? r : document_set_str(document, entry, "runtime", new->runtime);
+        r = r ? r : document_set_str(document, entry, "updated_at", now);
+        return error_trace(r ? r : group_doc_view(doc));
+}
+
+/* The event has the values as they were given, null for those that were not. */
+static void write_event(GroupChange *change, const CcccActorUpdateArgs *args) {
+        JsonWriter *w = group_change_event(change, "actor.update", args->by, STR(""));
+
+        jw_begin_object(w);
+        jw_field_str(w, "actor_id", args->actor_id);
+        jw_key(w, "patch");
+        jw_begin_object(w);
+        for (const char *const *key = patch_keys; *key; key++) {
+                const Json *value = json_get(args->patch, *key);
+                jw_key(w, *key);
+                if (value)
+                        jw_value(w, value);
+                else
+                        jw_null(w);
+        }
+        jw_end_object(w);
+        jw_end_object(w);
+}
+
+static int check(Call *call, const GroupDoc *doc, const CcccActorUpdateArgs *args, Patched *ret) {
+        const ActorView *actor = group_doc_actor(doc, args->actor_id);
+        const char *fault;
+        int r = patch_check(call, args->patch, patch_keys);
+
+        if (!r)
+                r = group_require(call, doc, args->by, RIGHT_USER, STR_NULL, "actor.update",
+                                  CALL_E_ACTOR_UPDATE_FAILED);
+        if (r)
+                return r;
+        if (!actor)
+                return call_fail(call, CALL_E_ACTOR_UPDATE_FAILED, "actor not found: " STR_FMT,
+                                 STR_ARG(args->actor_id));
+        r = merge(call, actor, args->patch, ret);
+        fault = r ? NULL : actor_fault(ret->runtime, ret->runner, ret->submit, ret->command);
+        return fault ? call_fail(call, CALL_E_ACTOR_UPDATE_FAILED, "%s", fault) : r;
+}
+
+/* ---- switching on and off --------------------------------------------------------------------- */
+
+/* What a reply needs after a start that followed the change. */
+typedef struct Updated {
+        Str actor_id, event;
+} Updated;
+
+static int reply_started(Call *call, Group *group, const void *user) {
+        const Updated *self = user;
+        const ActorView *actor = group_doc_actor(group->doc, self->actor_id);
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        if (actor) {
+                jw_key(w, "actor");
+                actor_write(group->doc, actor, w);
+        }
+        jw_key(w, "event");
+        jw_raw(w, self->event);
+        jw_end_object(w);
+        return 0;
+}
+
+static int start(Call *call, Group *group, const void *user) {
+        const Updated *self = user;
+
+        return runner_call_start(call, group, &self->actor_id, 1, CALL_E_ACTOR_UPDATE_FAILED, reply_started,
+                                 self);
+}
+
+/* Switched on in a running group: the reply waits for the start. */
+static void kept(Call *call, GroupChange *change) {
+        Updated *self = arena_alloc(&call->arena, sizeof(*self));
+        int r = error_origin(-ENOMEM);
+
+        change->call = NULL; /* it goes on */
+        if (self) {
+                *self = (Updated){.actor_id = str_from(change->user),
+                                  .event = arena_str(&call->arena, change->events[0].line)};
+                r = self->event.data ? collab_call(call, str_from(change->group->id), start, self) : r;
+        }
+        if (r != CALL_LATER)
+                call_finish(call, r);
+}
+
+static int update(Call *call, Group *group, const void *user) {
+        const CcccActorUpdateArgs *args = user;
+        char now[TIME_TEXT_MAX];
+        GroupChange *change;
+        GroupDoc *doc;
+        Patched new;
+        bool is_start;
+        int r = check(call, group->doc, args, &new);
+
+        if (r)
+                return r;
+        change = group_change_begin(group, call, CALL_E_ACTOR_UPDATE_FAILED);
+        doc = group_change_doc(change);
+        time_format_us(loop_wall_us(call->daemon->loop), now);
+        if (!doc || !change_try(change, apply(doc, args->actor_id, &new, str_from(now))))
+                return group_change_abort(change);
+        is_start = json_get(args->patch, "enabled") && new.is_enabled && doc->is_running;
+        r = is_start ? runner_check(call, doc, group_doc_actor(doc, args->actor_id)) : 0;
+        if (r) {
+                (void)group_change_abort(change);
+                return r;
+        }
+        actor_change_running(change);
+        write_event(change, args);
+        change->user = (char *)args->actor_id.data;
+        return group_change_commit(change, is_start ? kept : actor_change_reply);
+}
+
+static int then_update(Call *call, Group *group, const void *user) {
+        return collab_edit(call, str_from(group->id), update, user);
+}
+
+/* An actor that the patch switches off is ended first. */
+static int begin(Call *call, Group *group, const void *user) {
+        const CcccActorUpdateArgs *args = user;
+        Patched new;
+        int r = check(call, group->doc, args, &new);
+
+        if (r)
+                return r;
+        if (json_get(args->patch, "enabled") && !new.is_enabled)
+                return runner_call_stop(call, group, args->actor_id, then_update, args);
+        return then_update(call, group, user);
+}
+
+int op_cccc_actor_update(Call *call, const CcccActorUpdateArgs *args) {
+        return collab_call(call, args->group_id, begin, args);
+}

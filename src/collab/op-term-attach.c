@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "collab/collab.h"
+#include "collab/runner.h"
+#include "core/daemon.h"
+#include "core/dialect.h"
+#include "gen/cccc-ops.h"
+
+/* The process may have ended since: then there is nothing to show. */
+static void stream(Call *call) {
+        Client *client = call->client;
+        Runner *runner =
+                runner_find(call->daemon->collab, ((Str *)call->target)[0], ((Str *)call->target)[1]);
+
+        if (runner_is_running(runner) && runner->hosted)
+                client->dialect->stream(client, runner, false);
+        else
+                conn_finish(client->conn, "the terminal has ended");
+}
+
+int op_cccc_term_attach(Call *call, const CcccTermAttachArgs *args) {
+        Runner *runner;
+        Str *target;
+        JsonWriter *w;
+
+        if (!args->group_id.n)
+                return call_fail(call, CALL_E_MISSING_GROUP_ID, "missing group_id");
+        if (!args->actor_id.n)
+                return call_fail(call, CALL_E_MISSING_ACTOR_ID, "missing actor_id");
+        runner = runner_find(call->daemon->collab, args->group_id, args->actor_id);
+        target = arena_alloc(&call->arena, 2 * sizeof(*target));
+        if (!target || !runner_is_running(runner) || runner->kind != RUNNER_PTY)
+                return call_fail(call, CALL_E_ACTOR_NOT_RUNNING, "actor is not running");
+        target[0] = args->group_id;
+        target[1] = args->actor_id;
+        call->target = target;
+        call_after(call, stream);
+        w = call_result(call);
+        jw_begin_object(w);
+        jw_field_str(w, "group_id", args->group_id);
+        jw_field_str(w, "actor_id", args->actor_id);
+        jw_end_object(w);
+        return 0;
+}

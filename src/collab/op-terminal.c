@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* terminal_tail, terminal_clear, term_resize: looking at an actor's terminal without attaching to it. */
+#include <errno.h>
+
+#include "base/error.h"
+#include "collab/collab.h"
+#include "collab/group-work.h"
+#include "collab/permissions.h"
+#include "collab/runner.h"
+#include "collab/transcript.h"
+#include "gen/cccc-ops.h"
+
+static int missing(Call *call, Str group_id) {
+        if (!group_id.n)
+                return call_fail(call, CALL_E_MISSING_GROUP_ID, "missing group_id");
+        return call_fail(call, CALL_E_MISSING_ACTOR_ID, "missing actor_id");
+}
+
+/* ---- who may look ---------------------------------------------------------------------------- */
+
+static const char *visibility_name(TranscriptVisibility visibility) {
+        static const char *const names[] = {
+                [TRANSCRIPT_OFF] = "off", [TRANSCRIPT_FOREMAN] = "foreman", [TRANSCRIPT_ALL] = "all"};
+
+        return names[visibility];
+}
+
+static bool may_look(const GroupDoc *doc, Str by, Str target) {
+        TranscriptVisibility visibility = doc->settings.transcript_visibility;
+
+        if (!by.n || str_is(by, "user"))
+                return true;
+        if (!group_doc_actor(doc, by))
+                return false;
+        return str_eq(by, target) || visibility == TRANSCRIPT_ALL ||
+               (visibility == TRANSCRIPT_FOREMAN && group_is_foreman(doc, by));
+}
+
+static int refuse(Call *call, const GroupDoc *doc, Str by, Str target) {
+        JsonWriter *w = call_details(call);
+
+        jw_begin_object(w);
+        jw_field_cstr(w, "visibility", visibility_name(doc->settings.transcript_visibility));
+        jw_field_str(w, "by", by);
+        jw_field_cstr(w, "by_role", group_role(doc, by));
+        jw_field_str(w, "target_actor_id", target);
+        jw_field_cstr(w, "how_to_enable",
+                      "group_settings_update with terminal_transcript_visibility \"foreman\" or \"all\"");
+        jw_end_object(w);
+        return call_fail(call, CALL_E_PERMISSION_DENIED,
+                         "terminal transcript is restricted by group settings");
+}
+
+static int refuse_runner(Call *call, const ActorView *actor) {
+        JsonWriter *w = call_details(call);
+
+        jw_begin_object(w);
+        jw_field_str(w, "runner", actor->runner);
+        jw_end_object(w);
+        return call_fail(call, CALL_E_NOT_PTY_ACTOR, "terminal transcript is only available for PTY actors");
+}
+
+static int look(Call *call, const Group *group, Str by, Str target, const char *what, Runner **ret) {
+        const ActorView *actor = group_doc_actor(group->doc, target);
+        Runner *runner = runner_find(group->collab, str_from(group->id), target);
+
+        if (!may_look(group->doc, by, target))
+                return refuse(call, group->doc, by, target);
+        if (!actor)
+                return call_fail(call, CALL_E_ACTOR_NOT_FOUND, "actor not found: " STR_FMT, STR_ARG(target));
+        if (!str_is(actor->runner, "pty"))
+                return refuse_runner(call, actor);
+        if (!runner_is_running(runner) || runner->kind != RUNNER_PTY)
+                return call_fail(call, CALL_E_ACTOR_NOT_RUNNING, "actor is not running (%s)", what);
+        *ret = runner;
+        return 0;
+}
+
+/* ---- tail ------------------------------------------------------------------------------------ */
+
+enum { CHARS_MAX = 200000 };
+
+typedef struct Tail {
+        Str actor_id;
+        Str bytes; /* a copy: the worker must not look at the ring */
+        TranscriptOptions options;
+        bool is_raw;
+        Buf text;
+} Tail;
+
+static int render(_unused_ const Group *group, void *args) {
+        Tail *tail = args;
+
+        int r = tail->is_raw ? transcript_raw(tail->bytes, tail->options.max_chars, &tail->text)
+                             : transcript_render(tail->bytes, &tail->options, &tail->text);
+
+        if (r)
+                buf_deinit(&tail->text);
+        return r;
+}
+
+static int show(Call *call, Group *group, const void *args) {
+        Tail *tail = (Tail *)args;
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        jw_field_cstr(w, "group_id", group->id);
+        jw_field_str(w, "actor_id", tail->actor_id);
+        jw_field_cstr(w, "warning", "Terminal transcript may include sensitive stdout/stderr.");
+        jw_field_cstr(w, "hint",
+                      tail->bytes.n && !tail->text.n
+                              ? "there was output, but no text is left of it; try strip_ansi=false"
+                              : "");
+        jw_field_str(w, "text", buf_str(&tail->text));
+        jw_end_object(w);
+        buf_deinit(&tail->text);
+        return 0;
+}
+
+static int tail(Call *call, Group *group, const void *user) {
+        const CcccTerminalTailArgs *args = user;
+        Tail *self = arena_alloc(&call->arena, sizeof(*self));
+        Runner *runner = NULL;
+        int r = look(call, group, args->by, args->actor_id, "no live transcript available", &runner);
+
+        if (r)
+                return r;
+        if (!self)
+                return error_origin(-ENOMEM);
+        *self = (Tail){.actor_id = args->actor_id,
+                       .bytes = arena_str(&call->arena, runner_backlog(runner, SIZE_MAX)),
+                       .options = {.n_rows = runner->hosted->rows,
+                                   .is_compact = args->compact,
+                                   .max_chars = (size_t)MIN(MAX(args->max_chars, 1), CHARS_MAX)},
+                       .is_raw = !args->strip_ansi};
+        return self->bytes.data ? group_work(call, group, render, show, self) : error_origin(-ENOMEM);
+}
+
+int op_cccc_terminal_tail(Call *call, const CcccTerminalTailArgs *args) {
+        if (!args->group_id.n || !args->actor_id.n)
+                return missing(call, args->group_id);
+        return collab_call(call, args->group_id, tail, args);
+}
+
+/* ---- clear ----------------------------------------------------------------------------------- */
+
+static int clear(Call *call, Group *group, const void *user) {
+        const CcccTerminalClearArgs *args = user;
+        Runner *runner = NULL;
+        JsonWriter *w;
+        int r = look(call, group, args->by, args->actor_id, "nothing to clear", &runner);
+
+        if (r)
+                return r;
+        runner->n_cleared = ring_end(&runner->hosted->out);
+        w = call_result(call);
+        jw_begin_object(w);
+        jw_field_cstr(w, "group_id", group->id);
+        jw_field_str(w, "actor_id", args->actor_id);
+        jw_field_bool(w, "cleared", true);
+        jw_end_object(w);
+        return 0;
+}
+
+int op_cccc_terminal_clear(Call *call, const CcccTerminalClearArgs *args) {
+        if (!args->group_id.n || !args->actor_id.n)
+                return missing(call, args->group_id);
+        return collab_call(call, args->group_id, clear, args);
+}
+
+/* ---- size ------------------------------------------------------------------------------------ */
+
+static int resize(Call *call, Group *group, const void *user) {
+        const CcccTermResizeArgs *args = user;
+        Runner *runner = runner_find(group->collab, str_from(group->id), args->actor_id);
+        JsonWriter *w = call_result(call);
+
+        if (runner && runner->hosted && args->cols > 0 && args->rows > 0 && args->cols <= UINT16_MAX &&
+            args->rows <= UINT16_MAX)
+                host_resize(runner->hosted, (unsigned)args->cols, (unsigned)args->rows);
+        jw_begin_object(w);
+        jw_field_cstr(w, "group_id", group->id);
+        jw_field_str(w, "actor_id", args->actor_id);
+        jw_field_int(w, "cols", args->cols);
+        jw_field_int(w, "rows", args->rows);
+        jw_end_object(w);
+        return 0;
+}
+
+int op_cccc_term_resize(Call *call, const CcccTermResizeArgs *args) {
+        if (!args->group_id.n || !args->actor_id.n)
+                return missing(call, args->group_id);
+        return collab_call(call, args->group_id, resize, args);
+}

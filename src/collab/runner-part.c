@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runners as a part of the domain: at start those of an earlier daemon are taken up again and groups that
+ * are wanted to run are started; at a stop they end when the contract is all that is served, else they run
+ * on for the next daemon.
+ */
+#define LOG_MODULE "collab/runner"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "collab/actor-id.h"
+#include "collab/autostart.h"
+#include "collab/collab.h"
+#include "collab/parts.h"
+#include "collab/runner.h"
+
+/* ---- start ----------------------------------------------------------------------------------- */
+
+static void adopt(Collab *collab, Hosted *hosted) {
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        Runner *runner = NULL;
+        Json *meta = NULL;
+        Str group, actor;
+
+        if (json_parse(&arena, hosted->meta, strlen(hosted->meta), NULL, &meta, NULL) ||
+            !str_is(json_str(json_get(meta, "home")), collab->home))
+                return; /* of another home, which this daemon does not serve now */
+        group = json_str(json_get(meta, "group_id"));
+        actor = json_str(json_get(meta, "actor_id"));
+        if (!group_id_is_valid(group) || !actor_id_is_valid(actor) || runner_find(collab, group, actor) ||
+            runner_new(&runner, collab, RUNNER_PTY, group, actor)) {
+                log_warning(&collab->daemon->log, hosted->id, "belongs to no actor that can be made out");
+                return;
+        }
+        runner_claim(runner, hosted);
+}
+
+static int started(Collab *collab) {
+        for (Hosted *hosted = collab->daemon->host ? host_first(collab->daemon->host) : NULL, *next; hosted;
+             hosted = next) {
+                next = hosted->next;
+                if (!strcmp(hosted->owner, "collab") && !hosted->handler)
+                        adopt(collab, hosted);
+        }
+        return error_trace(autostart_begin(collab));
+}
+
+/* ---- end ------------------------------------------------------------------------------------- */
+
+static void stopping(Collab *collab) {
+        if (collab->daemon->config.only.n == 1) /* we stand in for the original: its actors end with it */
+                runners_end_all(collab);
+}
+
+static void closed(Collab *collab) {
+        for (Runner *runner = collab->runners, *next; runner; runner = next) {
+                next = runner->next;
+                if (runner->hosted)
+                        runner->hosted->handler = NULL;
+                runner_free(runner);
+        }
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static bool actor_is_running(const Group *group, Str actor) {
+        return runner_is_running(runner_find(group->collab, str_from(group->id), actor));
+}
+
+typedef struct GroupEnd {
+        size_t n_left;
+        void (*stopped)(void *user);
+        void *user;
+} GroupEnd;
+
+typedef struct EndWait {
+        RunnerWait wait;
+        GroupEnd *end;
+} EndWait;
+
+static void one_gone(GroupEnd *end) {
+        if (--end->n_left)
+                return;
+        end->stopped(end->user);
+        free(end);
+}
+
+static void on_gone(RunnerWait *wait, _unused_ int error) {
+        EndWait *self = container_of(wait, EndWait, wait);
+        GroupEnd *end = self->end;
+
+        free(self);
+        one_gone(end);
+}
+
+static void group_stop(Group *group, void (*stopped)(void *user), void *user) {
+        GroupEnd *end = calloc(1, sizeof(*end));
+
+        if (!end) {
+                stopped(user);
+                return;
+        }
+        *end = (GroupEnd){.n_left = 1, .stopped = stopped, .user = user};
+        for (Runner *runner = group->collab->runners, *next; runner; runner = next) {
+                EndWait *wait = strcmp(runner->group_id, group->id) != 0 ? NULL : calloc(1, sizeof(*wait));
+
+                next = runner->next;
+                if (!wait)
+                        continue;
+                *wait = (EndWait){.wait.done = on_gone, .end = end};
+                end->n_left++;
+                runner_end(runner, &wait->wait);
+        }
+        one_gone(end);
+}
+
+const CollabPart runner_part = {.name = "runners",
+                                .started = started,
+                                .stopping = stopping,
+                                .closed = closed,
+                                .actor_is_running = actor_is_running,
+                                .group_stop = group_stop};

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an actor is started with at a terminal: its folder, its command, its environment.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "collab/actor.h"
+#include "collab/collab.h"
+#include "collab/runner.h"
+
+/* ---- whether ---------------------------------------------------------------------------------- */
+
+static const ScopeView *scope_of(const GroupDoc *doc, const ActorView *actor) {
+        Str key = actor->default_scope_key.n ? actor->default_scope_key : doc->active_scope_key;
+
+        return group_doc_scope(doc, key);
+}
+
+Str runner_folder(const GroupDoc *doc, const ActorView *actor) {
+        const ScopeView *scope = scope_of(doc, actor);
+
+        return scope ? scope->url : STR("");
+}
+
+static bool is_folder(const char *path) {
+        struct stat st;
+
+        return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* CALL_E_* of what is in the way; 0: nothing is. */
+static int obstacle(const GroupDoc *doc, const ActorView *actor) {
+        const ScopeView *scope = scope_of(doc, actor);
+
+        if (!doc->active_scope_key.n)
+                return CALL_E_MISSING_PROJECT_ROOT;
+        if (!scope || !scope->url.n)
+                return CALL_E_SCOPE_NOT_ATTACHED;
+        if (!is_folder(scope->url.data))
+                return CALL_E_INVALID_PROJECT_ROOT;
+        if (!actor_runtime_is_known(actor->runtime))
+                return CALL_E_UNSUPPORTED_RUNTIME;
+        if (str_is(actor->runtime, "custom") && str_is(actor->runner, "pty") && !json_count(actor->command))
+                return CALL_E_MISSING_COMMAND;
+        return 0;
+}
+
+bool runner_can_start(const GroupDoc *doc, const ActorView *actor) {
+        return !obstacle(doc, actor);
+}
+
+int runner_check(Call *call, const GroupDoc *doc, const ActorView *actor) {
+        static const struct {
+                int error;
+                const char *text;
+        } texts[] = {{CALL_E_MISSING_PROJECT_ROOT, "no folder is attached to the group"},
+                     {CALL_E_SCOPE_NOT_ATTACHED, "its scope is not attached to the group"},
+                     {CALL_E_INVALID_PROJECT_ROOT, "its folder does not exist"},
+                     {CALL_E_UNSUPPORTED_RUNTIME, "its runtime is not supported"},
+                     {CALL_E_MISSING_COMMAND, "it has no command"}};
+        int error = obstacle(doc, actor);
+
+        for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+                if (texts[i].error == error)
+                        return call_fail(call, error, STR_FMT " cannot be started: %s", STR_ARG(actor->id),
+                                         texts[i].text);
+        return 0;
+}
+
+/* ---- environment ----------------------------------------------------------------------------- */
+
+/* The name up to its '='. */
+static bool has_name(const char *line, const char *name, size_t n) {
+        return !strncmp(line, name, n) && line[n] == '=';
+}
+
+/* The last word counts. */
+static int put(StrVec *env, const char *name, size_t n_name, const char *value) {
+        _cleanup_(freep) char *line = NULL;
+
+        if (asprintf(&line, "%.*s=%s", (int)n_name, name, value) < 0)
+                return error_origin(-ENOMEM);
+        for (size_t i = 0; i < env->n; i++)
+                if (has_name(env->items[i], name, n_name)) {
+                        free(env->items[i]);
+                        env->items[i] = steal(&line);
+                        return 0;
+                }
+        return error_trace(strvec_push(env, line));
+}
+
+static int put_own(StrVec *env, const Runner *runner) {
+        int r = put(env, "CCCC_GROUP_ID", strlen("CCCC_GROUP_ID"), runner->group_id);
+
+        r = r ? r : put(env, "CCCC_ACTOR_ID", strlen("CCCC_ACTOR_ID"), runner->actor_id);
+        r = r ? r : put(env, "CCCC_HOME", strlen("CCCC_HOME"), runner->collab->home);
+        return error_trace(r ? r : put(env, "INPUTRC", strlen("INPUTRC"), runner->collab->inputrc_path));
+}
+
+static bool has(const StrVec *env, const char *name) {
+        for (size_t i = 0; i < env->n; i++)
+                if (has_name(env->items[i], name, strlen(name)))
+                        return true;
+        return false;
+}
+
+/* Ours, then the actor's, then what tells it who it is. */
+static int build_env(const Runner *runner, const ActorView *actor, StrVec *env) {
+        int r = 0;
+
+        for (char **line = environ; !r && *line; line++)
+                r = strvec_push(env, *line);
+        json_each (member, actor->env)
+                if (!r && json_key(member).n && !memchr(json_key(member).data, '=', json_key(member).n))
+                        r = put(env, json_key(member).data, json_key(member).n, json_str(member).data);
+        if (!r)
+                r = put_own(env, runner);
+        if (!r && !has(env, "TERM"))
+                r = strvec_push(env, "TERM=xterm-256color");
+        return error_trace(r);
+}
+
+/* ---- command --------------------------------------------------------------------------------- */
+
+static int build_argv(const ActorView *actor, StrVec *argv) {
+        int r = 0;
+
+        json_each (word, actor->command)
+                if (!r)
+                        r = strvec_push(argv, json_str(word).data);
+        if (!r && !argv->n)
+                r = strvec_push(argv, access("/bin/bash", X_OK) ? "/bin/sh" : "/bin/bash");
+        return error_trace(r);
+}
+
+static int build_meta(const Runner *runner, Buf *out) {
+        JsonWriter w = JSON_WRITER(out);
+
+        jw_begin_object(&w);
+        jw_field_cstr(&w, "home", runner->collab->home);
+        jw_field_cstr(&w, "group_id", runner->group_id);
+        jw_field_cstr(&w, "actor_id", runner->actor_id);
+        jw_end_object(&w);
+        return w.failed ? error_origin(-ENOMEM) : 0;
+}
+
+static int host(Runner *runner, const char *folder, const StrVec *argv, const StrVec *env, Str meta) {
+        Daemon *daemon = runner->collab->daemon;
+        _cleanup_(freep) char **argv_list = strvec_list(argv), **env_list = strvec_list(env), *object = NULL;
+        HostedSpec spec = {.owner = "collab",
+                           .workspace = folder,
+                           .sandbox = "none",
+                           .meta = meta,
+                           .kind = SHIM_PTY,
+                           .argv = argv_list,
+                           .env = env_list,
+                           .cols = RUNNER_COLS,
+                           .rows = RUNNER_ROWS,
+                           .n_ring = runner->collab->n_backlog};
+        int r;
+
+        if (!argv_list || !env_list || asprintf(&object, "%s/%s", runner->group_id, runner->actor_id) < 0)
+                return error_origin(-ENOMEM);
+        if (!daemon->host)
+                return error_origin(-ENOSYS); /* a daemon that hosts nothing (fuzzers) */
+        spec.object = object;
+        r = host_start(daemon->host, &spec, NULL, runner, &runner->hosted);
+        return r == HOST_E_WORKSPACE ? error_origin(-ENOTDIR) : error_trace(r);
+}
+
+int runner_spawn(Runner *runner, const GroupDoc *doc, const ActorView *actor) {
+        StrVec argv = {0}, env = {0};
+        Buf meta = BUF_NULL;
+        int r = build_argv(actor, &argv);
+
+        if (!r)
+                r = build_env(runner, actor, &env);
+        if (!r)
+                r = build_meta(runner, &meta);
+        if (!r)
+                r = host(runner, runner_folder(doc, actor).data, &argv, &env, buf_str(&meta));
+        strvec_deinit(&argv);
+        strvec_deinit(&env);
+        buf_deinit(&meta);
+        return error_trace(r);
+}

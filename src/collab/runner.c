@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "collab/runner"
+
+#include "collab/runner.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "collab/actor-id.h"
+#include "collab/collab.h"
+
+static const char *const kind_names[] = {[RUNNER_PTY] = "pty", [RUNNER_HEADLESS] = "headless"};
+
+/* ---- table ----------------------------------------------------------------------------------- */
+
+Runner *runner_find(const Collab *collab, Str group_id, Str actor_id) {
+        for (Runner *runner = collab->runners; runner; runner = runner->next)
+                if (str_is(group_id, runner->group_id) && str_is(actor_id, runner->actor_id))
+                        return runner;
+        return NULL;
+}
+
+bool runner_is_running(const Runner *runner) {
+        if (!runner || runner->state != RUNNER_UP || runner->is_over)
+                return false;
+        return runner->kind == RUNNER_PTY || strcmp(runner->headless.status, "stopped") != 0;
+}
+
+void runner_free(Runner *runner) {
+        *runner->link = runner->next;
+        if (runner->next)
+                runner->next->link = runner->link;
+        free(runner->group_id);
+        free(runner->actor_id);
+        free(runner->file_path);
+        free(runner->headless.task_id);
+        free(runner->headless.message_id);
+        loop_defer_free(runner->collab->daemon->loop, runner);
+}
+
+static int fill(Runner *runner, Str group_id, Str actor_id) {
+        runner->group_id = strndup(group_id.data, group_id.n);
+        runner->actor_id = strndup(actor_id.data, actor_id.n);
+        if (!runner->group_id || !runner->actor_id ||
+            asprintf(&runner->file_path, "%s/%s/state/runners/%s/%s.json", runner->collab->groups_path,
+                     runner->group_id, kind_names[runner->kind], runner->actor_id) < 0)
+                return error_origin(-ENOMEM);
+        return 0;
+}
+
+int runner_new(Runner **ret, Collab *collab, RunnerKind kind, Str group_id, Str actor_id) {
+        Runner *runner = calloc(1, sizeof(*runner));
+        int r;
+
+        if (!runner)
+                return error_origin(-ENOMEM);
+        *runner = (Runner){.collab = collab, .kind = kind, .headless.status = "idle"};
+        runner->terms_end = &runner->terms;
+        runner->started_us = runner->headless.updated_us = loop_wall_us(collab->daemon->loop);
+        runner->next = collab->runners;
+        runner->link = &collab->runners;
+        if (runner->next)
+                runner->next->link = &runner->next;
+        collab->runners = runner;
+        r = fill(runner, group_id, actor_id);
+        if (r)
+                runner_free(runner);
+        else
+                *ret = runner;
+        return error_trace(r);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static void tell(RunnerWait *waiting, int error) {
+        for (RunnerWait *wait = waiting, *next; wait; wait = next) {
+                next = wait->next;
+                wait->done(wait, error);
+        }
+}
+
+void runner_join(Runner *runner, RunnerWait *wait) {
+        RunnerWait **end = &runner->waiting;
+
+        while (*end)
+                end = &(*end)->next;
+        wait->next = NULL;
+        *end = wait;
+}
+
+void runner_settle(Runner *runner) {
+        RunnerWait *waiting = runner->waiting;
+
+        if (runner->is_writing || runner->has_file != runner->wants_file)
+                return;
+        runner->waiting = NULL;
+        if (runner->state == RUNNER_STARTING && runner->wants_file) {
+                runner->state = RUNNER_UP;
+                log_notice(&runner->collab->daemon->log, runner->actor_id, "starting → up group=%s kind=%s",
+                           runner->group_id, kind_names[runner->kind]);
+        } else if (runner->state == RUNNER_ENDING && runner->is_over) {
+                log_notice(&runner->collab->daemon->log, runner->actor_id, "ending → gone group=%s",
+                           runner->group_id);
+                runner_free(runner);
+        } else {
+                runner->waiting = waiting;
+                return;
+        }
+        tell(waiting, 0);
+}
+
+/* ---- clients at the terminal ----------------------------------------------------------------- */
+
+void runner_add_term(Runner *runner, Term *term) {
+        term->runner = runner;
+        term->next = NULL;
+        *runner->terms_end = term;
+        runner->terms_end = &term->next;
+}
+
+bool term_is_writer(const Term *term) {
+        return term->runner && term->runner->terms == term;
+}
+
+void runner_remove_term(Term *term) {
+        Runner *runner = term->runner;
+        bool was_writer = term_is_writer(term);
+        Term **link = runner ? &runner->terms : NULL;
+
+        while (link && *link != term)
+                link = &(*link)->next;
+        if (!link)
+                return;
+        *link = term->next;
+        if (!*link)
+                runner->terms_end = link;
+        term->runner = NULL;
+        if (was_writer && runner->terms)
+                runner->terms->promoted(runner->terms);
+}
+
+static void close_terms(Runner *runner) {
+        for (Term *term = runner->terms, *next; term; term = next) {
+                next = term->next;
+                term->runner = NULL;
+                term->over(term);
+        }
+        runner->terms = NULL;
+        runner->terms_end = &runner->terms;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void over(Runner *runner) {
+        RunnerWait *starting = runner->state == RUNNER_STARTING ? steal(&runner->waiting) : NULL;
+
+        close_terms(runner);
+        runner->state = RUNNER_ENDING;
+        runner->is_over = true;
+        runner->wants_file = false;
+        runner_sync_file(runner);
+        tell(starting, 0); /* it did start */
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+static void on_started(Hosted *hosted, int error) {
+        Runner *runner = hosted->user;
+        RunnerWait *waiting;
+
+        if (error) {
+                waiting = runner->waiting;
+                runner_free(runner);
+                tell(waiting, error);
+                return;
+        }
+        runner->started_us = hosted->started_us;
+        if (runner->state == RUNNER_ENDING) { /* somebody changed his mind meanwhile */
+                host_discard(hosted, RUNNER_GRACE_MS);
+                return;
+        }
+        runner->wants_file = true;
+        runner_sync_file(runner);
+}
+
+static void on_ended(Hosted *hosted) {
+        Runner *runner = hosted->user;
+
+        hosted->handler = NULL;
+        runner->hosted = NULL;
+        host_forget(hosted);
+        over(runner);
+}
+
+static const HostedHandler hosted_handler = {.started = on_started, .ended = on_ended};
+
+void runner_claim(Runner *runner, Hosted *hosted) {
+        runner->hosted = hosted;
+        runner->started_us = hosted->started_us;
+        runner->state = RUNNER_UP;
+        runner->has_file = runner->wants_file = true;
+        hosted->handler = &hosted_handler;
+        hosted->user = runner;
+        if (hosted->state == HOSTED_ENDED || hosted->state == HOSTED_LOST) /* while nobody was there */
+                on_ended(hosted);
+}
+
+/* ---- starting and ending --------------------------------------------------------------------- */
+
+int runner_begin(Group *group, const ActorView *actor, RunnerWait *wait) {
+        Collab *collab = group->collab;
+        RunnerKind kind = str_is(actor->runner, "headless") ? RUNNER_HEADLESS : RUNNER_PTY;
+        Runner *runner = NULL;
+        int r;
+
+        if (!actor_id_is_valid(actor->id)) /* a document written by hand; it would become a path */
+                return error_origin(-EINVAL);
+        r = runner_new(&runner, collab, kind, str_from(group->id), actor->id);
+        if (!r && kind == RUNNER_PTY) {
+                r = runner_spawn(runner, group->doc, actor);
+                if (!r)
+                        runner->hosted->handler = &hosted_handler;
+        }
+        if (r) {
+                if (runner)
+                        runner_free(runner);
+                return r;
+        }
+        runner_join(runner, wait);
+        runner->wants_file = kind == RUNNER_HEADLESS;
+        if (kind == RUNNER_HEADLESS)
+                runner_sync_file(runner);
+        return 0;
+}
+
+void runner_end(Runner *runner, RunnerWait *wait) {
+        RunnerWait *starting = runner->state == RUNNER_STARTING ? steal(&runner->waiting) : NULL;
+
+        runner->state = RUNNER_ENDING;
+        if (wait)
+                runner_join(runner, wait);
+        tell(starting, ECANCELED);
+        if (runner->hosted && runner->hosted->state == HOSTED_RUNNING)
+                host_discard(runner->hosted, RUNNER_GRACE_MS);
+        if (runner->kind == RUNNER_HEADLESS && !runner->is_over)
+                over(runner);
+}
+
+typedef struct StopHold {
+        RunnerWait wait;
+        Daemon *daemon;
+} StopHold;
+
+static void on_held_end(RunnerWait *wait, _unused_ int error) {
+        StopHold *hold = container_of(wait, StopHold, wait);
+
+        daemon_release_stop(hold->daemon);
+        free(hold);
+}
+
+void runners_end_all(Collab *collab) {
+        for (Runner *runner = collab->runners, *next; runner; runner = next) {
+                StopHold *hold = calloc(1, sizeof(*hold));
+
+                next = runner->next;
+                if (hold) {
+                        *hold = (StopHold){.wait.done = on_held_end, .daemon = collab->daemon};
+                        daemon_hold_stop(collab->daemon);
+                }
+                runner_end(runner, hold ? &hold->wait : NULL);
+        }
+}
+
+Str runner_backlog(const Runner *runner, size_t n_max) {
+        uint64_t end = ring_end(&runner->hosted->out);
+        uint64_t n = end - runner->n_cleared;
+
+        return hosted_scrollback(runner->hosted, n < n_max ? (size_t)n : n_max);
+}

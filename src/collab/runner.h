@@ -1,0 +1,115 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runner: one actor that runs: a process at a terminal (core/host), or a headless session, which is nothing
+ * but a state that its client keeps here.
+ *
+ *              runner_begin()          up: process there, state file written
+ *   (none) ───────────────► STARTING ──────────────────────────► UP ──────┐
+ *                              │ failed            runner_end() or         │
+ *                              ▼                   the process ended       ▼
+ *                           (none) ◄───────────────────────────────── ENDING
+ *
+ * A terminal's process outlives the daemon: the next one finds it in the host's table and goes on with it.
+ * Headless sessions do not; groups that are wanted to run get new ones at start (collab/autostart.c).
+ * Runners do not hang off the Group, so that they can be there before it is loaded. Owned by the Collab.
+ */
+#include "collab/group.h"
+#include "core/host/host.h"
+
+typedef struct Runner Runner;
+typedef struct RunnerWait RunnerWait;
+typedef struct Term Term;
+
+typedef enum RunnerKind { RUNNER_PTY, RUNNER_HEADLESS } RunnerKind;
+typedef enum RunnerState { RUNNER_STARTING, RUNNER_UP, RUNNER_ENDING } RunnerState;
+
+enum { RUNNER_GRACE_MS = 1000, RUNNER_COLS = 120, RUNNER_ROWS = 40 };
+
+/* Somebody who wants to know when it is up, or gone. error: 0 or a positive errno. */
+struct RunnerWait {
+        void (*done)(RunnerWait *wait, int error);
+        RunnerWait *next;
+};
+
+/* A client at a terminal. Embedded in whoever shows it (the dialect's stream). */
+struct Term {
+        Runner *runner; /* NULL: the terminal is gone */
+        Term *next;
+        void (*over)(Term *term);     /* the process has ended; the term is out of the list */
+        void (*promoted)(Term *term); /* it is the first one now: what it types counts */
+};
+
+/* What a headless session's client says of itself. */
+typedef struct Headless {
+        const char *status; /* "idle", "working", "waiting", "stopped" */
+        char *task_id, *message_id;
+        int64_t updated_us;
+} Headless;
+
+struct Runner {
+        Collab *collab;
+        Runner *next, **link;
+        char *group_id, *actor_id;
+        char *file_path; /* state/runners/<kind>/<actor>.json */
+        RunnerKind kind;
+        RunnerState state;
+        int64_t started_us;
+
+        Hosted *hosted;           /* PTY: its process */
+        uint64_t n_cleared;       /* output up to here is not shown any more */
+        Term *terms, **terms_end; /* attached clients; the first one writes */
+        Headless headless;
+
+        bool has_file, wants_file, is_writing; /* runner-file.c */
+        bool is_over;                          /* the process is gone; only the file is left to remove */
+        RunnerWait *waiting;                   /* for the state that comes next */
+};
+
+Runner *runner_find(const Collab *collab, Str group_id, Str actor_id); /* in any state; NULL: none */
+bool runner_is_running(const Runner *runner);                          /* NULL is fine */
+
+/*
+ * Begins to start an actor, which must have passed runner_check(). The wait is told when it is up or has
+ * failed; at once when it runs already. One that is just ending is waited for first.
+ */
+int runner_begin(Group *group, const ActorView *actor, RunnerWait *wait);
+/* Waits for the state that comes next. */
+void runner_join(Runner *runner, RunnerWait *wait);
+/* Begins to end it, process tree and all. wait may be NULL. */
+void runner_end(Runner *runner, RunnerWait *wait);
+/* Ends all of a home; the daemon's own stop waits for it. */
+void runners_end_all(Collab *collab);
+
+/* 0 when the actor could be started, else call_fail() with the contract's code for what is in the way.
+ * Looks at the folder with stat(2). */
+int runner_check(Call *call, const GroupDoc *doc, const ActorView *actor);
+/* The same without a call to answer. */
+bool runner_can_start(const GroupDoc *doc, const ActorView *actor);
+/* The folder in which the actor works; empty: none. */
+Str runner_folder(const GroupDoc *doc, const ActorView *actor);
+
+/* Starts actors of the group (each with runner_check() first, before any is started), then runs fn. error:
+ * what a failed start is answered with. Return what a handler returns; ids must lie in the call's arena. */
+int runner_call_start(Call *call, Group *group, const Str *ids, size_t n, int error, GroupFn fn,
+                      const void *args);
+/* Ends what runs of an actor, if anything does, then runs fn. */
+int runner_call_stop(Call *call, Group *group, Str id, GroupFn fn, const void *args);
+/* The same for all actors of a group. */
+int runner_call_stop_all(Call *call, Group *group, GroupFn fn, const void *args);
+
+/* Clients at the terminal, in the order in which they came: the first one writes, the others watch. */
+void runner_add_term(Runner *runner, Term *term);
+void runner_remove_term(Term *term); /* out of the list already: fine */
+bool term_is_writer(const Term *term);
+
+/* Output that may be shown: the last n_max bytes since it was cleared. Valid in this turn. */
+Str runner_backlog(const Runner *runner, size_t n_max);
+
+/* For the parts of runner*.c. */
+int runner_new(Runner **ret, Collab *collab, RunnerKind kind, Str group_id, Str actor_id);
+void runner_free(Runner *runner);
+int runner_spawn(Runner *runner, const GroupDoc *doc, const ActorView *actor);
+void runner_settle(Runner *runner);    /* goes on to the state that is due; may free it */
+void runner_sync_file(Runner *runner); /* makes the state file be as wanted, then runner_settle() */
+void runner_claim(Runner *runner, Hosted *hosted); /* from now on its process tells us */

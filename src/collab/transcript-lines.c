@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "collab/transcript-lines.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum { RULER_MIN = 20, BLOCK_MIN = 3, BLOCK_MAX = 60 };
+
+/* ---- one line -------------------------------------------------------------------------------- */
+
+int line_put(Line *line, size_t col, uint32_t c) {
+        if (col >= line->n_allocated) {
+                size_t n = (col + 1) * 3 / 2 + 16;
+                uint32_t *cells = realloc(line->cells, n * sizeof(*cells));
+                if (!cells)
+                        return error_origin(-ENOMEM);
+                line->cells = cells;
+                line->n_allocated = (uint32_t)n;
+        }
+        while (line->n < col)
+                line->cells[line->n++] = ' ';
+        line->cells[col] = c;
+        if (line->n == col)
+                line->n++;
+        return 0;
+}
+
+void line_cut(Line *line, size_t n) {
+        if (line->n > n)
+                line->n = (uint32_t)n;
+}
+
+void line_blank(Line *line, size_t n) {
+        for (size_t i = 0; i < n && i < line->n; i++)
+                line->cells[i] = ' ';
+}
+
+void line_trim(Line *line) {
+        while (line->n && (line->cells[line->n - 1] == ' ' || line->cells[line->n - 1] == 0xa0))
+                line->n--;
+}
+
+void line_free(Line *line) {
+        free(line->cells);
+        *line = (Line){0};
+}
+
+/* ---- repetition ------------------------------------------------------------------------------ */
+
+static bool is_ruler(const Line *line) {
+        for (size_t i = 0; i < line->n; i++) {
+                uint32_t c = line->cells[i];
+                if (c != '-' && c != '=' && c != 0x2500 && c != 0x2501 && c != 0x2550)
+                        return false;
+        }
+        return line->n >= RULER_MIN;
+}
+
+static bool equal(const Line *a, const Line *b) {
+        if (a->n == b->n && (!a->n || !memcmp(a->cells, b->cells, a->n * sizeof(*a->cells))))
+                return true;
+        return is_ruler(a) && is_ruler(b);
+}
+
+static bool blocks_equal(const Line *a, const Line *b, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (!equal(&a[i], &b[i]))
+                        return false;
+        return true;
+}
+
+static size_t drop_equal(Line *lines, size_t n) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                if (kept && equal(&lines[kept - 1], &lines[i]))
+                        line_free(&lines[i]);
+                else
+                        lines[kept++] = lines[i];
+        }
+        return kept;
+}
+
+/* The length of a block at the end of what is kept that stands before it as well; 0: none. */
+static size_t repeated(const Line *lines, size_t kept) {
+        for (size_t k = BLOCK_MIN; k <= BLOCK_MAX && 2 * k <= kept; k++)
+                if (blocks_equal(&lines[kept - 2 * k], &lines[kept - k], k))
+                        return k;
+        return 0;
+}
+
+static size_t drop_blocks(Line *lines, size_t n) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                size_t k;
+
+                lines[kept++] = lines[i];
+                for (k = repeated(lines, kept); k; k--)
+                        line_free(&lines[--kept]);
+        }
+        return kept;
+}
+
+size_t lines_compact(Line *lines, size_t n) {
+        return drop_blocks(lines, drop_equal(lines, n));
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static size_t encode(uint32_t c, char out[4]) {
+        if (c < 0x80)
+                return out[0] = (char)c, 1;
+        if (c < 0x800)
+                return out[0] = (char)(0xc0 | c >> 6), out[1] = (char)(0x80 | (c & 0x3f)), 2;
+        if (c < 0x10000) {
+                out[0] = (char)(0xe0 | c >> 12);
+                out[1] = (char)(0x80 | (c >> 6 & 0x3f));
+                return out[2] = (char)(0x80 | (c & 0x3f)), 3;
+        }
+        out[0] = (char)(0xf0 | c >> 18);
+        out[1] = (char)(0x80 | (c >> 12 & 0x3f));
+        out[2] = (char)(0x80 | (c >> 6 & 0x3f));
+        return out[3] = (char)(0x80 | (c & 0x3f)), 4;
+}
+
+int lines_write(const Line *lines, size_t n, Buf *out) {
+        int r = 0;
+
+        for (size_t i = 0; !r && i < n; i++) {
+                if (i)
+                        r = buf_append(out, "\n", 1);
+                for (size_t k = 0; !r && k < lines[i].n; k++) {
+                        char bytes[4];
+                        r = buf_append(out, bytes, encode(lines[i].cells[k], bytes));
+                }
+        }
+        return error_trace(r);
+}

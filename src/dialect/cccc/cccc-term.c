@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * After term_attach a connection carries one terminal, bytes as they are: the backlog, then live output;
+ * what the client sends is typed. Only the client that came first types. What the others send waits in
+ * their sockets until it is their turn. A client that does not keep up is cut off.
+ */
+#include <stdlib.h>
+
+#include "collab/runner.h"
+#include "core/daemon.h"
+#include "dialect/cccc/cccc.h"
+
+enum {
+        TERM_FRAME_MAX = 64 << 10,
+        TERM_QUEUE_MIN = 8 << 20, /* bytes that may wait for one client, more when the backlog is large */
+        TERM_QUEUE_MORE = 2 << 20,
+};
+
+typedef struct CcccTerm {
+        Client *client;
+        Term term;
+        Viewer viewer;
+        size_t n_queue_max;
+        bool is_waiting; /* held: it is not the writer */
+        bool is_full;    /* held: the process does not read */
+} CcccTerm;
+
+static void on_output(Viewer *viewer, HostOutput *output) {
+        CcccTerm *self = container_of(viewer, CcccTerm, viewer);
+        Conn *conn = self->client->conn;
+        Chunk *chunk;
+
+        if (conn_pending(conn) > self->n_queue_max) {
+                conn_abort(conn, "does not keep up with its terminal");
+                return;
+        }
+        chunk = output_raw(output);
+        if (!chunk || conn_write_chunk(conn, chunk))
+                conn_abort(conn, "out of memory");
+}
+
+static void on_room(Viewer *viewer) {
+        CcccTerm *self = container_of(viewer, CcccTerm, viewer);
+
+        if (!self->is_full)
+                return;
+        self->is_full = false;
+        client_release(self->client);
+}
+
+static void on_promoted(Term *term) {
+        CcccTerm *self = container_of(term, CcccTerm, term);
+
+        if (!self->is_waiting)
+                return;
+        self->is_waiting = false;
+        client_release(self->client);
+}
+
+static void on_over(Term *term) {
+        CcccTerm *self = container_of(term, CcccTerm, term);
+
+        viewer_detach(&self->viewer);
+        conn_finish(self->client->conn, "the terminal has ended");
+}
+
+static void on_frame(Client *client, Str bytes) {
+        CcccTerm *self = client->state;
+
+        if (!self->term.runner || !self->term.runner->hosted)
+                return;
+        if (host_write(self->term.runner->hosted, bytes) == HOST_E_FULL && !self->is_full) {
+                self->is_full = true;
+                client_hold(client);
+        }
+}
+
+static void on_eof(Client *client, _unused_ Str rest) {
+        conn_finish(client->conn, "end of stream");
+}
+
+static void on_oversize(Client *client) {
+        conn_finish(client->conn, "frame too large");
+}
+
+static void on_close(Client *client) {
+        CcccTerm *self = client->state;
+
+        viewer_detach(&self->viewer);
+        runner_remove_term(&self->term);
+        free(self);
+        client->state = NULL;
+}
+
+static const Dialect cccc_term_dialect = {
+        .name = "cccc",
+        .framing = {.kind = FRAMING_RAW, .n_max = TERM_FRAME_MAX},
+        .frame = on_frame,
+        .eof = on_eof,
+        .oversize = on_oversize,
+        .close = on_close,
+};
+
+void cccc_term_stream(Client *client, void *target, _unused_ bool is_read_only) {
+        CcccTerm *self = calloc(1, sizeof(*self));
+        Runner *runner = target;
+        Str backlog = runner_backlog(runner, SIZE_MAX);
+
+        if (!self) {
+                conn_abort(client->conn, "out of memory");
+                return;
+        }
+        *self = (CcccTerm){.client = client,
+                           .term = {.over = on_over, .promoted = on_promoted},
+                           .viewer = {.output = on_output, .room = on_room},
+                           .n_queue_max = MAX((size_t)TERM_QUEUE_MIN,
+                                              backlog.n + MAX((size_t)TERM_QUEUE_MORE, backlog.n / 8))};
+        client->state = self;
+        if (backlog.n && conn_write(client->conn, backlog)) {
+                conn_abort(client->conn, "out of memory");
+                return;
+        }
+        viewer_attach(&self->viewer, runner->hosted);
+        runner_add_term(runner, &self->term);
+        self->is_waiting = !term_is_writer(&self->term);
+        if (self->is_waiting)
+                client_hold(client);
+        client_switch(client, &cccc_term_dialect, client->endpoint, STR_NULL);
+}
