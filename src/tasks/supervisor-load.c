@@ -165,10 +165,12 @@ static void finish(TaskLoad *load) {
         end_strays(project);
         task_rows_rest(&project->store.rows);
         run_waiting(project);
-        if (s->is_stopping)
+        if (s->is_stopping) {
                 supervisor_drain(project, s->is_forced, s->drained);
-        else
-                supervisor_pump(project);
+                return;
+        }
+        task_store_retain(&project->store);
+        supervisor_pump(project);
 }
 
 static void have_read(TaskLoad *load, int r) {

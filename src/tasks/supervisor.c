@@ -378,6 +378,8 @@ static void on_end_kept(LedgerChange *change, int r) {
                 (void)timer_set(&task->limit, TASK_KEEP_AGAIN_MS);
                 return;
         }
+        task->project->store.rows.rows[task->row].completed_ms =
+                loop_wall_us(task->project->daemon->loop) / 1000;
         task_store_note(&task->project->store, task->row, task->final_state, change);
         task->wait.done = publish;
         task_store_changed(&task->project->store, &task->wait);

@@ -198,6 +198,10 @@ static void on_more(Deferred *deferred) {
         catch_up(container_of(deferred, TaskStore, more));
 }
 
+static void on_retention(Timer *timer) {
+        task_store_retain(container_of(timer, TaskStore, retention));
+}
+
 static void on_write_timer(Timer *timer) {
         task_store_write(container_of(timer, TaskStore, write_timer));
 }
@@ -212,6 +216,7 @@ int task_store_open(TaskStore *store, Project *project, void (*opened)(Project *
 
         *store = (TaskStore){.project = project, .opened = opened, .rows = {.fd = -1}};
         deferred_init(&store->more, project->daemon->loop, on_more);
+        timer_init(&store->retention, project->daemon->loop, on_retention);
         timer_init(&store->write_timer, project->daemon->loop, on_write_timer);
         r = make_paths(store);
         if (!r)
@@ -251,6 +256,8 @@ static void last_written(TaskStoreWait *wait) {
 
 void task_store_close(TaskStore *store, void (*closed)(Project *project)) {
         store->closed = closed;
+        if (store->retention.loop)
+                timer_clear(&store->retention);
         store->last.done = last_written;
         store->is_last = true;
         if (store->is_ready)
@@ -262,6 +269,8 @@ void task_store_close(TaskStore *store, void (*closed)(Project *project)) {
 void task_store_deinit(TaskStore *store) {
         if (store->write_timer.loop)
                 timer_clear(&store->write_timer);
+        if (store->retention.loop)
+                timer_clear(&store->retention);
         if (store->more.loop)
                 deferred_cancel(&store->more);
         task_rows_close(&store->rows, false);

@@ -28,6 +28,8 @@ struct TaskStore {
         uint64_t n_reading;
         Deferred more; /* catching up goes in slices */
 
+        Timer retention;
+
         /* tasks.json */
         bool is_dirty, is_writing, is_last; /* is_last: synced, then the store closes */
         int64_t cost_us, written_ms;        /* of the last writing: how long it took, when it ended */
@@ -54,5 +56,6 @@ uint64_t task_store_total(const TaskStore *store);
 void task_store_apply(TaskStore *store, Str line, uint64_t position); /* one line of the history */
 void task_store_import(TaskStore *store, void (*done)(TaskStore *store, int r)); /* tasks.json of others */
 void task_store_write(TaskStore *store);
+void task_store_retain(TaskStore *store); /* drops what is older than the project wants */
 bool task_file_stamp(const char *path, TaskFileStamp *ret);
 bool task_file_stamp_equal(const TaskFileStamp *a, const TaskFileStamp *b);
