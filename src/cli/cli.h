@@ -70,7 +70,7 @@ typedef struct Options {
         const char *project, *name, *sandbox, *program; /* NULL: not given */
         const char *group, *as, *key, *kind, *since;
         OptionList to;
-        const char *agent, *priority, *state;           /* the same */
+        const char *agent, *priority, *state; /* the same */
         char **operands;
         int n_operands;
         char **command; /* CLI_OPTION_COMMAND: what stands behind -- */

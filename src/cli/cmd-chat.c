@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * muster chat: each line becomes a task; its output is shown as it comes. Keyboard, signals and the connection are
- * waited for together.
+ * muster chat: each line becomes a task; its output is shown as it comes. Keyboard, signals and the
+ * connection are waited for together.
  */
 #include <errno.h>
 #include <poll.h>
@@ -40,7 +40,7 @@ static void chat_deinit(Chat *chat) {
 static int send_message(Chat *chat, Str text, char **ret_id) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
         JsonWriter w = JSON_WRITER(&params);
-        Reply reply;
+        Reply reply = {0};
         Str id;
         int r;
 
@@ -77,7 +77,8 @@ static int next_or_signal(Chat *chat, const Json **ret, int *ret_signal) {
         Link *link = &chat->link.link;
 
         for (;;) {
-                struct pollfd fds[] = {{.fd = link->fd, .events = POLLIN}, {.fd = chat->signals.fd, .events = POLLIN}};
+                struct pollfd fds[] = {{.fd = link->fd, .events = POLLIN},
+                                       {.fd = chat->signals.fd, .events = POLLIN}};
                 int r;
 
                 link->deadline_ms = clock_ms(); /* what is here already, without waiting */
@@ -105,7 +106,8 @@ static int show_until_end(Chat *chat, const char *id) {
                         _cleanup_(buf_deinit) Buf params = BUF_NULL;
                         if (number != SIGINT)
                                 die_by_signal(number);
-                        if (!task_params(&params, id)) /* its answer is passed over; the end is told anyway */
+                        if (!task_params(&params,
+                                         id)) /* its answer is passed over; the end is told anyway */
                                 (void)task_link_send(&chat->link, "task.cancel", buf_str(&params));
                 } else if (task_note_is_output(message, str_from(id), &chunk, &is_stderr))
                         put(chunk, is_stderr);
@@ -118,7 +120,7 @@ static int show_until_end(Chat *chat, const char *id) {
 /* What the answer ended with, when not with success. */
 static int conclude(Chat *chat, const char *id, bool is_shown) {
         Str state, error, output;
-        Reply reply;
+        Reply reply = {0};
         int r = call_with_id(chat, "task.get", id, &reply);
 
         if (r)
@@ -142,7 +144,7 @@ static int conclude(Chat *chat, const char *id, bool is_shown) {
 static int ask(Chat *chat, Str text) {
         _cleanup_(freep) char *id = NULL;
         bool is_following = false;
-        Reply reply;
+        Reply reply = {0};
         int r = send_message(chat, text, &id);
 
         if (!r)
@@ -154,7 +156,8 @@ static int ask(Chat *chat, Str text) {
                 put(json_str(json_get(reply.result, "output")), false);
                 r = show_until_end(chat, id);
                 if (!r)
-                        r = task_link_call(&chat->link, "chat", "task.follow", STR("{\"stop\":true}"), &reply);
+                        r = task_link_call(&chat->link, "chat", "task.follow", STR("{\"stop\":true}"),
+                                           &reply);
         }
         return r ? r : conclude(chat, id, is_following);
 }
@@ -162,7 +165,7 @@ static int ask(Chat *chat, Str text) {
 /* ---- commands -------------------------------------------------------------------------------- */
 
 static int do_tasks(Chat *chat, _unused_ Str words) {
-        Reply reply;
+        Reply reply = {0};
         int r = task_link_call(&chat->link, "chat", "task.list", STR_NULL, &reply);
 
         if (!r)
@@ -171,7 +174,7 @@ static int do_tasks(Chat *chat, _unused_ Str words) {
 }
 
 static int do_status(Chat *chat, _unused_ Str words) {
-        Reply reply;
+        Reply reply = {0};
         int r = task_link_call(&chat->link, "chat", "task.stats", STR_NULL, &reply);
 
         return r ? r : json_print(stdout, reply.result, true);
@@ -190,7 +193,7 @@ static int do_history(Chat *chat, _unused_ Str words) {
 
 static int do_cancel(Chat *chat, Str words) {
         _cleanup_(freep) char *id = strndup(words.data ? words.data : "", words.n);
-        Reply reply;
+        Reply reply = {0};
         int r = id ? call_with_id(chat, "task.cancel", id, &reply) : CLI_FAILED;
 
         if (!r)
@@ -312,8 +315,8 @@ static int from_terminal(Chat *chat) {
 
 int cmd_chat(const Options *options) {
         static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-        _cleanup_(chat_deinit) Chat chat = {
-                .link = TASK_LINK_NULL, .signals = SIGNALS_NULL, .priority = options->priority};
+        _cleanup_(chat_deinit)
+                Chat chat = {.link = TASK_LINK_NULL, .signals = SIGNALS_NULL, .priority = options->priority};
         _cleanup_(buf_deinit) Buf words = BUF_NULL;
         int r;
 

@@ -80,7 +80,8 @@ static int logs_of_task(const Options *options) {
 
         if (r)
                 return r;
-        return options->follow ? task_tail(&link, options->operands[0]) : task_show(&link, options->operands[0]);
+        return options->follow ? task_tail(&link, options->operands[0])
+                               : task_show(&link, options->operands[0]);
 }
 
 int cmd_logs(const Options *options) {

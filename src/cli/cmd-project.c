@@ -54,14 +54,15 @@ static int set_dir(ProjectCall *call, bool must_exist) {
         if (!dir && (must_exist || given[0] != '/'))
                 return complain(CLI_USAGE, "%s: %s", given, strerror(errno));
         call->args = json_new(&call->arena, JSON_OBJECT);
-        if (!call->args ||
-            json_set(&call->arena, call->args, STR("dir"), json_new_str(&call->arena, str_from(dir ? dir : given))))
+        if (!call->args || json_set(&call->arena, call->args, STR("dir"),
+                                    json_new_str(&call->arena, str_from(dir ? dir : given))))
                 return complain(CLI_FAILED, "out of memory");
         return CLI_OK;
 }
 
 static int print_json(const ProjectCall *call) {
-        return json_print(stdout, call->reply.result, false) ? complain(CLI_FAILED, "out of memory") : CLI_OK;
+        return json_print(stdout, call->reply.result, false) ? complain(CLI_FAILED, "out of memory")
+                                                             : CLI_OK;
 }
 
 static int run_add(ProjectCall *call) {
@@ -103,7 +104,7 @@ static void print_table(const Json *projects) {
         static const char *const counts[] = {"running", "queued", "clients"};
         _cleanup_(table_deinit) Table table = TABLE(columns);
 
-        json_each(project, projects) {
+        json_each (project, projects) {
                 bool is_kept = false;
 
                 table_add(&table, json_str(json_get(project, "dir")));

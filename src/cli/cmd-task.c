@@ -57,7 +57,8 @@ bool task_is_number(const char *text) {
         char *end;
 
         (void)strtod(text, &end);
-        return end != text && !*end && strspn(text, "0123456789.-+eE") == strlen(text) && text[0] != '+' && text[0] != '.';
+        return end != text && !*end && strspn(text, "0123456789.-+eE") == strlen(text) && text[0] != '+' &&
+               text[0] != '.';
 }
 
 static int submit_params(const Options *options, char **words, int n, Buf *params) {
@@ -81,7 +82,7 @@ static int submit_params(const Options *options, char **words, int n, Buf *param
 
 static int run_submit(TaskLink *link, const Options *options, char **words, int n) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
-        Reply reply;
+        Reply reply = {0};
         int r;
 
         if (options->priority && !task_is_number(options->priority))
@@ -94,14 +95,16 @@ static int run_submit(TaskLink *link, const Options *options, char **words, int 
                 return r;
         if (options->json)
                 return json_print(stdout, reply.result, false) ? CLI_FAILED : CLI_OK;
-        printf("Task submitted: " STR_FMT " (" STR_FMT ")\n", STR_ARG(json_str(json_get(reply.result, "taskId"))),
+        printf("Task submitted: " STR_FMT " (" STR_FMT ")\n",
+               STR_ARG(json_str(json_get(reply.result, "taskId"))),
                STR_ARG(json_str(json_get(reply.result, "state"))));
         return CLI_OK;
 }
 
 /* ---- ls, get, stats, cancel ------------------------------------------------------------------ */
 
-static const TableColumn columns[] = {{.title = "ID"}, {.title = "STATE"}, {.title = "AGE", .is_right = true}, {.title = "PROMPT"}};
+static const TableColumn columns[] = {
+        {.title = "ID"}, {.title = "STATE"}, {.title = "AGE", .is_right = true}, {.title = "PROMPT"}};
 
 static void add_age(Table *table, const Json *record) {
         int64_t us = 0;
@@ -120,7 +123,7 @@ void task_table_print(const Json *records) {
                 printf("No tasks found\n");
                 return;
         }
-        json_each(record, records) {
+        json_each (record, records) {
                 Str prompt = json_str(json_get(record, "prompt"));
                 size_t n = MIN(prompt.n, (size_t)PROMPT_SHOWN);
 
@@ -129,7 +132,8 @@ void task_table_print(const Json *records) {
                 table_add(&table, json_str(json_get(record, "id")));
                 table_add(&table, json_str(json_get(record, "state")));
                 add_age(&table, record);
-                table_addf(&table, STR_FMT "%s", (int)n, prompt.data ? prompt.data : "", n < prompt.n ? "…" : "");
+                table_addf(&table, STR_FMT "%s", (int)n, prompt.data ? prompt.data : "",
+                           n < prompt.n ? "…" : "");
         }
         table_print(&table, stdout, 0, 0, "\n");
 }
@@ -137,7 +141,7 @@ void task_table_print(const Json *records) {
 static int run_ls(TaskLink *link, const Options *options, _unused_ char **words, _unused_ int n) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
         JsonWriter w = JSON_WRITER(&params);
-        Reply reply;
+        Reply reply = {0};
         int r;
 
         jw_begin_object(&w);
@@ -164,7 +168,7 @@ static int call_with_id(TaskLink *link, const char *what, const char *method, co
 }
 
 static int run_get(TaskLink *link, const Options *options, char **words, _unused_ int n) {
-        Reply reply;
+        Reply reply = {0};
         int r = call_with_id(link, "task get", "task.get", words[0], &reply);
 
         if (r)
@@ -173,7 +177,7 @@ static int run_get(TaskLink *link, const Options *options, char **words, _unused
 }
 
 static int run_stats(TaskLink *link, const Options *options, _unused_ char **words, _unused_ int n) {
-        Reply reply;
+        Reply reply = {0};
         int r = task_link_call(link, "task stats", "task.stats", STR_NULL, &reply);
 
         if (r)
@@ -185,7 +189,7 @@ static int run_cancel(TaskLink *link, const Options *options, char **words, int 
         int status = CLI_OK;
 
         for (int i = 0; i < n; i++) {
-                Reply reply;
+                Reply reply = {0};
                 int r = call_with_id(link, "task cancel", "task.cancel", words[i], &reply);
                 if (!r && options->json)
                         (void)json_print(stdout, reply.result, false);
@@ -215,8 +219,9 @@ static int run_tail(TaskLink *link, _unused_ const Options *options, char **word
 /* ---- which ----------------------------------------------------------------------------------- */
 
 static const TaskVerb verbs[] = {
-        {"submit", 1, -1, false, run_submit}, {"ls", 0, 0, false, run_ls},     {"list", 0, 0, false, run_ls},
-        {"get", 1, 1, false, run_get},        {"cancel", 1, -1, false, run_cancel}, {"wait", 1, -1, true, run_wait},
+        {"submit", 1, -1, false, run_submit}, {"ls", 0, 0, false, run_ls},
+        {"list", 0, 0, false, run_ls},        {"get", 1, 1, false, run_get},
+        {"cancel", 1, -1, false, run_cancel}, {"wait", 1, -1, true, run_wait},
         {"tail", 1, 1, true, run_tail},       {"stats", 0, 0, false, run_stats},
 };
 
@@ -242,7 +247,8 @@ int cmd_task(const Options *options) {
         if (verb == verbs + ARRAY_SIZE(verbs))
                 return refuse(options->operands[0]);
         if (n < verb->n_min || (verb->n_max >= 0 && n > verb->n_max)) {
-                complain(CLI_USAGE, "task %s: %s", verb->name, n < verb->n_min ? "something is missing" : "too many words");
+                complain(CLI_USAGE, "task %s: %s", verb->name,
+                         n < verb->n_min ? "something is missing" : "too many words");
                 advise("try: muster task --help");
                 return CLI_USAGE;
         }

@@ -5,7 +5,7 @@
 #include "base/macro.h"
 
 enum { KEY_ESC = 0x1b, KEY_BACKSPACE = 0x7f };
-#define CTRL(letter) ((letter)-'@')
+#define CTRL(letter) ((letter) - '@')
 
 void line_edit_deinit(LineEdit *line) {
         buf_deinit(&line->text);
@@ -143,7 +143,10 @@ static LineEvent control(LineEdit *line, char byte) {
         case CTRL('W'): cut(line, word_before(line, line->at), line->at); break;
         case CTRL('H'):
         case KEY_BACKSPACE: cut(line, before(line, line->at), line->at); break;
-        case KEY_ESC: line->keys[0] = byte; line->n_keys = 1; break;
+        case KEY_ESC:
+                line->keys[0] = byte;
+                line->n_keys = 1;
+                break;
         case '\t': insert(line, ' '); break;
         default: break;
         }

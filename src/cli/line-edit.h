@@ -1,10 +1,12 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * LineEdit: one line as it is typed at a terminal in raw mode: characters, the usual keys, and the lines before it.
+ * LineEdit: one line as it is typed at a terminal in raw mode: characters, the usual keys, and the lines
+ * before it.
  *
- * It knows no terminal and does not read: bytes go in, events come out, and draw() says how the line looks now;
- * so the command can wait for other things meanwhile. Characters are taken as one column wide. Owned by the command.
+ * It knows no terminal and does not read: bytes go in, events come out, and draw() says how the line looks
+ * now; so the command can wait for other things meanwhile. Characters are taken as one column wide. Owned by
+ * the command.
  */
 #include "base/buf.h"
 
@@ -19,11 +21,11 @@ typedef enum LineEvent {
 
 typedef struct LineEdit {
         Buf text;
-        size_t at;                   /* of the cursor in text, between characters */
-        Buf history[LINE_HISTORY];   /* oldest first */
-        size_t n_history, chosen;    /* chosen == n_history: the new line */
-        Buf draft;                   /* the new line while an older one is shown */
-        char keys[8];                /* of a key's sequence that is not complete */
+        size_t at;                 /* of the cursor in text, between characters */
+        Buf history[LINE_HISTORY]; /* oldest first */
+        size_t n_history, chosen;  /* chosen == n_history: the new line */
+        Buf draft;                 /* the new line while an older one is shown */
+        char keys[8];              /* of a key's sequence that is not complete */
         size_t n_keys;
 } LineEdit;
 

@@ -210,7 +210,8 @@ int options_parse(const Command *command, int argc, char **argv, Options *ret) {
         char letters[N_LETTERS];
         int c;
 
-        *ret = (Options){.wait_ms = -1, .timeout_ms = -1, .max_idle_ms = -1, .pty = -1, .tail = -1, .limit = -1};
+        *ret = (Options){
+                .wait_ms = -1, .timeout_ms = -1, .max_idle_ms = -1, .pty = -1, .tail = -1, .limit = -1};
         argc = cut_command(command, argc, argv, ret);
         choose(command, known, letters);
         optind = 0; /* glibc: begin anew, with these letters */

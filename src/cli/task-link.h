@@ -17,7 +17,9 @@ typedef struct TaskLink {
 } TaskLink;
 
 #define TASK_LINK_NULL                                                                                      \
-        { .link = { .fd = -1 } }
+        {                                                                                                   \
+                .link = {.fd = -1 }                                                                         \
+        }
 
 /* project: NULL is the one that this folder is in. An exit status; unless it is CLI_OK, stderr says why. */
 int task_link_open(TaskLink *link, const char *project, int64_t timeout_ms);

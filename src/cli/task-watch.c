@@ -42,11 +42,12 @@ static int verdict(const char *id, const Json *record) {
 
         if (str_is(state, "completed"))
                 return CLI_OK;
-        return complain(CLI_FAILED, "%s: " STR_FMT "%s" STR_FMT, id, STR_ARG(state), error.n ? ": " : "", STR_ARG(error));
+        return complain(CLI_FAILED, "%s: " STR_FMT "%s" STR_FMT, id, STR_ARG(state), error.n ? ": " : "",
+                        STR_ARG(error));
 }
 
 int task_wait(TaskLink *link, const char *id, bool is_json) {
-        Reply reply;
+        Reply reply = {0};
         int r = get(link, id, &reply);
 
         if (!r && !has_ended(reply.result)) {
@@ -73,7 +74,7 @@ static void put_output(const Json *json) {
 }
 
 int task_show(TaskLink *link, const char *id) {
-        Reply reply;
+        Reply reply = {0};
         int r = get(link, id, &reply);
 
         if (!r)
@@ -84,7 +85,7 @@ int task_show(TaskLink *link, const char *id) {
 int task_tail(TaskLink *link, const char *id) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
         bool is_following = false;
-        Reply reply;
+        Reply reply = {0};
         int r;
 
         if (task_params(&params, id))

@@ -10,9 +10,9 @@
 #include "core/runtimes.h"
 
 static void test_names(_unused_ void **state) {
-        static const char *const names[] = {"amp",     "auggie",  "claude",   "codex",   "cursor",
-                                            "droid",   "gemini",  "kilocode", "neovate", "opencode",
-                                            "copilot", "custom",  "aider"};
+        static const char *const names[] = {"amp",     "auggie", "claude",   "codex",   "cursor",
+                                            "droid",   "gemini", "kilocode", "neovate", "opencode",
+                                            "copilot", "custom", "aider"};
 
         for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
                 const Runtime *runtime = runtime_find(str_from(names[i]));
@@ -53,9 +53,10 @@ static void test_plain(_unused_ void **state) {
 
 static void test_claude(_unused_ void **state) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
-        RuntimeReading r = read_it(&arena, "{\"type\":\"result\",\"result\":\"done\",\"total_cost_usd\":0.25,"
-                                           "\"usage\":{\"input_tokens\":10,\"cache_read_input_tokens\":4,"
-                                           "\"output_tokens\":7}}\n");
+        RuntimeReading r =
+                read_it(&arena, "{\"type\":\"result\",\"result\":\"done\",\"total_cost_usd\":0.25,"
+                                "\"usage\":{\"input_tokens\":10,\"cache_read_input_tokens\":4,"
+                                "\"output_tokens\":7}}\n");
 
         assert_true(r.is_structured && r.has_usage && r.has_cost);
         assert_true(str_is(r.text, "done"));
@@ -68,11 +69,12 @@ static void test_claude(_unused_ void **state) {
 static void test_codex(_unused_ void **state) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         RuntimeReading r = read_it(
-                &arena, "{\"type\":\"thread.started\"}\n"
-                        "{\"type\":\"item.completed\",\"item\":{\"type\":\"reasoning\",\"text\":\"hm\"}}\n"
-                        "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"hi\"}}\n"
-                        "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":3,\"cached_input_tokens\":1,"
-                        "\"output_tokens\":2}}\n");
+                &arena,
+                "{\"type\":\"thread.started\"}\n"
+                "{\"type\":\"item.completed\",\"item\":{\"type\":\"reasoning\",\"text\":\"hm\"}}\n"
+                "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"hi\"}}\n"
+                "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":3,\"cached_input_tokens\":1,"
+                "\"output_tokens\":2}}\n");
 
         assert_true(r.is_structured && r.has_usage && !r.has_cost);
         assert_true(str_is(r.text, "hi"));
@@ -81,8 +83,9 @@ static void test_codex(_unused_ void **state) {
 
 static void test_gemini_and_opencode(_unused_ void **state) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
-        RuntimeReading r = read_it(&arena, "{\"response\":\"yes\",\"stats\":{\"models\":{\"a\":{\"tokens\":"
-                                           "{\"prompt\":5,\"candidates\":6}},\"b\":{\"tokens\":{\"prompt\":1}}}}}");
+        RuntimeReading r =
+                read_it(&arena, "{\"response\":\"yes\",\"stats\":{\"models\":{\"a\":{\"tokens\":"
+                                "{\"prompt\":5,\"candidates\":6}},\"b\":{\"tokens\":{\"prompt\":1}}}}}");
 
         assert_true(str_is(r.text, "yes"));
         assert_int_equal(r.n_input, 6);
@@ -96,9 +99,9 @@ static void test_gemini_and_opencode(_unused_ void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_names),  cmocka_unit_test(test_commands), cmocka_unit_test(test_plain),
-                cmocka_unit_test(test_claude), cmocka_unit_test(test_codex),
-                cmocka_unit_test(test_gemini_and_opencode),
+                cmocka_unit_test(test_names), cmocka_unit_test(test_commands),
+                cmocka_unit_test(test_plain), cmocka_unit_test(test_claude),
+                cmocka_unit_test(test_codex), cmocka_unit_test(test_gemini_and_opencode),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,9 +18,10 @@ int projects_load(const char *home, StrVec *ret) {
         Json *json = NULL;
         int r = path ? 0 : -ENOMEM;
 
-        if (r || file_read(path, PROJECTS_MAX, &text) || json_parse(&arena, text.data, text.n, NULL, &json, NULL))
+        if (r || file_read(path, PROJECTS_MAX, &text) ||
+            json_parse(&arena, text.data, text.n, NULL, &json, NULL))
                 return error_trace(r);
-        json_each(dir, json_get(json, "projects")) {
+        json_each (dir, json_get(json, "projects")) {
                 Str name = arena_str(&arena, json_str(dir)); /* with a NUL */
                 if (!r && name.n && name.data[0] == '/')
                         r = strvec_push(ret, name.data);

@@ -8,5 +8,6 @@
 
 /* The kept list of a state folder: absolute paths. A file that cannot be read is an empty list. */
 int projects_load(const char *home, StrVec *ret);
-/* An endpoint for a folder, at the end of the daemon's list; the one that is there already if there is one. */
+/* An endpoint for a folder, at the end of the daemon's list; the one that is there already if there is one.
+ */
 int projects_endpoint(Daemon *daemon, const char *dir, Endpoint **ret);

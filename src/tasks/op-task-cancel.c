@@ -14,7 +14,8 @@ static int run(Call *call, const void *args) {
         if (r == SUPERVISOR_E_UNKNOWN)
                 return call_fail(call, CALL_E_TASK_NOT_FOUND, "Task not found: " STR_FMT, STR_ARG(id));
         if (r == SUPERVISOR_E_ENDED)
-                return call_fail(call, CALL_E_TASK_NOT_CANCELLABLE, "Task has ended already: " STR_FMT, STR_ARG(id));
+                return call_fail(call, CALL_E_TASK_NOT_CANCELLABLE, "Task has ended already: " STR_FMT,
+                                 STR_ARG(id));
         if (r || is_later)
                 return r ? r : CALL_LATER;
         w = call_result(call);
@@ -27,5 +28,6 @@ static int run(Call *call, const void *args) {
 int op_aiwg_task_cancel(Call *call, const AiwgTaskCancelArgs *args) {
         int r;
 
-        return supervisor_must_wait(call->client->endpoint->context, call, run, args, &r) ? r : run(call, args);
+        return supervisor_must_wait(call->client->endpoint->context, call, run, args, &r) ? r
+                                                                                          : run(call, args);
 }

@@ -16,9 +16,9 @@ typedef struct Listing {
         Call *call;
         LedgerRead read;
         bool is_list;
-        size_t n;       /* records */
-        size_t n_read;  /* of them from the history */
-        Str *texts;     /* empty: from the history, in order */
+        size_t n;      /* records */
+        size_t n_read; /* of them from the history */
+        Str *texts;    /* empty: from the history, in order */
         uint64_t *positions;
 } Listing;
 
@@ -115,7 +115,8 @@ static int run_list(Call *call, const void *arguments) {
         if (r)
                 return error_trace(r);
         listing->is_list = true;
-        for (uint64_t row = task_rows_n(rows); is_known && row-- > 0 && listing->n < limit && n_bytes < LIST_BYTES_MAX;) {
+        for (uint64_t row = task_rows_n(rows);
+             is_known && row-- > 0 && listing->n < limit && n_bytes < LIST_BYTES_MAX;) {
                 TaskState state = supervisor_state_of(project, row);
                 int64_t n = 0;
                 if (state != TASK_PURGED && (!args->state.n || state == wanted))
@@ -130,8 +131,9 @@ static int run_list(Call *call, const void *arguments) {
 int op_aiwg_task_list(Call *call, const AiwgTaskListArgs *args) {
         int r;
 
-        return supervisor_must_wait(call->client->endpoint->context, call, run_list, args, &r) ? r
-                                                                                               : run_list(call, args);
+        return supervisor_must_wait(call->client->endpoint->context, call, run_list, args, &r)
+                       ? r
+                       : run_list(call, args);
 }
 
 /* ---- task.get -------------------------------------------------------------------------------- */
@@ -156,7 +158,9 @@ static int run_get(Call *call, const void *args) {
 int op_aiwg_task_get(Call *call, const AiwgTaskGetArgs *args) {
         int r;
 
-        return supervisor_must_wait(call->client->endpoint->context, call, run_get, args, &r) ? r : run_get(call, args);
+        return supervisor_must_wait(call->client->endpoint->context, call, run_get, args, &r)
+                       ? r
+                       : run_get(call, args);
 }
 
 /* ---- task.stats ------------------------------------------------------------------------------ */

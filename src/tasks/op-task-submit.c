@@ -28,7 +28,8 @@ static int submit(Call *call, TaskSpec *spec, const Json *priority, bool says_st
         if (given.n)
                 spec->priority = given;
         if (spec->prompt.n > TASK_PROMPT_MAX)
-                return call_fail(call, CALL_E_INVALID_PARAMS, "a prompt has at most %d bytes", TASK_PROMPT_MAX);
+                return call_fail(call, CALL_E_INVALID_PARAMS, "a prompt has at most %d bytes",
+                                 TASK_PROMPT_MAX);
         r = supervisor_submit(project, spec, call, says_state, NULL);
         if (r == SUPERVISOR_E_FULL)
                 return call_fail(call, CALL_E_QUEUE_FULL, "Task queue is full (%llu waiting)",
@@ -65,6 +66,7 @@ static int run_chat(Call *call, const void *args) {
 int op_aiwg_chat_send(Call *call, const AiwgChatSendArgs *args) {
         int r;
 
-        return supervisor_must_wait(call->client->endpoint->context, call, run_chat, args, &r) ? r
-                                                                                               : run_chat(call, args);
+        return supervisor_must_wait(call->client->endpoint->context, call, run_chat, args, &r)
+                       ? r
+                       : run_chat(call, args);
 }

@@ -27,12 +27,15 @@ static void end_by_signal(Task *task, int signum) {
         const char *name = sigabbrev_np(signum);
         char error[64];
 
-        if (signum == SIGTERM || signum == SIGKILL) {
+        /* who ignores TERM is hung up on at our word */
+        if (signum == SIGTERM || signum == SIGKILL ||
+            (signum == SIGHUP && task->hosted && task->hosted->is_killed)) {
                 supervisor_end(task, &(TaskEnd){.state = TASK_CANCELLED, .exit_code = -1, .signal = signum});
                 return;
         }
         snprintf(error, sizeof(error), "Process killed by signal SIG%s", name ? name : "?");
-        supervisor_end(task, &(TaskEnd){.state = TASK_FAILED, .error = error, .exit_code = -1, .signal = signum});
+        supervisor_end(task,
+                       &(TaskEnd){.state = TASK_FAILED, .error = error, .exit_code = -1, .signal = signum});
 }
 
 /* What it said on stderr is the reason, else its exit status. */
@@ -44,7 +47,8 @@ static void end_by_exit(Task *task, int code) {
 
         snprintf(fallback, sizeof(fallback), "Process exited with code %d", code);
         if (code)
-                end.error = said.n && !utf8_append_replaced(&text, said.data, said.n) && !memchr(text.data, 0, text.n)
+                end.error = said.n && !utf8_append_replaced(&text, said.data, said.n) &&
+                                            !memchr(text.data, 0, text.n)
                                     ? buf_cstr(&text)
                                     : fallback;
         supervisor_end(task, &end);
@@ -72,7 +76,8 @@ static void fail_start(Task *task, int error) {
         const char *name = strerrorname_np(error);
         char text[256];
 
-        snprintf(text, sizeof(text), "spawn %.200s %s", task->project->agent_command, name ? name : "failed");
+        snprintf(text, sizeof(text), "spawn %.200s %s", task->project->agent_command,
+                 name ? name : "failed");
         fail(task, text);
 }
 

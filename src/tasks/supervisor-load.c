@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * After the store was opened: the tasks that had not ended. Those that waited wait again; those that ran are
- * brought together with their agents, which may run, have ended meanwhile, or be gone; a task whose agent cannot be found
- * has failed, since nobody can tell how far it came. Agents without a task are ended.
+ * brought together with their agents, which may run, have ended meanwhile, or be gone; a task whose agent
+ * cannot be found has failed, since nobody can tell how far it came. Agents without a task are ended.
  */
 #define LOG_MODULE "tasks/load"
 
@@ -32,8 +32,8 @@ typedef struct TaskLoad {
 
 /* ---- calls that came too early --------------------------------------------------------------- */
 
-bool supervisor_must_wait(Project *project, Call *call, int (*run)(Call *call, const void *args), const void *args,
-                          int *ret) {
+bool supervisor_must_wait(Project *project, Call *call, int (*run)(Call *call, const void *args),
+                          const void *args, int *ret) {
         TaskCall *waiting;
 
         if (!project->supervisor.is_loading || project->supervisor.is_stopping)
@@ -67,11 +67,13 @@ static void run_waiting(Project *project) {
 
 /* ---- agents ---------------------------------------------------------------------------------- */
 
-static bool is_of(const Hosted *hosted, const Project *project, const char *task, Str *ret_task, Arena *arena) {
+static bool is_of(const Hosted *hosted, const Project *project, const char *task, Str *ret_task,
+                  Arena *arena) {
         Str meta = str_from(hosted->meta);
         Json *json = NULL;
 
-        if (strcmp(hosted->owner, "tasks") != 0 || hosted->is_forgotten || (task && strcmp(hosted->object, task) != 0) ||
+        if (strcmp(hosted->owner, "tasks") != 0 || hosted->is_forgotten ||
+            (task && strcmp(hosted->object, task) != 0) ||
             json_parse(arena, meta.data, meta.n, NULL, &json, NULL) ||
             !str_is(json_str(json_get(json, "project")), project->dir))
                 return false;
@@ -97,7 +99,8 @@ static void end_strays(Project *project) {
                 next = h->next;
                 if (h->handler || !is_of(h, project, NULL, NULL, &arena))
                         continue;
-                log_warning(&project->daemon->log, h->id, "agent without a task is ended object=%s", h->object);
+                log_warning(&project->daemon->log, h->id, "agent without a task is ended object=%s",
+                            h->object);
                 host_discard(h, 0);
                 host_forget(h);
         }
@@ -162,10 +165,12 @@ static void finish(TaskLoad *load) {
         end_strays(project);
         task_rows_rest(&project->store.rows);
         run_waiting(project);
-        if (s->is_stopping)
+        if (s->is_stopping) {
                 supervisor_drain(project, s->is_forced, s->drained);
-        else
-                supervisor_pump(project);
+                return;
+        }
+        task_store_retain(&project->store);
+        supervisor_pump(project);
 }
 
 static void have_read(TaskLoad *load, int r) {
@@ -217,8 +222,8 @@ void supervisor_load(Project *project, int r) {
         if (!load) {
                 s->fault = r ? r : -ENOMEM;
                 s->is_loading = false;
-                log_err(&project->daemon->log, project->dir, "no task can be taken: the store did not open error=%d",
-                        -s->fault);
+                log_err(&project->daemon->log, project->dir,
+                        "no task can be taken: the store did not open error=%d", -s->fault);
                 run_waiting(project);
                 if (s->is_stopping)
                         supervisor_drain(project, s->is_forced, s->drained);

@@ -178,7 +178,8 @@ static void on_submitted(LedgerChange *change, int r) {
                 supervisor_pump(project);
                 return;
         }
-        task->row = task_rows_add(&project->store.rows, str_from(task->id), task->state, task->created_us / 1000);
+        task->row = task_rows_add(&project->store.rows, str_from(task->id), task->state,
+                                  task->created_us / 1000);
         project->store.rows.rows[task->row].started_ms = task->started_us / 1000;
         task_store_note(&project->store, task->row, task->state, change);
         supervisor_add(task);
@@ -238,7 +239,8 @@ static int make_task(Project *project, const TaskSpec *spec, Task **ret) {
         return 0;
 }
 
-int supervisor_submit(Project *project, const TaskSpec *spec, Call *call, bool says_state, const char **ret_id) {
+int supervisor_submit(Project *project, const TaskSpec *spec, Call *call, bool says_state,
+                      const char **ret_id) {
         Supervisor *s = &project->supervisor;
         bool is_free = has_slot(project);
         Task *task = NULL;
@@ -273,8 +275,8 @@ int supervisor_submit(Project *project, const TaskSpec *spec, Call *call, bool s
 
 /* ---- from the queue into a slot -------------------------------------------------------------- */
 
-/* The line that says so is not waited for: until it is kept the agent's own folder tells a later daemon that it
- * was started. */
+/* The line that says so is not waited for: until it is kept the agent's own folder tells a later daemon that
+ * it was started. */
 static void on_running_kept(LedgerChange *change, int r) {
         Task *task = container_of(change, Task, change);
         Project *project = task->project;
@@ -379,6 +381,8 @@ static void on_end_kept(LedgerChange *change, int r) {
                 (void)timer_set(&task->limit, TASK_KEEP_AGAIN_MS);
                 return;
         }
+        task->project->store.rows.rows[task->row].completed_ms =
+                loop_wall_us(task->project->daemon->loop) / 1000;
         task_store_note(&task->project->store, task->row, task->final_state, change);
         task->wait.done = publish;
         task_store_changed(&task->project->store, &task->wait);
@@ -419,7 +423,8 @@ void supervisor_end(Task *task, const TaskEnd *end) {
 /* ---- cancel, stop ---------------------------------------------------------------------------- */
 
 int supervisor_cancel(Project *project, Str id, Call *call, bool *ret_is_later) {
-        static const TaskEnd cancelled = {.state = TASK_CANCELLED, .exit_code = -1, .reason = "cancelled while queued"};
+        static const TaskEnd cancelled = {
+                .state = TASK_CANCELLED, .exit_code = -1, .reason = "cancelled while queued"};
         int64_t row = project->store.is_ready ? task_rows_find(&project->store.rows, id) : -1;
         Task *task = row < 0 ? NULL : supervisor_find_row(project, (uint64_t)row);
 
@@ -442,7 +447,8 @@ int supervisor_cancel(Project *project, Str id, Call *call, bool *ret_is_later) 
 }
 
 static void kill_all(Project *project) {
-        static const TaskEnd killed = {.state = TASK_FAILED, .error = "Killed during shutdown", .exit_code = -1};
+        static const TaskEnd killed = {
+                .state = TASK_FAILED, .error = "Killed during shutdown", .exit_code = -1};
 
         for (Task *task = project->supervisor.active, *next; task; task = next) {
                 next = task->next;

@@ -45,7 +45,7 @@ static int make_metadata(const Task *task, Buf *out, Str output, uint64_t n_drop
         if ((!reading.has_usage && !n_dropped) || json_parse(&arena, own.data, own.n, NULL, &json, NULL))
                 return buf_append_str(out, own);
         jw_begin_object(&w);
-        json_each(member, json) {
+        json_each (member, json) {
                 jw_key_str(&w, json_key(member));
                 jw_value(&w, member);
         }

@@ -3,8 +3,8 @@
  * What clients are told without asking. Every connected client of the project gets every event but the
  * output of agents, which goes to those who follow it.
  *
- * A client that does not read is closed at the hard limit of its connection. Output is dropped long before that,
- * from FOLLOW_PENDING_MAX on, and the next chunk says how much.
+ * A client that does not read is closed at the hard limit of its connection. Output is dropped long before
+ * that, from FOLLOW_PENDING_MAX on, and the next chunk says how much.
  */
 #define LOG_MODULE "tasks/events"
 
@@ -111,11 +111,14 @@ static Chunk *output_chunk(const Task *task, Str text, bool is_stderr, uint64_t 
                 jw_field_uint(&w, "dropped", n_dropped);
         jw_end_object(&w);
         return w.failed ? NULL
-                        : task->project->endpoint->type->dialect->notification("event.taskOutput", buf_str(&params));
+                        : task->project->endpoint->type->dialect->notification("event.taskOutput",
+                                                                               buf_str(&params));
 }
 
-static void show_to(const Task *task, TaskFollower *follower, Client *client, Str text, bool is_stderr, Chunk *shared) {
-        Chunk *chunk = follower->n_dropped ? output_chunk(task, text, is_stderr, follower->n_dropped) : chunk_ref(shared);
+static void show_to(const Task *task, TaskFollower *follower, Client *client, Str text, bool is_stderr,
+                    Chunk *shared) {
+        Chunk *chunk = follower->n_dropped ? output_chunk(task, text, is_stderr, follower->n_dropped)
+                                           : chunk_ref(shared);
 
         if (!chunk || conn_pending(client->conn) > FOLLOW_PENDING_MAX)
                 follower->n_dropped += text.n;

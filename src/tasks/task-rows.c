@@ -46,7 +46,8 @@ static int map(TaskRows *rows, size_t n_capacity) {
         void *base;
 
         if (rows->header)
-                base = mremap(rows->header, bytes_for(rows->n_capacity), bytes_for(n_capacity), MREMAP_MAYMOVE);
+                base = mremap(rows->header, bytes_for(rows->n_capacity), bytes_for(n_capacity),
+                              MREMAP_MAYMOVE);
         else
                 base = mmap(NULL, bytes_for(n_capacity), PROT_READ | PROT_WRITE, MAP_SHARED, rows->fd, 0);
         if (base == MAP_FAILED)
@@ -93,7 +94,8 @@ static bool count(TaskRows *rows) {
 
         memset(rows->counts, 0, sizeof(rows->counts));
         for (uint64_t i = 0; i < rows->header->n_rows && is_whole; i++) {
-                is_whole = rows->rows[i].state <= TASK_PURGED && rows->rows[i].check == check_of(&rows->rows[i]);
+                is_whole = rows->rows[i].state <= TASK_PURGED &&
+                           rows->rows[i].check == check_of(&rows->rows[i]);
                 if (is_whole)
                         rows->counts[rows->rows[i].state]++;
         }
@@ -194,8 +196,8 @@ uint64_t task_rows_add(TaskRows *rows, Str id, TaskState state, int64_t created_
 
         if (!has_number || (i > 0 && rows->rows[i - 1].number >= number))
                 header->is_unsorted = 1;
-        rows->rows[i] = (TaskRow){
-                .hash = hash_of(id), .number = number, .created_ms = created_ms, .state = state};
+        rows->rows[i] =
+                (TaskRow){.hash = hash_of(id), .number = number, .created_ms = created_ms, .state = state};
         task_rows_seal(rows, i);
         header->n_rows = i + 1;
         if (has_number && number >= header->next_number)

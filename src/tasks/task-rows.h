@@ -1,8 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * TaskRows: one short row per task, in order of creation, in a mapped file. It answers which tasks there are,
- * in which state, and where in the history the record of each is.
+ * TaskRows: one short row per task, in order of creation, in a mapped file. It answers which tasks there
+ * are, in which state, and where in the history the record of each is.
  *
  * It is derived from the history and can be made from it again; a row is changed after the line that says so
  * is kept. The file is never synced: it is trusted when this boot wrote it or when it was closed cleanly.
@@ -48,8 +48,8 @@ typedef struct TaskRowsHeader {
         uint64_t n_covered;     /* positions of the history that the rows know */
         uint64_t covered_bytes; /* where the last of them ends in the file */
         uint64_t next_number;
-        TaskFileStamp json; /* tasks.json as we wrote it */
-        uint64_t n_stable;  /* rows at its beginning that will not change any more … */
+        TaskFileStamp json;    /* tasks.json as we wrote it */
+        uint64_t n_stable;     /* rows at its beginning that will not change any more … */
         uint64_t stable_bytes; /* … and where they end in it */
 } TaskRowsHeader;
 
@@ -66,9 +66,9 @@ enum { _TASK_ROWS_E_SUCCESS, TASK_ROWS_E_NEW /* empty: it has to be filled from 
 
 int task_rows_open(TaskRows *rows, const char *path); /* condition: TASK_ROWS_E_NEW */
 void task_rows_close(TaskRows *rows, bool is_clean);
-void task_rows_clear(TaskRows *rows);   /* to be filled anew */
+void task_rows_clear(TaskRows *rows);            /* to be filled anew */
 int task_rows_reserve(TaskRows *rows, size_t n); /* room for n more, so that adding them cannot fail */
-void task_rows_rest(TaskRows *rows);   /* gives pages back that only a walk over all of them needed */
+void task_rows_rest(TaskRows *rows); /* gives pages back that only a walk over all of them needed */
 
 static inline uint64_t task_rows_n(const TaskRows *rows) {
         return rows->header->n_rows;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tasks.json that another program wrote: the original, or an editor. Its tasks that we do not know, and those
- * that have ended there and not here, become lines of the history. A file that cannot be used is moved aside, never
- * overwritten: what is not JSON as tasks.json.damaged, one of a later version as tasks.json.version-N.
+ * tasks.json that another program wrote: the original, or an editor. Its tasks that we do not know, and
+ * those that have ended there and not here, become lines of the history. A file that cannot be used is moved
+ * aside, never overwritten: what is not JSON as tasks.json.damaged, one of a later version as
+ * tasks.json.version-N.
  */
 #define LOG_MODULE "tasks/store"
 
@@ -43,7 +44,8 @@ static void import_end(TaskImport *import, int r) {
 
         if (!r && import->n_taken)
                 log_notice(&store->project->daemon->log, store->project->dir,
-                           "tasks of another program taken in count=%llu", (unsigned long long)import->n_taken);
+                           "tasks of another program taken in count=%llu",
+                           (unsigned long long)import->n_taken);
         if (!r && !import->wrong)
                 store->rows.header->json = import->stamp;
         store->rows.header->n_stable = store->rows.header->stable_bytes = 0;
@@ -76,7 +78,8 @@ static void run(void *user) {
                 import->r = r;
                 return;
         }
-        if (r || json_parse(&import->arena, import->text.data, import->text.n, NULL, &import->document, NULL))
+        if (r ||
+            json_parse(&import->arena, import->text.data, import->text.n, NULL, &import->document, NULL))
                 import->wrong = "not JSON";
         else if (json_int64(json_get(import->document, "version"), &import->version) &&
                  import->version > STORE_VERSION)
@@ -114,11 +117,12 @@ static bool is_wanted(const TaskImport *import, const Json *record, TaskState *r
         if (!id.n || !json_get(record, "prompt") ||
             !task_state_from_name(json_str(json_get(record, "state")), ret_state))
                 return false;
-        return row < 0 || (task_state_is_final(*ret_state) &&
-                           !task_state_is_final((TaskState)rows->rows[row].state));
+        return row < 0 ||
+               (task_state_is_final(*ret_state) && !task_state_is_final((TaskState)rows->rows[row].state));
 }
 
-/* -EMSGSIZE, a record too large for the history, passes one over; it stays in the file that is moved aside. */
+/* -EMSGSIZE, a record too large for the history, passes one over; it stays in the file that is moved aside.
+ */
 static int add_record(TaskImport *import, Json *record, TaskState state) {
         size_t from = import->lines.n;
         JsonWriter w = JSON_WRITER(&import->lines);
@@ -154,7 +158,8 @@ static void on_kept(LedgerChange *change, int r) {
         }
         if (!r) {
                 LedgerEntry last = ledger_entry(import->store->ledger, change->first + change->n_lines - 1);
-                task_rows_cover(&import->store->rows, change->first + change->n_lines, last.offset + last.n_bytes);
+                task_rows_cover(&import->store->rows, change->first + change->n_lines,
+                                last.offset + last.n_bytes);
                 take_some(import);
         } else
                 import_end(import, r);
@@ -167,7 +172,8 @@ static void take_some(TaskImport *import) {
 
         import->lines.n = 0;
         ledger_change_init(&import->change, import->store->ledger, on_kept);
-        for (; import->next && !r && import->n_taken - before < IMPORT_LINES; import->next = import->next->next)
+        for (; import->next && !r && import->n_taken - before < IMPORT_LINES;
+             import->next = import->next->next)
                 if (is_wanted(import, import->next, &state))
                         r = add_record(import, (Json *)import->next, state);
         if (!r && import->n_taken > before)
@@ -194,7 +200,7 @@ void task_store_import(TaskStore *store, void (*done)(TaskStore *store, int r)) 
         TaskImport *import;
         TaskFileStamp stamp;
 
-        if (!task_file_stamp(-1, store->json_path, &stamp)) { /* gone, or never there: it will be written */
+        if (!task_file_stamp(store->json_path, &stamp)) { /* gone, or never there: it will be written */
                 store->rows.header->n_stable = store->rows.header->stable_bytes = 0;
                 done(store, 0);
                 return;

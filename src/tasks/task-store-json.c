@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tasks.json: {version, updatedAt, tasks: [record...]} in order of creation, one record a line, replaced as a
- * whole. Records that have ended do not change any more: those at the beginning of the file are copied from the old file
- * by the kernel, the rest comes from the history and, for tasks that wait or run, from memory.
+ * tasks.json: {version, updatedAt, tasks: [record...]} in order of creation, one record a line, replaced as
+ * a whole. Records that have ended do not change any more: those at the beginning of the file are copied
+ * from the old file by the kernel, the rest comes from the history and, for tasks that wait or run, from
+ * memory.
  *
  * It is written as often as it takes a tenth of the time at most, and never later than a second after a
- * change. While it is small, the end of a task is told after it is in the file, which is within milliseconds.
+ * change. While it is small, the end of a task is told after it is in the file, which is within
+ * milliseconds.
  */
 #define LOG_MODULE "tasks/store"
 
@@ -26,9 +28,10 @@
 enum {
         WRITE_SHARE = 10,       /* at most one part in so many of the time is spent on writing */
         WRITE_BEHIND_MS = 1000, /* and no change waits longer than this */
-        WRITE_LAZY_MS = 400,    /* what nobody waits for is written so much later: it shares the disk with commits */
-        WAIT_COST_US = 3000,    /* nobody waits for a file that takes longer */
-        OUT_MAX = 1 << 20,      /* written in pieces of this size */
+        WRITE_LAZY_MS =
+                400, /* what nobody waits for is written so much later: it shares the disk with commits */
+        WAIT_COST_US = 3000, /* nobody waits for a file that takes longer */
+        OUT_MAX = 1 << 20,   /* written in pieces of this size */
 };
 
 /* One record: a line of the history, or a text made on the loop. */
@@ -67,10 +70,19 @@ static TaskFileStamp stamp_of(const struct stat *st) {
                                .changed_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec};
 }
 
-bool task_file_stamp(int fd, const char *path, TaskFileStamp *ret) {
+bool task_file_stamp(const char *path, TaskFileStamp *ret) {
         struct stat st;
 
-        if (fd >= 0 ? fstat(fd, &st) : stat(path, &st))
+        if (stat(path, &st))
+                return false;
+        *ret = stamp_of(&st);
+        return true;
+}
+
+static bool stamp_open(int fd, TaskFileStamp *ret) {
+        struct stat st;
+
+        if (fstat(fd, &st))
                 return false;
         *ret = stamp_of(&st);
         return true;
@@ -110,7 +122,7 @@ static int copy_stable(JsonJob *job, int fd) {
         off_t from = (off_t)job->out.n;
 
         job->has_record = job->stable_bytes > (uint64_t)from;
-        if (old < 0 || !task_file_stamp(old, NULL, &now) || !task_file_stamp_equal(&now, &job->stamp))
+        if (old < 0 || !stamp_open(old, &now) || !task_file_stamp_equal(&now, &job->stamp))
                 return error_origin(-ESTALE);
         if (flush_out(job, fd))
                 return error_origin(-EIO);
@@ -128,7 +140,8 @@ static int append_line(JsonJob *job, int history, const Part *part) {
 
         if (buf_reserve(&job->out, part->n_bytes))
                 return error_origin(-ENOMEM);
-        if (pread(history, job->out.data + from, part->n_bytes, (off_t)part->offset) != (ssize_t)part->n_bytes)
+        if (pread(history, job->out.data + from, part->n_bytes, (off_t)part->offset) !=
+            (ssize_t)part->n_bytes)
                 return error_origin(-EIO);
         record = task_line_record((Str){job->out.data + from, part->n_bytes});
         memmove(job->out.data + from, record.data, record.n);
@@ -183,7 +196,8 @@ static int put_records(JsonJob *job, int fd) {
 }
 
 static int write_file(JsonJob *job) {
-        _cleanup_(closep) int fd = open(job->temp_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+        _cleanup_(closep) int fd =
+                open(job->temp_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
         int r = fd < 0 ? -errno : put_head(job);
 
         if (!r && job->n_stable)
@@ -192,7 +206,7 @@ static int write_file(JsonJob *job) {
                 r = put_records(job, fd);
         if (!r && job->is_durable && fsync(fd))
                 r = -errno;
-        if (!r && (!task_file_stamp(fd, NULL, &job->stamp) || rename(job->temp_path, job->path)))
+        if (!r && (!stamp_open(fd, &job->stamp) || rename(job->temp_path, job->path)))
                 r = -errno;
         return error_trace(r);
 }
@@ -251,7 +265,8 @@ static void done(void *user) {
         if (r == -ESTALE) /* somebody else wrote it meanwhile: all of it anew */
                 store->is_dirty = true;
         else if (r)
-                log_warning(&store->project->daemon->log, store->project->dir, "tasks.json not written error=%d", -r);
+                log_warning(&store->project->daemon->log, store->project->dir,
+                            "tasks.json not written error=%d", -r);
         serve(steal(&store->served));
         if (store->is_dirty && store->ledger)
                 task_store_changed(store, NULL);
@@ -297,7 +312,8 @@ void task_store_write(TaskStore *store) {
         JsonJob *job = store->is_writing ? NULL : calloc(1, sizeof(*job));
 
         if (!job)
-                return; /* the end of the one under way comes back here; without memory the next change does */
+                return; /* the end of the one under way comes back here; without memory the next change does
+                         */
         *job = (JsonJob){.store = store,
                          .path = store->json_path,
                          .ledger_path = store->ledger_path,
@@ -320,7 +336,8 @@ static int64_t delay_ms(const TaskStore *store) {
 
         if (store->is_last)
                 return 0;
-        pause_ms = MAX(MIN(pause_ms, (int64_t)WRITE_BEHIND_MS - store->cost_us / 1000) - since_ms, (int64_t)0);
+        pause_ms =
+                MAX(MIN(pause_ms, (int64_t)WRITE_BEHIND_MS - store->cost_us / 1000) - since_ms, (int64_t)0);
         return store->waiting ? pause_ms : MAX(pause_ms, (int64_t)WRITE_LAZY_MS);
 }
 

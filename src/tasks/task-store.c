@@ -31,7 +31,7 @@ static int64_t time_member_ms(const Json *record, const char *key) {
 }
 
 static void purge(TaskStore *store, const Json *ids) {
-        json_each(id, ids) {
+        json_each (id, ids) {
                 int64_t row = task_rows_find(&store->rows, json_str(id));
                 if (row >= 0)
                         task_rows_set_state(&store->rows, (uint64_t)row, TASK_PURGED);
@@ -103,7 +103,9 @@ static void finish_open(TaskStore *store, int r) {
                 log_notice(&store->project->daemon->log, store->project->dir, "store open tasks=%llu",
                            (unsigned long long)task_store_total(store));
         store->opened(store->project, r);
-        if (!r && (store->is_dirty || (!store->rows.was_clean && task_rows_n(&store->rows)))) /* after a crash the file may lack the last changes */
+        if (!r && (store->is_dirty ||
+                   (!store->rows.was_clean &&
+                    task_rows_n(&store->rows)))) /* after a crash the file may lack the last changes */
                 task_store_changed(store, NULL);
 }
 
@@ -133,7 +135,8 @@ static void catch_up(TaskStore *store) {
         uint64_t positions[CATCH_UP_LINES], n = 0, n_bytes = 0, first = store->rows.header->n_covered;
         int r;
 
-        while (n < CATCH_UP_LINES && n_bytes < CATCH_UP_BYTES && first + n < ledger_n_committed(store->ledger)) {
+        while (n < CATCH_UP_LINES && n_bytes < CATCH_UP_BYTES &&
+               first + n < ledger_n_committed(store->ledger)) {
                 n_bytes += ledger_entry(store->ledger, first + n).n_bytes;
                 positions[n] = first + n;
                 n++;
@@ -170,7 +173,8 @@ static void on_opened(void *user, int r) {
                 return;
         }
         if (!fits(store)) {
-                log_notice(&store->project->daemon->log, store->project->dir, "rows are made anew lines=%llu",
+                log_notice(&store->project->daemon->log, store->project->dir,
+                           "rows are made anew lines=%llu",
                            (unsigned long long)ledger_n_committed(store->ledger));
                 task_rows_clear(&store->rows);
         }
@@ -194,6 +198,10 @@ static void on_more(Deferred *deferred) {
         catch_up(container_of(deferred, TaskStore, more));
 }
 
+static void on_retention(Timer *timer) {
+        task_store_retain(container_of(timer, TaskStore, retention));
+}
+
 static void on_write_timer(Timer *timer) {
         task_store_write(container_of(timer, TaskStore, write_timer));
 }
@@ -208,6 +216,7 @@ int task_store_open(TaskStore *store, Project *project, void (*opened)(Project *
 
         *store = (TaskStore){.project = project, .opened = opened, .rows = {.fd = -1}};
         deferred_init(&store->more, project->daemon->loop, on_more);
+        timer_init(&store->retention, project->daemon->loop, on_retention);
         timer_init(&store->write_timer, project->daemon->loop, on_write_timer);
         r = make_paths(store);
         if (!r)
@@ -247,6 +256,8 @@ static void last_written(TaskStoreWait *wait) {
 
 void task_store_close(TaskStore *store, void (*closed)(Project *project)) {
         store->closed = closed;
+        if (store->retention.loop)
+                timer_clear(&store->retention);
         store->last.done = last_written;
         store->is_last = true;
         if (store->is_ready)
@@ -258,6 +269,8 @@ void task_store_close(TaskStore *store, void (*closed)(Project *project)) {
 void task_store_deinit(TaskStore *store) {
         if (store->write_timer.loop)
                 timer_clear(&store->write_timer);
+        if (store->retention.loop)
+                timer_clear(&store->retention);
         if (store->more.loop)
                 deferred_cancel(&store->more);
         task_rows_close(&store->rows, false);

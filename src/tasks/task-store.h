@@ -5,7 +5,8 @@
  *
  *   .aiwg/daemon/history/ledger.jsonl   the truth: a line per change, appended and synced
  *   .aiwg/daemon/history/rows           where the record of each task is in it; derived
- *   .aiwg/daemon/tasks.json             all records, for the original and for people; derived, written behind
+ *   .aiwg/daemon/tasks.json             all records, for the original and for people; derived, written
+ * behind
  *
  * tasks.json that somebody else has written is taken in when the store opens: tasks that are new in it, and
  * those that moved on. Owned by its Project. Loop thread only.
@@ -26,6 +27,8 @@ struct TaskStore {
         LedgerRead read; /* while it catches up */
         uint64_t n_reading;
         Deferred more; /* catching up goes in slices */
+
+        Timer retention;
 
         /* tasks.json */
         bool is_dirty, is_writing, is_last; /* is_last: synced, then the store closes */
@@ -53,5 +56,6 @@ uint64_t task_store_total(const TaskStore *store);
 void task_store_apply(TaskStore *store, Str line, uint64_t position); /* one line of the history */
 void task_store_import(TaskStore *store, void (*done)(TaskStore *store, int r)); /* tasks.json of others */
 void task_store_write(TaskStore *store);
-bool task_file_stamp(int fd, const char *path, TaskFileStamp *ret); /* fd, or path when fd < 0 */
+void task_store_retain(TaskStore *store); /* drops what is older than the project wants */
+bool task_file_stamp(const char *path, TaskFileStamp *ret);
 bool task_file_stamp_equal(const TaskFileStamp *a, const TaskFileStamp *b);

@@ -56,7 +56,8 @@ static bool fill(Task *task, Str id, const TaskSpec *spec) {
         task->priority_text = copy(spec->priority, "0");
         task->metadata = copy(spec->metadata, "{}");
         task->priority = task->priority_text ? strtod(task->priority_text, NULL) : 0;
-        return prompt && task->id && (task->agent || !spec->agent.n) && task->priority_text && task->metadata;
+        return prompt && task->id && (task->agent || !spec->agent.n) && task->priority_text &&
+               task->metadata;
 }
 
 int task_new(Task **ret, Project *project, Str id, const TaskSpec *spec) {
@@ -177,7 +178,8 @@ void task_line_end(JsonWriter *w) {
 }
 
 Str task_line_record(Str line) {
-        const char *at = memmem(line.data, MIN(line.n, (size_t)LINE_HEAD_MAX), record_key.data, record_key.n);
+        const char *at =
+                memmem(line.data, MIN(line.n, (size_t)LINE_HEAD_MAX), record_key.data, record_key.n);
         size_t n = at ? (size_t)(at - line.data) + record_key.n : 0;
 
         if (!at || line.n < n + 3)

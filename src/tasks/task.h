@@ -3,7 +3,8 @@
 /*
  * Task: one piece of work for an agent, from its submission to the kept record of its end.
  *
- * Only tasks that wait or run are objects; one that has ended is a row of the store and a line of the history.
+ * Only tasks that wait or run are objects; one that has ended is a row of the store and a line of the
+ * history.
  *
  *     queued ──► running ──► completed | failed | cancelled
  *        └─────────────────► cancelled | failed (not started)
@@ -25,10 +26,11 @@ struct TaskStoreWait {
 };
 
 enum {
-        TASK_PROMPT_MAX = 12 << 20,  /* bytes; more is refused */
-        TASK_OUTPUT_MAX = 1 << 20,   /* of its standard output the last so many bytes are kept */
-        TASK_STDERR_MAX = 64 << 10,  /* the same of its standard error */
-        TASK_KILL_MS = 5000,         /* between TERM and KILL */
+        TASK_PROMPT_MAX = 12 << 20, /* bytes; more is refused */
+        TASK_OUTPUT_MAX = 1 << 20,  /* of its standard output the last so many bytes are kept, less the place
+                                       of one read */
+        TASK_STDERR_MAX = 64 << 10, /* the same of its standard error */
+        TASK_KILL_MS = 5000,        /* between TERM and KILL */
 };
 
 const char *task_state_name(TaskState state);
@@ -49,9 +51,9 @@ typedef struct TaskSpec {
 /* How it ended. */
 typedef struct TaskEnd {
         TaskState state;
-        const char *error; /* NULL: none */
-        int exit_code;     /* of the agent; -1: none */
-        int signal;        /* that ended it; 0: none */
+        const char *error;  /* NULL: none */
+        int exit_code;      /* of the agent; -1: none */
+        int signal;         /* that ended it; 0: none */
         const char *reason; /* of a cancellation that was no signal; NULL: none */
 } TaskEnd;
 
@@ -63,7 +65,7 @@ typedef struct TaskTail {
 
 struct Task {
         Project *project;
-        Task *next, **link;    /* in the queue, or in the list of those under way */
+        Task *next, **link;   /* in the queue, or in the list of those under way */
         Task *next_in_bucket; /* by number */
         char *id;
         uint64_t row;
@@ -75,7 +77,7 @@ struct Task {
 
         Hosted *hosted; /* the agent; NULL: not yet, or no more */
         Viewer viewer;
-        Timer limit;   /* of its run time; after its end: to try again to keep it */
+        Timer limit;       /* of its run time; after its end: to try again to keep it */
         TaskTail tails[2]; /* of what was told of stdout and stderr */
 
         LedgerChange change; /* under way while is_keeping */

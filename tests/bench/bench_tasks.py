@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 
-from bench_base import SERVER_CORE, Daemon, Row, pinned, with_unit
+import bench_ledger
+from bench_base import REAL_TIME, Daemon, Row, with_unit
 
 SUBMIT = '{"jsonrpc":"2.0","id":1,"method":"task.submit","params":{"prompt":"measure this"}}'
 LIST = '{"jsonrpc":"2.0","id":1,"method":"task.list","params":{"limit":20}}'
@@ -32,8 +33,8 @@ class Project(Daemon):
 
     @contextlib.contextmanager
     def running(self, first=True):
-        """On the server's core, before all other work; not so (first=False) where agents are measured, who inherit it."""
-        command = pinned(SERVER_CORE, self.command) if first else self.command
+        """Before all other work of the machine; not so (first=False) where agents are measured, who inherit it."""
+        command = [*(["chrt", "-f", "1"] if first and REAL_TIME else []), *self.command]
         with open(os.path.join(self.folder, "output"), "ab") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log, env=self.env, cwd=self.folder)
         try:
@@ -80,21 +81,6 @@ def rpc_load(bench, n_clients, n, address, request):
 
 
 # ------------------------------------------------------------------------------------------------------- measurements
-def fdatasync_us(folder, n=200):
-    """An append of as many bytes as a task's line has, and fdatasync: median in µs."""
-    times = []
-    fd = os.open(os.path.join(folder, "append"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    try:
-        for _ in range(n):
-            since = time.perf_counter_ns()
-            os.write(fd, b"x" * 330)
-            os.fdatasync(fd)
-            times.append((time.perf_counter_ns() - since) / 1000)
-    finally:
-        os.close(fd)
-    return statistics.median(times)
-
-
 def task_submit(bench):
     """Submits while the slots are taken: one client at a time, then 64."""
     disk, serial, many = [], [], []
@@ -102,7 +88,7 @@ def task_submit(bench):
         daemon = Project(bench, "sh", ["-c", "sleep 1000"], slots=1)
         with daemon.running(), Client(daemon.aiwg) as client:
             client.call("task.submit", {"prompt": "holds the slot"})
-            disk.append(fdatasync_us(daemon.folder))
+            disk.append(bench_ledger.fresh(bench, "raw", 300, 1)[0])
             serial.append(rpc_load(bench, 1, 300, daemon.aiwg, SUBMIT)["p50_us"])
             many.append(rpc_load(bench, 64, 20000, daemon.aiwg, SUBMIT)["rate"])
             client.call("daemon.stop", {"force": True})

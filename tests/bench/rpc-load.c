@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Load generator for JSON-RPC servers that also send notifications: connections with one request in flight each.
+ * Load generator for JSON-RPC servers that also send notifications: connections with one request in flight
+ * each.
  *
  *   rpc-load CONNECTIONS TOTAL ADDRESS REQUEST
  *
- * A line that begins as a reply counts as one; everything else is read and passed over. Prints rate, p50_us, p99_us and
- * n_notes as name=value words. One thread with epoll.
+ * A line that begins as a reply counts as one; everything else is read and passed over. Prints rate, p50_us,
+ * p99_us and n_notes as name=value words. One thread with epoll.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -43,7 +44,8 @@ static void ask(Run *run, Peer *peer) {
 }
 
 static void end_line(Run *run, Peer *peer) {
-        static const char error[] = "{\"jsonrpc\":\"2.0\",\"error", result[] = "{\"jsonrpc\":\"2.0\",\"resul";
+        static const char error[] = "{\"jsonrpc\":\"2.0\",\"error",
+                          result[] = "{\"jsonrpc\":\"2.0\",\"resul";
 
         if (peer->n_head == LINE_HEAD && !memcmp(peer->head, error, sizeof(error) - 1)) {
                 errno = EPROTO;
@@ -127,8 +129,8 @@ int main(int argc, char **argv) {
         serve(&run, epoll);
         printf("rate=%.1f ", (double)run.n_total * 1e9 / (double)(now_ns() - since));
         qsort(run.us, (size_t)run.n_total, sizeof(*run.us), compare);
-        printf("p50_us=%.1f p99_us=%.1f n_notes=%ld\n", run.us[run.n_total / 2], run.us[run.n_total * 99 / 100],
-               run.n_notes);
+        printf("p50_us=%.1f p99_us=%.1f n_notes=%ld\n", run.us[run.n_total / 2],
+               run.us[run.n_total * 99 / 100], run.n_notes);
         free(run.us);
         free(peers);
         return 0;

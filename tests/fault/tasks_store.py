@@ -119,6 +119,26 @@ def test_the_file_is_never_half_written():
         check(len(seen) > 1, "written while they came: %r" % seen)
 
 
+def test_retention():
+    t = Tasks(task_retention_days=7)
+    t.write_store(store_of([record(i) for i in range(2500)] + [record(2500, completedAt="2999-01-01T00:00:00.000Z"), {**record(2501), "id": "other"}]))
+    with t:
+        eventually(lambda: t.client.result("task.stats")["total"] == 2, what="old ones are gone")
+        new = t.client.submit("echo:x")
+        equal(t.client.ended(new)["state"], "completed")
+        equal(_ids(t), [new, "other", "task-2500"])
+        equal(t.client.error("task.get", {"taskId": "task-0000"}), -32000)
+        equal(t.client.error("task.cancel", {"taskId": "task-0000"}), -32000)
+        eventually(lambda: [r["id"] for r in t.store()["tasks"]] == ["task-2500", "other", new], what="tasks.json")
+        for how in ("stop", "kill"):
+            t.restart(how)
+            equal(len(_ids(t)), 3)
+        t.stop()
+        os.unlink(t.home.aiwg_file("daemon/history/rows"))
+        t.start()
+        equal(len(_ids(t)), 3, "the history knows what was purged")
+
+
 def test_100000_tasks():
     t = Tasks()
     n = 100000

@@ -10,7 +10,7 @@
 #include "dialect/jsonrpc/jsonrpc.h"
 
 enum {
-        BATCH_TURN = 64,       /* elements per turn */
+        BATCH_TURN = 64,      /* elements per turn */
         PUSHED_MAX = 8 << 20, /* bytes of notifications held back for one batch; then the client is closed */
 };
 
