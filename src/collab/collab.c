@@ -70,21 +70,32 @@ void collab_stop(Collab *collab) {
                         (*part)->stopping(collab);
 }
 
-/* The ledgers close on workers, so the loop turns a little longer. */
-static void close_groups(Collab *collab) {
-        Loop *loop = collab->daemon->loop;
-        int n_turns = CLOSE_TURNS;
+/* Ledgers close on workers, and the registry may be there too: the loop turns a little longer. */
+static void settle(Collab *collab, bool (*is_busy)(const Collab *collab), const char *what) {
+        for (int i = 0; is_busy(collab); i++) {
+                struct timespec pause = {.tv_nsec = CLOSE_PAUSE_NS};
+                if (i == CLOSE_TURNS) {
+                        log_err(&collab->daemon->log, "-", "%s did not close", what);
+                        return;
+                }
+                loop_turn(collab->daemon->loop);
+                nanosleep(&pause, NULL);
+        }
+}
 
+static bool has_groups(const Collab *collab) {
+        return collab->n_groups;
+}
+
+static bool is_registry_busy(const Collab *collab) {
+        return collab->registry.is_busy;
+}
+
+static void close_groups(Collab *collab) {
         for (size_t i = 0; i < COLLAB_BUCKETS; i++)
                 while (collab->groups[i])
                         group_forget(collab->groups[i]);
-        while (collab->n_groups && n_turns--) {
-                struct timespec pause = {.tv_nsec = CLOSE_PAUSE_NS};
-                loop_turn(loop);
-                nanosleep(&pause, NULL);
-        }
-        if (collab->n_groups)
-                log_err(&collab->daemon->log, "-", "ledgers did not close n=%zu", collab->n_groups);
+        settle(collab, has_groups, "ledgers");
 }
 
 Collab *collab_free(Collab *collab) {
@@ -93,6 +104,7 @@ Collab *collab_free(Collab *collab) {
         for (const CollabPart *const *part = collab_parts; *part; part++)
                 if ((*part)->closed)
                         (*part)->closed(collab);
+        settle(collab, is_registry_busy, "registry");
         if (collab->registry.path)
                 registry_deinit(&collab->registry);
         close_groups(collab);

@@ -77,8 +77,13 @@ static int check_length(Context *context) {
 
 int context_apply(Context *context, const Json *ops) {
         int64_t index = 0;
-        int r = 0;
+        int r;
 
+        r = context_own(context, &context->main);
+        if (!r)
+                r = context_own(context, &context->presence);
+        if (r)
+                return error_trace(r);
         json_each (item, ops) {
                 r = apply_one(context, index++, item);
                 if (r)

@@ -27,6 +27,7 @@ int context_reference_remove(Context *context, const Json *item, Str *detail);
 int context_presence_update(Context *context, const Json *item, Str *detail);
 int context_presence_clear(Context *context, const Json *item, Str *detail);
 
+int context_own(Context *context, ContextDoc *doc); /* before its tree is changed. 0 or -ENOMEM */
 int context_refuse(Context *context, const char *format, ...) _printf_(2, 3);
 /* For the end of an op: the detail, and whether memory sufficed. */
 int context_detail(Context *context, Str *detail, const char *format, ...) _printf_(3, 4);

@@ -9,9 +9,11 @@
 
 #include "base/error.h"
 #include "collab/collab.h"
+#include "collab/context-cache.h"
 
 typedef struct ContextLane {
         ContextJob *first, **end; /* the first one is on a worker */
+        ContextCache cache;       /* of that worker */
 } ContextLane;
 
 static ContextLane *lane_get(Group *group) {
@@ -34,9 +36,10 @@ static void job_free(ContextJob *job) {
 
 static void run(void *user) {
         ContextJob *job = user;
+        ContextLane *lane = job->group->slots[GROUP_SLOT_CONTEXT];
         Str dir = arena_printf(&job->arena, "%s/context", job->group->dir);
 
-        job->r = dir.data ? context_load(&job->context, &job->arena, dir.data, job->now_us)
+        job->r = dir.data ? context_load(&job->context, &job->arena, dir.data, job->now_us, &lane->cache)
                           : error_origin(-ENOMEM);
         if (!job->r)
                 job->r = job->run(job);
@@ -127,7 +130,11 @@ int context_job_start(Call *call, Group *group, int (*run_job)(ContextJob *job),
 /* ---- what the rest of the domain tells ------------------------------------------------------- */
 
 static void group_closed(Group *group) {
-        free(group->slots[GROUP_SLOT_CONTEXT]);
+        ContextLane *lane = group->slots[GROUP_SLOT_CONTEXT];
+
+        if (lane)
+                context_cache_deinit(&lane->cache);
+        free(lane);
         group->slots[GROUP_SLOT_CONTEXT] = NULL;
 }
 

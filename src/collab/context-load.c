@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/yaml.h"
+#include "collab/context-cache.h"
 #include "collab/context-internal.h"
 
 enum { DIGITS_MAX = 18 };
@@ -27,12 +28,11 @@ static int parse_doc(Context *context, ContextDoc *doc, Str text) {
         return 0;
 }
 
-static int load_doc(Context *context, ContextDoc *doc, const char *path) {
+static int read_doc(Context *context, ContextDoc *doc) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         int r;
 
-        doc->path = path;
-        r = path ? file_read(path, CONTEXT_FILE_MAX, &text) : error_origin(-ENOMEM);
+        r = file_read(doc->path, CONTEXT_FILE_MAX, &text);
         if (r < 0 && r != -ENOMEM)
                 doc->fault = r;
         else if (r == FILE_E_TOO_LARGE)
@@ -44,6 +44,15 @@ static int load_doc(Context *context, ContextDoc *doc, const char *path) {
         if (!doc->json)
                 doc->json = json_new(context->arena, JSON_OBJECT);
         return doc->json ? 0 : error_origin(-ENOMEM);
+}
+
+static int load_doc(Context *context, ContextDoc *doc, const char *path, ContextCache *cache) {
+        if (!path)
+                return error_origin(-ENOMEM);
+        doc->path = path;
+        if (cache && !file_identify(path, &doc->identity) && context_cache_find(cache, doc))
+                return 0;
+        return read_doc(context, doc);
 }
 
 static bool is_digits(Str s) {
@@ -97,7 +106,7 @@ int context_add_task(Context *context, ContextDoc *doc) {
         return 0;
 }
 
-static int load_task(Context *context, const char *folder, const char *name) {
+static int load_task(Context *context, const char *folder, const char *name, ContextCache *cache) {
         Str id = task_of_name(name);
         ContextDoc *doc;
         int r;
@@ -110,7 +119,7 @@ static int load_task(Context *context, const char *folder, const char *name) {
         *doc = (ContextDoc){.id = arena_str(context->arena, id)};
         r = doc->id.data ? context_add_task(context, doc) : error_origin(-ENOMEM);
         if (!r)
-                r = load_doc(context, doc, arena_printf(context->arena, "%s/%s", folder, name).data);
+                r = load_doc(context, doc, arena_printf(context->arena, "%s/%s", folder, name).data, cache);
         return error_trace(r);
 }
 
@@ -118,7 +127,7 @@ static int by_id(const void *a, const void *b) {
         return strcmp((*(ContextDoc *const *)a)->id.data, (*(ContextDoc *const *)b)->id.data);
 }
 
-static int load_tasks(Context *context) {
+static int load_tasks(Context *context, ContextCache *cache) {
         Str folder = arena_printf(context->arena, "%s/tasks", context->dir);
         DIR *dir;
         int r = 0;
@@ -127,7 +136,7 @@ static int load_tasks(Context *context) {
                 return error_origin(-ENOMEM);
         dir = opendir(folder.data);
         for (struct dirent *entry; dir && !r && (entry = readdir(dir));)
-                r = load_task(context, folder.data, entry->d_name);
+                r = load_task(context, folder.data, entry->d_name, cache);
         if (dir)
                 closedir(dir);
         if (!r && context->n_tasks)
@@ -153,20 +162,23 @@ static void count(Context *context) {
                 context->last_task = MAX(context->last_task, context_number(context->tasks[i]->id, 'T'));
 }
 
-int context_load(Context *context, Arena *arena, const char *dir, int64_t now_us) {
+int context_load(Context *context, Arena *arena, const char *dir, int64_t now_us, ContextCache *cache) {
         int r;
 
         *context = (Context){.arena = arena, .dir = dir, .now_us = now_us};
         context->changes = json_new(arena, JSON_ARRAY);
         if (!context->changes)
                 return error_origin(-ENOMEM);
-        r = load_doc(context, &context->main, arena_printf(arena, "%s/context.yaml", dir).data);
+        r = load_doc(context, &context->main, arena_printf(arena, "%s/context.yaml", dir).data, cache);
         if (!r)
-                r = load_doc(context, &context->presence, arena_printf(arena, "%s/presence.yaml", dir).data);
+                r = load_doc(context, &context->presence, arena_printf(arena, "%s/presence.yaml", dir).data,
+                             cache);
         if (!r)
-                r = load_tasks(context);
+                r = load_tasks(context, cache);
         if (!r)
                 count(context);
+        if (!r && cache)
+                context_cache_keep(cache, context);
         return error_trace(r);
 }
 

@@ -106,10 +106,11 @@ int context_presence_clear(Context *context, const Json *item, Str *detail) {
 
 int context_presence_forget(Context *context, Str agent_id) {
         Str id = canonical(context->arena, agent_id);
-        Json *agent = context_find(context_list(context, &context->presence, "agents", false), id);
+        Json *agent;
 
-        if (!id.data)
+        if (!id.data || context_own(context, &context->presence))
                 return error_origin(-ENOMEM);
+        agent = context_find(context_list(context, &context->presence, "agents", false), id);
         if (!agent)
                 return 0;
         context->presence.is_changed = true;

@@ -103,16 +103,17 @@ int context_task_create(Context *context, const Json *item, Str *detail) {
 
 /* ---- update, restore ------------------------------------------------------------------------- */
 
-static ContextDoc *find_task(Context *context, Str id) {
+/* For changing it. NULL: *r says why. */
+static ContextDoc *open_task(Context *context, Str id, int *r) {
         ContextDoc *task = context_find_task(context, id);
 
-        if (task)
-                task->is_changed = true;
-        return task;
-}
-
-static int not_found(Context *context, Str id) {
-        return context_refuse(context, "Task not found: " STR_FMT, STR_ARG(id));
+        if (!task) {
+                *r = context_refuse(context, "Task not found: " STR_FMT, STR_ARG(id));
+                return NULL;
+        }
+        task->is_changed = true;
+        *r = context_own(context, task);
+        return *r ? NULL : task;
 }
 
 static int update_status(Context *context, Json *task, const Json *item) {
@@ -144,11 +145,11 @@ static int update_step(Context *context, Json *task, const Json *item) {
 
 int context_task_update(Context *context, const Json *item, Str *detail) {
         Str id = context_id(item, "task_id");
-        ContextDoc *task = find_task(context, id);
         int r;
+        ContextDoc *task = open_task(context, id, &r);
 
         if (!task)
-                return not_found(context, id);
+                return r;
         r = update_status(context, task->json, item);
         if (!r)
                 r = update_step(context, task->json, item);
@@ -165,12 +166,12 @@ int context_task_update(Context *context, const Json *item, Str *detail) {
 
 int context_task_restore(Context *context, const Json *item, Str *detail) {
         Str id = context_id(item, "task_id");
-        ContextDoc *task = find_task(context, id);
         const char *status;
         int r;
+        ContextDoc *task = open_task(context, id, &r);
 
         if (!task)
-                return not_found(context, id);
+                return r;
         if (strcmp(context_status_of(task->json), "archived") != 0)
                 return context_refuse(context, "Task is not archived: " STR_FMT, STR_ARG(id));
         r = context_unarchive(context, task->json, &status);

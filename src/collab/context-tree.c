@@ -13,28 +13,41 @@
 
 enum { DETAIL_MAX = 1000 }; /* ids come from outside: longer texts are cut */
 
-static Str format_text(Arena *arena, const char *format, va_list list) {
-        char text[DETAIL_MAX];
-        int n = vsnprintf(text, sizeof(text), format, list);
+static Str keep_text(Arena *arena, const char text[DETAIL_MAX], int n) {
+        return arena_str(arena, (Str){text, n < 0 ? 0 : MIN((size_t)n, (size_t)DETAIL_MAX - 1)});
+}
 
-        return arena_str(arena, (Str){text, n < 0 ? 0 : MIN((size_t)n, sizeof(text) - 1)});
+int context_own(Context *context, ContextDoc *doc) {
+        Json *copy = doc->is_cached ? json_clone(context->arena, doc->json) : doc->json;
+
+        if (!copy)
+                return error_origin(-ENOMEM);
+        doc->json = copy;
+        doc->is_cached = false;
+        return 0;
 }
 
 int context_refuse(Context *context, const char *format, ...) {
+        char text[DETAIL_MAX];
         va_list list;
+        int n;
 
         va_start(list, format);
-        context->complaint = format_text(context->arena, format, list);
+        n = vsnprintf(text, sizeof(text), format, list);
         va_end(list);
+        context->complaint = keep_text(context->arena, text, n);
         return context->complaint.data ? CONTEXT_E_REFUSED : error_origin(-ENOMEM);
 }
 
 int context_detail(Context *context, Str *detail, const char *format, ...) {
+        char text[DETAIL_MAX];
         va_list list;
+        int n;
 
         va_start(list, format);
-        *detail = format_text(context->arena, format, list);
+        n = vsnprintf(text, sizeof(text), format, list);
         va_end(list);
+        *detail = keep_text(context->arena, text, n);
         return detail->data ? 0 : error_origin(-ENOMEM);
 }
 

@@ -13,6 +13,7 @@
  * is missing, no YAML or no mapping reads as empty; one that could not be understood is kept beside the new
  * one when it is replaced (name.unreadable), and its task number is not given out again.
  */
+#include "base/file.h"
 #include "base/json-writer.h"
 #include "base/macro.h"
 
@@ -29,13 +30,17 @@ enum { _CONTEXT_E_SUCCESS, CONTEXT_E_REFUSED };
 
 typedef struct ContextDoc {
         const char *path;
-        Str id;          /* of a task, from the file's name */
-        Json *json;      /* an object; empty when there was nothing readable */
-        bool is_stored;  /* there is a file and it was understood */
-        bool is_broken;  /* there is a file and it was not */
-        bool is_changed; /* json is newer than the file */
-        int fault;       /* negative: the file could not be read, and must not be replaced */
+        Str id;                /* of a task, from the file's name */
+        Json *json;            /* an object; empty when there was nothing readable */
+        bool is_stored;        /* there is a file and it was understood */
+        bool is_broken;        /* there is a file and it was not */
+        bool is_changed;       /* json is newer than the file */
+        bool is_cached;        /* json belongs to the cache and must not be changed */
+        FileIdentity identity; /* of the file, from before it was read; with a cache only */
+        int fault;             /* negative: the file could not be read, and must not be replaced */
 } ContextDoc;
+
+typedef struct ContextCache ContextCache;
 
 typedef struct Context {
         Arena *arena;
@@ -51,8 +56,9 @@ typedef struct Context {
         Str complaint;    /* with CONTEXT_E_REFUSED */
 } Context;
 
-/* Reads the folder. Everything, dir included, must outlive the arena's content. 0 or -ENOMEM. */
-int context_load(Context *context, Arena *arena, const char *dir, int64_t now_us);
+/* Reads the folder. Everything, dir included, must outlive the arena's content. cache may be NULL. 0 or
+ * -ENOMEM. */
+int context_load(Context *context, Arena *arena, const char *dir, int64_t now_us, ContextCache *cache);
 /* Applies all ops (an array of objects) to the trees in memory. On failure the Context is of no use. */
 int context_apply(Context *context, const Json *ops);
 /* Takes an agent out of presence, if it is there; for one that is no more. 0 or negative. */

@@ -54,12 +54,12 @@ static void done(void *user) {
         free(job);
 }
 
-int feed_append(Collab *collab, Str lines, void (*fn)(void *user, int r), void *user) {
+int feed_append(Collab *collab, Str lines, void (*appended)(void *user, int r), void *user) {
         FeedJob *job = calloc(1, sizeof(*job));
 
         if (!job)
                 return error_origin(-ENOMEM);
-        *job = (FeedJob){.collab = collab, .lines = lines, .done = fn, .user = user};
+        *job = (FeedJob){.collab = collab, .lines = lines, .done = appended, .user = user};
         if (!loop_work(collab->daemon->loop, run, done, job))
                 return 0;
         free(job);

@@ -8,6 +8,7 @@
 
 typedef struct Collab Collab;
 
-/* lines end with newlines and must live until done(), which follows in a later turn. -ENOMEM: it does not.
+/* lines end with newlines and must live until appended(), which follows in a later turn. -ENOMEM: it does
+ * not.
  */
-int feed_append(Collab *collab, Str lines, void (*done)(void *user, int r), void *user);
+int feed_append(Collab *collab, Str lines, void (*appended)(void *user, int r), void *user);

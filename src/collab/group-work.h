@@ -6,7 +6,7 @@
  */
 #include "collab/group.h"
 
-/* run: on a worker; group's paths and args may be read, nothing else; a negative value fails the call. Then
+/* fn: on a worker; group's paths and args may be read, nothing else; a negative value fails the call. Then
  * `then` runs on the loop, and its value ends the call as usual. Returns what a handler returns. */
 typedef int (*GroupWorkFn)(const Group *group, void *args);
-int group_work(Call *call, Group *group, GroupWorkFn run, GroupFn then, void *args);
+int group_work(Call *call, Group *group, GroupWorkFn fn, GroupFn then, void *args);

@@ -100,11 +100,12 @@ static size_t last_lines(Str text, size_t n) {
 }
 
 static void write_lines(JsonWriter *w, Str text, size_t n) {
-        size_t start = last_lines(text, n);
+        size_t start = text.data ? last_lines(text, n) : 0;
 
-        text = (Str){text.data ? text.data + start : NULL, text.n - start};
         jw_begin_array(w);
-        while (text.n) {
+        if (text.data)
+                text = (Str){text.data + start, text.n - start};
+        while (text.data && text.n) {
                 const char *end = memchr(text.data, '\n', text.n);
                 size_t n_line = end ? (size_t)(end - text.data) : text.n;
                 jw_str(w, (Str){text.data, n_line});

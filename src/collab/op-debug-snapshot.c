@@ -28,13 +28,6 @@ static void write_group(JsonWriter *w, const Group *group) {
         jw_end_object(w);
 }
 
-static size_t count_unread(const Group *group, Str actor) {
-        for (const CollabPart *const *part = collab_parts; *part; part++)
-                if ((*part)->unread)
-                        return (*part)->unread(group, actor);
-        return 0;
-}
-
 static void write_actor(JsonWriter *w, const Group *group, const ActorView *actor) {
         jw_begin_object(w);
         jw_field_str(w, "id", actor->id);
@@ -44,7 +37,7 @@ static void write_actor(JsonWriter *w, const Group *group, const ActorView *acto
         jw_field_str(w, "runner_effective", actor->runner);
         jw_field_bool(w, "enabled", actor->is_enabled);
         jw_field_bool(w, "running", group_actor_is_running(group, actor->id));
-        jw_field_uint(w, "unread_count", count_unread(group, actor->id));
+        jw_field_int(w, "unread_count", 0); /* the original never counts here; actor_list does */
         jw_end_object(w);
 }
 

@@ -15,6 +15,7 @@
 #include "collab/events.h"
 #include "collab/feed.h"
 #include "collab/group-folder.h"
+#include "collab/group-stop.h"
 #include "collab/parts.h"
 #include "collab/permissions.h"
 #include "gen/cccc-ops.h"
@@ -22,7 +23,7 @@
 typedef struct Deletion { /* in the call's arena */
         Call *call;
         Group *group;
-        size_t n_stopping;
+        GroupStop stop;
         LedgerChange barrier; /* what was being written when we came */
         RegistryEdit edit;
         Buf feed;
@@ -145,24 +146,12 @@ static void on_stopped(void *user) {
         Deletion *self = user;
         int r;
 
-        if (--self->n_stopping)
-                return;
         ledger_change_init(&self->barrier, self->group->ledger, on_settled);
         r = ledger_change_commit(&self->barrier);
         if (!r)
                 return;
         ledger_change_deinit(&self->barrier);
         fail(self, r);
-}
-
-static void stop_all(Deletion *self) {
-        self->n_stopping = 1; /* ourselves, until all have been asked */
-        for (const CollabPart *const *part = collab_parts; *part; part++)
-                if ((*part)->group_stop) {
-                        self->n_stopping++;
-                        (*part)->group_stop(self->group, on_stopped, self);
-                }
-        on_stopped(self);
 }
 
 static int delete_group(Call *call, Group *group, const void *user) {
@@ -179,7 +168,7 @@ static int delete_group(Call *call, Group *group, const void *user) {
         *self = (Deletion){
                 .call = call, .group = group_ref(group), .now_us = loop_wall_us(call->daemon->loop)};
         group->is_deleting = true;
-        stop_all(self);
+        group_stop_all(&self->stop, group, on_stopped, self);
         return CALL_LATER;
 }
 

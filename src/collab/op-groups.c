@@ -121,7 +121,7 @@ static int add_entry(Collab *collab, ListJob *job, const Json *json) {
                 entry->updated_us = MAX(entry->updated_us, group->touched_us);
                 entry->is_stale =
                         !document_is_fresh(group->doc ? group->doc->document : NULL, group->doc_path);
-                if (!entry->is_stale)
+                if (!entry->is_stale && group->doc)
                         entry->state = group->doc->state;
         }
         job->n++;

@@ -8,5 +8,10 @@
 
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
-        &runner_part, &context_part, &compaction_part, &inbox_part, &streams_part, NULL,
+        &runner_part,
+        &compaction_part,
+        &context_part,
+        &inbox_part,
+        &streams_part,
+        NULL,
 };

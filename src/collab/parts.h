@@ -24,7 +24,7 @@ typedef struct CollabPart {
         void (*group_deleted)(Group *group); /* the folder is gone */
         /* Members for debug_snapshot: writes the value of "delivery" (only one part does). */
         void (*write_debug)(const Group *group, JsonWriter *w);
-        size_t (*unread)(const Group *group, Str actor); /* for debug_snapshot */
+        size_t (*unread)(const Group *group, Str actor); /* chat and notices */
 } CollabPart;
 
 extern const CollabPart *const collab_parts[]; /* NULL-terminated */

@@ -18,4 +18,4 @@ typedef struct RegistryJob {
 /* Reads the file (makes it anew when it is missing or broken), applies the edits, writes it if needed. */
 void registry_job_run(RegistryJob *job);
 /* A copy with its texts in one piece of memory, is_owned. NULL without memory. */
-RegistryEdit *registry_edit_copy(const RegistryEdit *edit);
+RegistryEdit *registry_edit_copy(const RegistryEdit *source);

@@ -38,7 +38,7 @@ static void adopt(Collab *collab, Hosted *hosted) {
         runner_claim(runner, hosted);
 }
 
-static int opened(Collab *collab) {
+static int started(Collab *collab) {
         for (Hosted *hosted = collab->daemon->host ? host_first(collab->daemon->host) : NULL, *next; hosted;
              hosted = next) {
                 next = hosted->next;
@@ -118,7 +118,7 @@ static void group_stop(Group *group, void (*stopped)(void *user), void *user) {
 }
 
 const CollabPart runner_part = {.name = "runners",
-                                .started = opened,
+                                .started = started,
                                 .stopping = stopping,
                                 .closed = closed,
                                 .actor_is_running = actor_is_running,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "collab/context-cache.h"
 
 enum { MAY_2026 = 1778000000 }; /* 2026-05-05 */
 
@@ -21,6 +22,7 @@ typedef struct Place {
         Arena arena;
         Context context;
         int64_t now_us;
+        ContextCache cache;
 } Place;
 
 static int place_make(void **state) {
@@ -36,6 +38,7 @@ static int place_remove(void **state) {
         _cleanup_(freep) Place *place = *state;
         char command[128];
 
+        context_cache_deinit(&place->cache);
         arena_deinit(&place->arena);
         snprintf(command, sizeof(command), "rm -rf %s", place->path);
         return system(command) == 0 ? 0 : -1;
@@ -43,7 +46,8 @@ static int place_remove(void **state) {
 
 static void load(Place *place) {
         place->now_us += 1000000;
-        assert_int_equal(context_load(&place->context, &place->arena, place->path, place->now_us), 0);
+        assert_int_equal(
+                context_load(&place->context, &place->arena, place->path, place->now_us, &place->cache), 0);
 }
 
 static int apply(Place *place, const char *ops) {
@@ -374,6 +378,53 @@ static void test_bounds(void **state) {
         assert_false(context_is_task_id(STR("T0000000000000000001")));
 }
 
+/* Files are as old as the future wants them: all are kept, and only changed ones are read again. */
+static void test_cache(void **state) {
+        Place *place = *state;
+
+        store(place,
+              "[{\"op\":\"vision.update\",\"vision\":\"a\"},{\"op\":\"task.create\",\"name\":\"x\"}]");
+        assert_int_equal(place->cache.n, 0); /* written just now */
+        place->now_us = INT64_C(4000000000) * 1000000;
+        load(place);
+        assert_false(place->context.main.is_cached);
+        assert_int_equal(place->cache.n, 2);
+        load(place);
+        assert_true(place->context.main.is_cached);
+        assert_true(place->context.tasks[0]->is_cached);
+        write_file(place, "context.yaml", "vision: b\n");
+        load(place);
+        assert_false(place->context.main.is_cached);
+        has(summary(place), "\"vision\":\"b\"");
+        assert_int_equal(unlink(path_of(place, "tasks/T001.yaml")), 0);
+        load(place);
+        assert_int_equal(place->cache.n, 1);
+        assert_string_equal(tasks(place), "[]");
+}
+
+/* A batch that is refused leaves nothing behind, not even in memory. */
+static void test_cache_is_not_changed(void **state) {
+        Place *place = *state;
+
+        store(place, "[{\"op\":\"vision.update\",\"vision\":\"a\"},{\"op\":\"task.create\",\"name\":\"x\"},"
+                     "{\"op\":\"presence.update\",\"agent_id\":\"a\",\"status\":\"s\"}]");
+        place->now_us = INT64_C(4000000000) * 1000000;
+        load(place);
+        refused(place,
+                "[{\"op\":\"vision.update\",\"vision\":\"b\"},{\"op\":\"task.update\",\"task_id\":\"T001\","
+                "\"name\":\"y\"},"
+                "{\"op\":\"presence.clear\",\"agent_id\":\"a\"},{\"op\":\"teleport\"}]",
+                "Unknown operation: teleport");
+        load(place);
+        assert_true(place->context.main.is_cached && place->context.tasks[0]->is_cached);
+        has(summary(place), "\"vision\":\"a\"");
+        has(summary(place), "\"status\":\"s\"");
+        has(tasks(place), "\"name\":\"x\"");
+        assert_int_equal(context_presence_forget(&place->context, STR("a")), 0);
+        load(place);
+        has(summary(place), "\"status\":\"s\"");
+}
+
 int main(void) {
         const struct CMUnitTest all[] = {
                 cmocka_unit_test_setup_teardown(test_empty, place_make, place_remove),
@@ -388,6 +439,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_version, place_make, place_remove),
                 cmocka_unit_test_setup_teardown(test_version_reads_back, place_make, place_remove),
                 cmocka_unit_test_setup_teardown(test_bounds, place_make, place_remove),
+                cmocka_unit_test_setup_teardown(test_cache, place_make, place_remove),
+                cmocka_unit_test_setup_teardown(test_cache_is_not_changed, place_make, place_remove),
         };
 
         return cmocka_run_group_tests(all, NULL, NULL);

@@ -234,6 +234,11 @@ static void report(const Endpoint *endpoint) {
                 endpoint->reason);
 }
 
+static bool is_coop_alone(const Daemon *daemon) {
+        return daemon->endpoints && !daemon->endpoints->next &&
+               !strcmp(daemon->endpoints->type->name, "coop");
+}
+
 int setup_open(Daemon *daemon) {
         int status = daemon->endpoints ? 0 : EXIT_STATUS_BIND;
         bool has_listener = false;
@@ -244,8 +249,11 @@ int setup_open(Daemon *daemon) {
                 has_listener |= e->state == ENDPOINT_LISTENING;
                 status = r > status ? r : status;
         }
-        if (has_listener)
+        if (has_listener) {
+                if (is_coop_alone(daemon) && daemon->config.coop_idle_ms > 0)
+                        sessions_watch_idle(daemon->sessions, daemon->config.coop_idle_ms);
                 return 0;
+        }
         if (!daemon->endpoints)
                 fprintf(stderr, "musterd: nothing to serve\n");
         return status ? status : -1;

@@ -41,6 +41,8 @@ Sessions *sessions_free(Sessions *sessions) {
                 return NULL;
         while (sessions->first)
                 session_free(sessions->first);
+        if (sessions->idle.limit_ms)
+                timer_clear(&sessions->idle.timer);
         free(sessions);
         return NULL;
 }
@@ -174,7 +176,8 @@ void sessions_adopt(Sessions *sessions, Hosted *hosted) {
         if (session && json_int64(json_get(meta, "pty"), &id) && id >= 0 &&
             !pty_find(session, (uint64_t)id) && !pty_new(&pty, session, (uint32_t)id, hosted->command)) {
                 pty->hosted = hosted;
-                pty->started_ms = loop_now_ms(sessions->daemon->loop);
+                pty->started_ms = loop_now_ms(sessions->daemon->loop) - hosted_age_ms(hosted);
+                pty->is_stopped = hosted->is_stopped;
                 hosted->handler = &pty_hosted_handler;
                 hosted->user = pty;
                 if (hosted->state == HOSTED_ENDED || hosted->state == HOSTED_LOST)

@@ -105,8 +105,19 @@ static int enter_cgroup(const char *folder) {
         return fd < 0 || write(fd, "0", 1) != 1 ? errno : 0;
 }
 
+/* The number of files may be raised again by the program; the number of processes may not. */
+static int limit(const ShimArgs *args) {
+        struct rlimit files, processes = {args->n_processes, args->n_processes};
+
+        if (args->n_files && !getrlimit(RLIMIT_NOFILE, &files)) {
+                files.rlim_cur = MIN((rlim_t)args->n_files, files.rlim_max);
+                if (setrlimit(RLIMIT_NOFILE, &files))
+                        return errno;
+        }
+        return args->n_processes && setrlimit(RLIMIT_NPROC, &processes) ? errno : 0;
+}
+
 static int become(const ShimArgs *args, const Ends *ends) {
-        struct rlimit files;
         int r;
 
         /* Should the shim be killed, its child goes too: nobody would be left to reap or to kill it. */
@@ -117,11 +128,9 @@ static int become(const ShimArgs *args, const Ends *ends) {
                 r = args->kind == SHIM_PTY ? take_terminal(ends->slave) : take_pipes(ends);
         if (r)
                 return r;
-        if (args->n_files && !getrlimit(RLIMIT_NOFILE, &files)) {
-                files.rlim_cur = MIN((rlim_t)args->n_files, files.rlim_max);
-                if (setrlimit(RLIMIT_NOFILE, &files))
-                        return errno;
-        }
+        r = limit(args);
+        if (r)
+                return r;
         if (chdir(args->cwd))
                 return errno;
         clean_signals();

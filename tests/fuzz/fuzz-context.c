@@ -12,7 +12,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static Str cut(Str *rest) {
-        const char *nul = memchr(rest->data, 0, rest->n);
+        const char *nul = rest->n ? memchr(rest->data, 0, rest->n) : NULL;
         Str part = {rest->data, nul ? (size_t)(nul - rest->data) : rest->n};
 
         *rest = nul ? (Str){nul + 1, rest->n - part.n - 1} : STR_NULL;
@@ -45,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         Str rest = {(const char *)data, n};
         ContextDoc task = {.id = STR("T001")}, *tasks[1] = {&task};
-        Context context = {.arena = &arena, .dir = "x", .tasks = tasks, .n_tasks = 1, .cap_tasks = 1, .last_task = 1};
+        Context context = {
+                .arena = &arena, .dir = "x", .tasks = tasks, .n_tasks = 1, .cap_tasks = 1, .last_task = 1};
         Json *ops;
         int r;
 

@@ -78,6 +78,10 @@ typedef struct LedgerOptions {
         void *user;
 } LedgerOptions;
 
+/* Policy, interval and chain as the configuration says. */
+typedef struct Config Config;
+void ledger_options_apply(LedgerOptions *options, const Config *config);
+
 /* opened() runs in a later turn, with 0 or a negative number; only then may the rest be called. If it
  * failed, the ledger still has to be closed. The strings are copied. */
 int ledger_open(Ledger **ret, const LedgerOptions *options, void (*opened)(void *user, int r));
@@ -112,8 +116,8 @@ int ledger_change_line(LedgerChange *change, Str line);
 /* Atomic replacement, copied; a new file gets 0600. expect (may be NULL): -ESTALE if it is not this file any
  * more. */
 int ledger_change_file(LedgerChange *change, const char *path, Str bytes, const FileIdentity *expect);
-/* In done(0), *ret is the identity of the file that was added last, as we put it there; all zero when another
- * program has replaced it since. ret lives until done(). */
+/* In done(0), *ret is the identity of the file that was added last, as we put it there; all zero when
+ * another program has replaced it since. ret lives until done(). */
 void ledger_change_file_identity(LedgerChange *change, FileIdentity *ret);
 /* Joins the group being collected. 0: done() follows in a later turn. Negative: it does not. */
 int ledger_change_commit(LedgerChange *change);
