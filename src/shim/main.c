@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * muster-shim DIR pty|pipes COLS ROWS NOFILE NPROC CGROUP CWD COMMAND [ARGUMENT]...
+ * muster-shim DIR pty|pipes|pipes-null COLS ROWS NOFILE NPROC CGROUP CWD COMMAND [ARGUMENT]...
  *
  * Started by musterd only, with the control socket as descriptor 3 and the child's environment as its own.
  * DIR holds the record and the rings, made by the daemon beforehand. See core/host/shim.h for the protocol.
@@ -29,7 +29,8 @@ static int parse(int argc, char **argv, ShimArgs *ret) {
                 return EINVAL;
         *ret = (ShimArgs){
                 .dir = argv[1],
-                .kind = strcmp(argv[2], "pipes") == 0 ? SHIM_PIPES : SHIM_PTY,
+                .kind = strcmp(argv[2], "pty") == 0 ? SHIM_PTY : SHIM_PIPES,
+                .has_no_input = strcmp(argv[2], "pipes-null") == 0,
                 .cols = (unsigned)strtoul(argv[3], NULL, 10),
                 .rows = (unsigned)strtoul(argv[4], NULL, 10),
                 .n_files = strtoul(argv[5], NULL, 10),

@@ -81,9 +81,11 @@ void shim_tell_started(Shim *shim, int error) {
         int fds[3], n = 0;
 
         for (int i = 0; i < shim->n_fds && !error; i++)
-                if (shim->fds[i] >= 0)
+                if (shim->fds[i] >= 0) {
+                        message.fds |= 1u << i;
                         fds[n++] = shim->fds[i];
-        send_message(shim, &message, fds, n == shim->n_fds ? n : 0);
+                }
+        send_message(shim, &message, fds, n);
 }
 
 static void obey(Shim *shim, const ShimMessage *message) {

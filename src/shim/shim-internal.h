@@ -13,6 +13,7 @@
 typedef struct ShimArgs {
         const char *dir;
         ShimKind kind;
+        bool has_no_input; /* pipes: stdin is /dev/null */
         unsigned cols, rows;
         const char *cwd;
         const char *cgroup;        /* folder of a cgroup for the child; "": none */

@@ -95,9 +95,9 @@ static void on_started(Hosted *hosted, const ShimMessage *message, const int *fd
                 hosted_set_state(hosted, HOSTED_EVENT_STARTED);
                 return;
         }
-        if (!error && n_fds == 0)
+        if (!error && n_fds == 0 && !hosted->is_adopted)
                 error = EIO;
-        if (!error && hosted_open_io(hosted, fds, n_fds))
+        if (!error && hosted_open_io(hosted, fds, n_fds, message->fds))
                 error = ENOMEM;
         if (error) {
                 hosted_set_state(hosted, HOSTED_EVENT_FAILED);

@@ -42,7 +42,8 @@ void host_look_for_lost(Host *host); /* says which ones bear a mark of ours with
 void hosted_follow(Hosted *hosted, Str bytes, bool may_answer);
 
 /* host-io.c */
-int hosted_open_io(Hosted *hosted, const int *fds, int n_fds); /* takes fds */
+/* Takes fds; which: as in ShimMessage. */
+int hosted_open_io(Hosted *hosted, const int *fds, int n_fds, unsigned which);
 void hosted_close_io(Hosted *hosted);
 bool hosted_output_is_over(const Hosted *hosted);
 void hosted_read_rest(Hosted *hosted); /* what is left after the tree is gone */

@@ -258,23 +258,40 @@ static void catch_up(Hosted *hosted) {
         flush_input(hosted);
 }
 
-int hosted_open_io(Hosted *hosted, const int *fds, int n_fds) {
-        bool is_pty = n_fds == 1;
+/* A stream that ended while no daemon was there does not come back. */
+static void place(Hosted *hosted, const int *fds, int n_fds, unsigned which) {
+        int *slots[] = {&hosted->fd_in, &hosted->fd_out, &hosted->fd_err};
+
+        for (int i = 0, k = 0; i < 3 && k < n_fds; i++)
+                if (which & 1u << i)
+                        *slots[i] = fds[k++];
+        if (hosted->kind == SHIM_PTY)
+                hosted->fd_out = hosted->fd_in;
+}
+
+/* /dev/null cannot be waited for, and need not be: it takes everything at once. */
+static int open_input(Hosted *hosted) {
+        int r = hosted->fd_in < 0 ? 0 : open_watch(hosted, hosted->fd_in, on_in, &hosted->watch_in, 0);
+
+        return r == -EPERM ? 0 : r;
+}
+
+int hosted_open_io(Hosted *hosted, const int *fds, int n_fds, unsigned which) {
+        bool is_pty = hosted->kind == SHIM_PTY;
         struct winsize size = {0};
-        int r;
+        int r = 0;
 
         timer_init(&hosted->reopen, hosted->host->daemon->loop, on_reopen);
-        hosted->fd_in = fds[0];
-        hosted->fd_out = fds[is_pty ? 0 : 1];
-        hosted->fd_err = is_pty ? -1 : fds[2];
+        place(hosted, fds, n_fds, which);
         ring_recover(&hosted->out);
         if (hosted->err.header)
                 ring_recover(&hosted->err);
-        r = open_watch(hosted, hosted->fd_out, on_out, &hosted->watch_out, LOOP_READ);
-        if (!r && !is_pty)
+        if (hosted->fd_out >= 0)
+                r = open_watch(hosted, hosted->fd_out, on_out, &hosted->watch_out, LOOP_READ);
+        if (!r && hosted->fd_err >= 0)
                 r = open_watch(hosted, hosted->fd_err, on_err, &hosted->watch_err, LOOP_READ);
         if (!r && !is_pty)
-                r = open_watch(hosted, hosted->fd_in, on_in, &hosted->watch_in, 0);
+                r = open_input(hosted);
         if (r) {
                 hosted_close_io(hosted);
                 return error_trace(r);
@@ -285,6 +302,8 @@ int hosted_open_io(Hosted *hosted, const int *fds, int n_fds) {
         }
         if (hosted->awaits_io)
                 catch_up(hosted);
+        if (hosted_output_is_over(hosted))
+                deferred_schedule(&hosted->settle);
         return 0;
 }
 
@@ -331,4 +350,8 @@ Str hosted_scrollback(const Hosted *hosted, size_t n_max) {
         uint64_t begin = ring_end(&hosted->out) - all.n;
 
         return (Str){all.data, end > begin ? (size_t)(end - begin) : 0};
+}
+
+Str hosted_stderr(const Hosted *hosted) {
+        return hosted->err.header ? ring_span(&hosted->err, 0) : STR_NULL;
 }

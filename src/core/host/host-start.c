@@ -29,7 +29,7 @@ typedef struct Start {
         Hosted *hosted;
         char **argv; /* of the shim, command included */
         char **env;
-        size_t n_ring;
+        size_t n_ring, n_ring_err;
         unsigned cols, rows;
         int recording; /* its file; -1: none */
         Buf meta;
@@ -77,11 +77,23 @@ static char **marked_env(const Hosted *hosted, const HostedSpec *spec) {
         return env;
 }
 
+static const char *kind_word(const HostedSpec *spec) {
+        if (spec->kind == SHIM_PTY)
+                return "pty";
+        return spec->has_no_input ? "pipes-null" : "pipes";
+}
+
 static int shim_argv(Start *start, const Hosted *hosted, const HostedSpec *spec) {
         char cols[16], rows[16], files[24];
-        const char *fixed[N_FIXED] = {
-                "muster-shim", hosted->dir, spec->kind == SHIM_PIPES ? "pipes" : "pty", cols,           rows,
-                files,         "0",         hosted->cgroup ? hosted->cgroup : "",       spec->workspace};
+        const char *fixed[N_FIXED] = {"muster-shim",
+                                      hosted->dir,
+                                      kind_word(spec),
+                                      cols,
+                                      rows,
+                                      files,
+                                      "0",
+                                      hosted->cgroup ? hosted->cgroup : "",
+                                      spec->workspace};
 
         snprintf(cols, sizeof(cols), "%u", spec->cols);
         snprintf(rows, sizeof(rows), "%u", spec->rows);
@@ -148,7 +160,7 @@ static int make_folder(const Start *start) {
         if (!r)
                 r = ring_create(out, start->n_ring);
         if (!r && hosted->kind == SHIM_PIPES)
-                r = ring_create(err, start->n_ring);
+                r = ring_create(err, start->n_ring_err);
         if (!r)
                 r = file_replace(meta, buf_str(&start->meta), 0600, FILE_RUNTIME);
         if (!r)
@@ -316,6 +328,7 @@ static int begin(Hosted *hosted, const HostedSpec *spec) {
         start->cols = spec->cols;
         start->rows = spec->rows;
         start->n_ring = spec->n_ring ? spec->n_ring : RING_BYTES_DEFAULT;
+        start->n_ring_err = spec->n_ring_err ? spec->n_ring_err : start->n_ring;
         start->env = marked_env(hosted, spec);
         if (!r)
                 r = start->env ? shim_argv(start, hosted, spec) : -ENOMEM;

@@ -56,6 +56,8 @@ typedef struct HostedSpec {
         char *const *env; /* the whole environment */
         unsigned cols, rows;
         size_t n_ring;         /* 0: the default */
+        size_t n_ring_err;     /* pipes: of stderr; 0: as n_ring */
+        bool has_no_input;     /* pipes: stdin is /dev/null */
         unsigned long n_files; /* 0: as the daemon's own at its start */
         HostedLimits limits;
 } HostedSpec;
@@ -178,6 +180,7 @@ void viewer_attach(Viewer *viewer, Hosted *hosted);
 void viewer_detach(Viewer *viewer);
 /* The last n_max bytes of output so far, contiguous, valid until the next turn. */
 Str hosted_scrollback(const Hosted *hosted, size_t n_max);
+Str hosted_stderr(const Hosted *hosted); /* pipes: what is left of it, as above */
 /* Appends bytes that bring a fresh terminal of the same size to where this one is now. */
 int hosted_snapshot(const Hosted *hosted, Buf *out);
 /* In a sandbox the program itself, not what holds it; else hosted->pid. */

@@ -76,7 +76,8 @@ enum {
 typedef struct ShimMessage {
         uint32_t type;
         int32_t a, b;
-        uint32_t unused;
+        uint32_t fds; /* SHIM_STARTED: which descriptors come with it: 1 master or stdin, 2 stdout, 4 stderr
+                       */
 } ShimMessage;
 _Static_assert(sizeof(ShimMessage) == 16, "the wire form");
 
