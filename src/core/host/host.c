@@ -280,6 +280,6 @@ void host_forget(Hosted *hosted) {
         }
         remove_folder(hosted->dir);
         if (hosted->cgroup)
-                cgroup_remove(hosted->cgroup);
+                cgroup_remove(hosted->host->daemon->loop, hosted->cgroup);
         hosted_unlink_and_free(hosted);
 }
