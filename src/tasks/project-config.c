@@ -62,10 +62,11 @@ static int apply_agent(Project *project, const Json *daemon) {
         strvec_deinit(&project->agent_args);
         json_each (item, json_get(daemon, "agent_args")) {
                 _cleanup_(freep) char *arg = NULL;
+                Str text = json_str(item);
 
-                if (r || !json_is(item, JSON_STRING))
+                if (r || !text.data || !json_is(item, JSON_STRING))
                         continue;
-                arg = strndup(json_str(item).data, json_str(item).n);
+                arg = strndup(text.data, text.n);
                 r = arg ? strvec_push(&project->agent_args, arg) : -ENOMEM;
         }
         project->runtime = runtime_find(name);
