@@ -152,7 +152,7 @@ static int clear(Call *call, Group *group, const void *user) {
 
         if (r)
                 return r;
-        runner->n_cleared = ring_end(&runner->hosted->out);
+        runner->n_cleared = runner->hosted->shown_out;
         w = call_result(call);
         jw_begin_object(w);
         jw_field_cstr(w, "group_id", group->id);
