@@ -9,7 +9,7 @@ from harness import check, eventually, read_text
 
 # A shell loop that repeats what is typed, with a word before it, until it is ended.
 ECHO = ("sh", "-c", "stty -echo; echo ready; while read -r x; do echo \"got $x\"; done")
-STUBBORN = ("sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done")
+STUBBORN = ("sh", "-c", "trap '' TERM HUP; echo ready; while :; do sleep 0.05; done")
 
 
 def project(d, name="proj"):
