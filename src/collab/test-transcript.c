@@ -215,6 +215,12 @@ static void test_max_chars(_unused_ void **state) {
         check_with(&options, STR("ab"), STR("ab"));
         assert_int_equal(transcript_raw(STR("a" CSI "mé\xff"), 3, &raw), 0);
         assert_true(str_eq(buf_str(&raw), STR("mé�")));
+        raw.n = 0;
+        assert_int_equal(transcript_raw(STR("😀😀😀😀😀"), 3, &raw), 0);
+        assert_true(str_eq(buf_str(&raw), STR("😀😀😀")));
+        raw.n = 0;
+        assert_int_equal(transcript_raw(STR("😀😀😀😀abcdefghijklm"), 3, &raw), 0);
+        assert_true(str_eq(buf_str(&raw), STR("klm")));
 }
 
 /* The end of a long backlog is the same whether all of it was asked for or not. */

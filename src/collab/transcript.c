@@ -224,9 +224,14 @@ static Str last_chars(Str text, size_t max_chars) {
         return (Str){text.data + at, text.n - at};
 }
 
+size_t transcript_raw_bytes(size_t max_chars) {
+        return (max_chars + 1) * 4; /* one more: the first may be cut */
+}
+
 int transcript_raw(Str bytes, size_t max_chars, Buf *out) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
-        int r = utf8_append_replaced(&text, bytes.data, bytes.n);
+        size_t n = MIN(bytes.n, transcript_raw_bytes(max_chars));
+        int r = utf8_append_replaced(&text, bytes.data + bytes.n - n, n);
 
         return error_trace(r ? r : buf_append_str(out, last_chars(buf_str(&text), max_chars)));
 }
