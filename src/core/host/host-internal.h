@@ -18,6 +18,8 @@ struct Host {
         char *dir; /* <home>/host */
         HostCgroups cgroups;
         Hosted *first;
+        void (*all_ended)(void *user); /* host_end_all(); NULL: nobody asked */
+        void *all_ended_user;
 };
 
 int hosted_new(Hosted **ret, Host *host, const char *id);
