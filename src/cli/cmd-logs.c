@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <string.h>
 
+#include "cli/cccc.h"
 #include "cli/cli.h"
 #include "cli/follow.h"
 #include "cli/native.h"
@@ -84,6 +86,46 @@ static int logs_of_task(const Options *options) {
                                : task_show(&link, options->operands[0]);
 }
 
+/* ---- actors ---------------------------------------------------------------------------------- */
+
+enum { ACTOR_CHARS_MAX = 200000 };
+
+static bool is_actor(const Options *options) {
+        const char *name = options->n_operands ? options->operands[0] : "";
+
+        return str_starts(str_from(name), STR("g_")) && strchr(name, '/');
+}
+
+/* An actor of a group, as GROUP/ACTOR, which is how ps names it: its terminal belongs to no session. */
+static int logs_of_actor(const Options *options, Printer *printer) {
+        _cleanup_(cccc_deinit) Cccc cccc = CCCC_NULL;
+        const char *name = options->operands[0], *slash = strchr(name, '/');
+        Str text;
+        int r;
+
+        if (options->follow)
+                return complain(CLI_USAGE, "logs: the terminal of an actor cannot be followed");
+        r = cccc_open(&cccc, "logs", options);
+        if (r)
+                return r;
+        cccc.group = (Str){name, (size_t)(slash - name)};
+        cccc_set_target(&cccc);
+        cccc_set_str(&cccc, "actor_id", str_from(slash + 1));
+        cccc_set_int(&cccc, "max_chars", ACTOR_CHARS_MAX);
+        cccc_set(&cccc, "strip_ansi", json_new_bool(&cccc.arena, options->strip));
+        cccc_set(&cccc, "compact", json_new_bool(&cccc.arena, false));
+        r = cccc_call(&cccc, "terminal_tail");
+        if (r)
+                return r;
+        text = json_str(json_get(cccc.reply.result, "text"));
+        if (options->tail >= 0)
+                text = last_lines(text, options->tail);
+        if (!printer_put(printer, text) || (options->strip && text.n && !printer_put(printer, STR("\n"))) ||
+            !printer_end(printer))
+                return CLI_FAILED; /* main() says why */
+        return CLI_OK;
+}
+
 int cmd_logs(const Options *options) {
         _cleanup_(coop_deinit) Coop coop = COOP_NULL;
         _cleanup_(printer_deinit) Printer printer;
@@ -92,6 +134,8 @@ int cmd_logs(const Options *options) {
         printer_init(&printer, options->strip);
         if (options->n_operands && str_starts(str_from(options->operands[0]), STR("task-")))
                 return logs_of_task(options);
+        if (is_actor(options))
+                return logs_of_actor(options, &printer);
         r = coop_open(&coop, "logs");
         if (!r)
                 r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);

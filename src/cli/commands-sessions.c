@@ -94,6 +94,8 @@ const Command session_commands[] = {
                 .usage = "[-f] [--tail N] [--strip] [SESSION] [--pty N]",
                 .details = "Recent output (up to 256 KiB), byte by byte. On a terminal, questions to it are "
                            "left out.\n"
+                           "GROUP/ACTOR instead of a session: the terminal of an actor, as far as the group "
+                           "lets you look.\n"
                            "\n"
                            "  -f, --follow     go on with what comes, until Ctrl+C or the end\n"
                            "  -n, --tail N     only the last N lines of what was printed before\n"

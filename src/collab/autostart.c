@@ -67,35 +67,12 @@ static void look(void *user) {
 
 /* ---- on the loop: starting -------------------------------------------------------------------- */
 
-typedef struct StartedActor {
-        RunnerWait wait;
-        Collab *collab;
-        char name[];
-} StartedActor;
-
-static void on_started(RunnerWait *wait, int error) {
-        StartedActor *self = container_of(wait, StartedActor, wait);
-
-        if (error)
-                log_warning(&self->collab->daemon->log, self->name, "cannot be started: %s",
-                            strerror(error));
-        free(self);
-}
-
 static void start_actor(Group *group, const ActorView *actor) {
-        Collab *collab = group->collab;
-        StartedActor *self = calloc(1, sizeof(*self) + actor->id.n + 1);
-        int r = self ? 0 : -ENOMEM;
+        int r = runner_begin(group, actor, NULL);
 
-        if (self) {
-                *self = (StartedActor){.wait.done = on_started, .collab = collab};
-                memcpy(self->name, actor->id.data, actor->id.n);
-                r = runner_begin(group, actor, &self->wait);
-        }
-        if (r) {
-                log_warning(&collab->daemon->log, group->id, "an actor cannot be started: %s", strerror(-r));
-                free(self);
-        }
+        if (r)
+                log_warning(&group->collab->daemon->log, group->id, "an actor cannot be started: %s",
+                            strerror(-r));
 }
 
 /* A group without a place to work is no longer wanted to run, as the contract has it. */
@@ -112,7 +89,7 @@ static int give_up(Group *group) {
 static int start_group(_unused_ Call *call, Group *group, _unused_ const void *args) {
         const GroupDoc *doc = group->doc;
 
-        if (!doc->is_running || group->collab->daemon->is_stopping)
+        if (!doc->is_running || group->collab->is_ending || group->collab->daemon->is_stopping)
                 return 0;
         if (!doc->active_scope_key.n)
                 return give_up(group);
@@ -129,6 +106,7 @@ static void looked(void *user) {
         Autostart *self = user;
         Collab *collab = self->collab;
 
+        runners_open(collab);
         for (size_t i = 0; i < self->groups.n && !collab->daemon->is_stopping; i++) {
                 Group *group = NULL;
                 int r = group_get(collab, str_from(self->groups.items[i]), &group);
@@ -154,6 +132,7 @@ int autostart_begin(Collab *collab) {
                 r = strvec_push(&self->kept, runner->file_path);
         if (!r)
                 r = loop_work(collab->daemon->loop, look, looked, self);
+        collab->is_clearing = !r;
         if (r && self)
                 free_self(self);
         return error_trace(r);

@@ -98,9 +98,17 @@ static void close_groups(Collab *collab) {
         settle(collab, has_groups, "ledgers");
 }
 
+static bool is_any_busy(const Collab *collab) {
+        for (const CollabPart *const *part = collab_parts; *part; part++)
+                if ((*part)->is_busy && (*part)->is_busy(collab))
+                        return true;
+        return false;
+}
+
 Collab *collab_free(Collab *collab) {
         if (!collab)
                 return NULL;
+        settle(collab, is_any_busy, "runners");
         for (const CollabPart *const *part = collab_parts; *part; part++)
                 if ((*part)->closed)
                         (*part)->closed(collab);

@@ -29,6 +29,9 @@ struct Collab {
         char *inputrc_path;            /* daemon/inputrc, for actors */
         size_t n_backlog;              /* bytes of output kept per terminal */
         struct Runner *runners;        /* all that run, of all groups */
+        struct RunnerWait *cleared;    /* starts that wait until is_clearing is over */
+        bool is_clearing;              /* what an earlier daemon left behind is being cleared away */
+        bool is_ending;                /* all runners end: none is started any more */
         Registry registry;
         Timer compaction;              /* the next look for ledgers that have grown too long */
         Group *groups[COLLAB_BUCKETS]; /* by id */

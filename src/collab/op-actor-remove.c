@@ -7,6 +7,7 @@
 static void reply(Call *call, GroupChange *change) {
         JsonWriter *w = call_result(call);
 
+        runners_end_unlisted(change->group);
         jw_begin_object(w);
         jw_field_cstr(w, "actor_id", change->user);
         group_change_write_event(change, w, "event", 0);

@@ -15,6 +15,7 @@
 #include "collab/group-stop.h"
 #include "collab/group-work.h"
 #include "collab/permissions.h"
+#include "collab/runner.h"
 #include "collab/template-apply.h"
 #include "collab/template-job.h"
 #include "gen/cccc-ops.h"
@@ -49,6 +50,7 @@ static void reply(Call *call, GroupChange *change) {
         const Import *import = change->user;
         JsonWriter *w = call_result(call);
 
+        runners_end_unlisted(change->group);
         jw_begin_object(w);
         jw_field_cstr(w, "group_id", change->group->id);
         jw_field_bool(w, "applied", true);

@@ -121,6 +121,7 @@ static int tail(Call *call, Group *group, const void *user) {
         const CcccTerminalTailArgs *args = user;
         Tail *self = arena_alloc(&call->arena, sizeof(*self));
         Runner *runner = NULL;
+        size_t n_max;
         int r = look(call, group, args->by, args->actor_id, "no live transcript available", &runner);
 
         if (r)
@@ -128,11 +129,12 @@ static int tail(Call *call, Group *group, const void *user) {
         if (!self)
                 return error_origin(-ENOMEM);
         *self = (Tail){.actor_id = args->actor_id,
-                       .bytes = arena_str(&call->arena, runner_backlog(runner, SIZE_MAX)),
                        .options = {.n_rows = runner->hosted->rows,
                                    .is_compact = args->compact,
                                    .max_chars = (size_t)MIN(MAX(args->max_chars, 1), CHARS_MAX)},
                        .is_raw = !args->strip_ansi};
+        n_max = self->is_raw ? transcript_raw_bytes(self->options.max_chars) : SIZE_MAX;
+        self->bytes = arena_str(&call->arena, runner_backlog(runner, n_max));
         return self->bytes.data ? group_work(call, group, render, show, self) : error_origin(-ENOMEM);
 }
 
@@ -152,7 +154,7 @@ static int clear(Call *call, Group *group, const void *user) {
 
         if (r)
                 return r;
-        runner->n_cleared = ring_end(&runner->hosted->out);
+        runner->n_cleared = runner->hosted->shown_out;
         w = call_result(call);
         jw_begin_object(w);
         jw_field_cstr(w, "group_id", group->id);

@@ -10,8 +10,9 @@
 
 typedef struct CollabPart {
         const char *name;
-        int (*started)(Collab *collab);    /* the contract is served from now on; 0 or negative */
-        void (*stopping)(Collab *collab);  /* … and no longer: no new work of its own, actors end */
+        int (*started)(Collab *collab);        /* the contract is served from now on; 0 or negative */
+        void (*stopping)(Collab *collab);      /* … and no longer: no new work of its own, actors end */
+        bool (*is_busy)(const Collab *collab); /* workers are to come back to it before closed() */
         void (*closed)(Collab *collab);    /* at the end, the loop no longer turns; groups are still there */
         int (*group_opened)(Group *group); /* a group was loaded for the first time */
         void (*group_closed)(Group *group);                          /* it is about to be freed */

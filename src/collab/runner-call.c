@@ -97,20 +97,32 @@ static void on_cleared_away(RunnerWait *wait, _unused_ int error) {
         step_done(step->job);
 }
 
+/* What came up since the call was checked. */
+static int obstacle(const Group *group, const ActorView *actor) {
+        if (!actor || group->is_deleting)
+                return -ENOENT;
+        return group->collab->is_ending ? -ECANCELED : 0;
+}
+
 static void start(RunnerStep *step) {
         RunnerJob *job = step->job;
         Group *group = job->group;
         const ActorView *actor = group_doc_actor(group->doc, step->id);
         Runner *runner = runner_find(group->collab, str_from(group->id), step->id);
-        int r = actor ? 0 : -ENOENT; /* removed since */
+        int r = obstacle(group, actor);
 
-        if (!actor || runner_is_running(runner)) {
+        if (r || runner_is_running(runner)) {
                 if (r)
                         start_failed(step, -r);
                 return;
         }
         job->n_left++;
         step->wait.done = on_up;
+        if (!runners_are_open(group->collab)) {
+                step->wait.done = on_cleared_away;
+                runners_join(group->collab, &step->wait);
+                return;
+        }
         if (runner) { /* starting: never mind by whom; ending or stopped: it has to be gone first */
                 step->wait.done = runner->state == RUNNER_STARTING ? on_up : on_cleared_away;
                 if (runner->state == RUNNER_STARTING)

@@ -25,9 +25,15 @@ static void adopt(Collab *collab, Hosted *hosted) {
         Json *meta = NULL;
         Str group, actor;
 
+        if (hosted->state == HOSTED_FOREIGN || hosted->is_forgotten)
+                return; /* of another version, or about to go */
         if (json_parse(&arena, hosted->meta, strlen(hosted->meta), NULL, &meta, NULL) ||
             !str_is(json_str(json_get(meta, "home")), collab->home))
-                return; /* of another home, which this daemon does not serve now */
+                return;                        /* of another home, which this daemon does not serve now */
+        if (hosted->state != HOSTED_RUNNING) { /* it ended while nobody was there */
+                host_forget(hosted);
+                return;
+        }
         group = json_str(json_get(meta, "group_id"));
         actor = json_str(json_get(meta, "actor_id"));
         if (!group_id_is_valid(group) || !actor_id_is_valid(actor) || runner_find(collab, group, actor) ||
@@ -39,6 +45,7 @@ static void adopt(Collab *collab, Hosted *hosted) {
 }
 
 static int started(Collab *collab) {
+        collab->is_ending = false;
         for (Hosted *hosted = collab->daemon->host ? host_first(collab->daemon->host) : NULL, *next; hosted;
              hosted = next) {
                 next = hosted->next;
@@ -53,6 +60,15 @@ static int started(Collab *collab) {
 static void stopping(Collab *collab) {
         if (collab->daemon->config.only.n == 1) /* we stand in for the original: its actors end with it */
                 runners_end_all(collab);
+}
+
+/* Workers come back to what closed() frees. */
+static bool is_busy(const Collab *collab) {
+        bool is_writing = false;
+
+        for (const Runner *runner = collab->runners; runner; runner = runner->next)
+                is_writing |= runner->is_writing;
+        return is_writing || collab->is_clearing;
 }
 
 static void closed(Collab *collab) {
@@ -120,6 +136,7 @@ static void group_stop(Group *group, void (*stopped)(void *user), void *user) {
 const CollabPart runner_part = {.name = "runners",
                                 .started = started,
                                 .stopping = stopping,
+                                .is_busy = is_busy,
                                 .closed = closed,
                                 .actor_is_running = actor_is_running,
                                 .group_stop = group_stop};

@@ -174,6 +174,9 @@ static void on_started(Hosted *hosted, int error) {
 
         if (error) {
                 waiting = runner->waiting;
+                if (!waiting)
+                        log_warning(&runner->collab->daemon->log, runner->actor_id,
+                                    "cannot be started: group=%s: %s", runner->group_id, strerror(error));
                 runner_free(runner);
                 tell(waiting, error);
                 return;
@@ -198,15 +201,15 @@ static void on_ended(Hosted *hosted) {
 
 static const HostedHandler hosted_handler = {.started = on_started, .ended = on_ended};
 
+/* The file is written again: its daemon may have been killed before it was there. */
 void runner_claim(Runner *runner, Hosted *hosted) {
         runner->hosted = hosted;
         runner->started_us = hosted->started_us;
         runner->state = RUNNER_UP;
-        runner->has_file = runner->wants_file = true;
+        runner->wants_file = true;
         hosted->handler = &hosted_handler;
         hosted->user = runner;
-        if (hosted->state == HOSTED_ENDED || hosted->state == HOSTED_LOST) /* while nobody was there */
-                on_ended(hosted);
+        runner_sync_file(runner);
 }
 
 /* ---- starting and ending --------------------------------------------------------------------- */
@@ -230,7 +233,8 @@ int runner_begin(Group *group, const ActorView *actor, RunnerWait *wait) {
                         runner_free(runner);
                 return r;
         }
-        runner_join(runner, wait);
+        if (wait)
+                runner_join(runner, wait);
         runner->wants_file = kind == RUNNER_HEADLESS;
         if (kind == RUNNER_HEADLESS)
                 runner_sync_file(runner);
@@ -239,12 +243,13 @@ int runner_begin(Group *group, const ActorView *actor, RunnerWait *wait) {
 
 void runner_end(Runner *runner, RunnerWait *wait) {
         RunnerWait *starting = runner->state == RUNNER_STARTING ? steal(&runner->waiting) : NULL;
+        bool was_ending = runner->state == RUNNER_ENDING; /* saying it again would prolong the grace */
 
         runner->state = RUNNER_ENDING;
         if (wait)
                 runner_join(runner, wait);
         tell(starting, ECANCELED);
-        if (runner->hosted && runner->hosted->state == HOSTED_RUNNING)
+        if (!was_ending && runner->hosted && runner->hosted->state == HOSTED_RUNNING)
                 host_discard(runner->hosted, RUNNER_GRACE_MS);
         if (runner->kind == RUNNER_HEADLESS && !runner->is_over)
                 over(runner);
@@ -263,6 +268,7 @@ static void on_held_end(RunnerWait *wait, _unused_ int error) {
 }
 
 void runners_end_all(Collab *collab) {
+        collab->is_ending = true;
         for (Runner *runner = collab->runners, *next; runner; runner = next) {
                 StopHold *hold = calloc(1, sizeof(*hold));
 
@@ -275,9 +281,35 @@ void runners_end_all(Collab *collab) {
         }
 }
 
+void runners_end_unlisted(const Group *group) {
+        for (Runner *runner = group->collab->runners, *next; runner; runner = next) {
+                next = runner->next;
+                if (!strcmp(runner->group_id, group->id) &&
+                    !group_doc_actor(group->doc, str_from(runner->actor_id)))
+                        runner_end(runner, NULL);
+        }
+}
+
+/* ---- before the first start ------------------------------------------------------------------- */
+
+bool runners_are_open(const Collab *collab) {
+        return !collab->is_clearing;
+}
+
+void runners_join(Collab *collab, RunnerWait *wait) {
+        wait->next = collab->cleared;
+        collab->cleared = wait;
+}
+
+void runners_open(Collab *collab) {
+        collab->is_clearing = false;
+        tell(steal(&collab->cleared), 0);
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
 Str runner_backlog(const Runner *runner, size_t n_max) {
-        uint64_t end = ring_end(&runner->hosted->out);
-        uint64_t n = end - runner->n_cleared;
+        uint64_t n = runner->hosted->shown_out - runner->n_cleared;
 
         return hosted_scrollback(runner->hosted, n < n_max ? (size_t)n : n_max);
 }

@@ -70,16 +70,25 @@ Runner *runner_find(const Collab *collab, Str group_id, Str actor_id); /* in any
 bool runner_is_running(const Runner *runner);                          /* NULL is fine */
 
 /*
- * Begins to start an actor, which must have passed runner_check(). The wait is told when it is up or has
- * failed; at once when it runs already. One that is just ending is waited for first.
+ * Begins to start an actor, which must have passed runner_check() and of which no runner is there, in
+ * whatever state. The wait is told in a later turn, when it is up or has failed; NULL: nobody waits, a
+ * failure is logged.
  */
 int runner_begin(Group *group, const ActorView *actor, RunnerWait *wait);
 /* Waits for the state that comes next. */
 void runner_join(Runner *runner, RunnerWait *wait);
 /* Begins to end it, process tree and all. wait may be NULL. */
 void runner_end(Runner *runner, RunnerWait *wait);
-/* Ends all of a home; the daemon's own stop waits for it. */
+/* Ends all of a home, and no other starts until it is served again; the daemon's own stop waits for it. */
 void runners_end_all(Collab *collab);
+/* Ends those whom the group's document does not know any more: a start that was under way while its actor
+ * was removed. */
+void runners_end_unlisted(const Group *group);
+/* Whether actors may be started now: not before what an earlier daemon left behind is cleared away. */
+bool runners_are_open(const Collab *collab);
+/* Waits for that. */
+void runners_join(Collab *collab, RunnerWait *wait);
+void runners_open(Collab *collab);
 
 /* 0 when the actor could be started, else call_fail() with the contract's code for what is in the way.
  * Looks at the folder with stat(2). */

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "collab/actor.h"
 #include "collab/collab.h"
 #include "collab/permissions.h"
 #include "collab/settings.h"
@@ -36,12 +37,21 @@ static int fill_new(Document *document, Json *entry, Str id, Str now) {
         return error_trace(r ? r : document_set_str(document, entry, "created_at", now));
 }
 
-static int fill(Document *document, Json *entry, const TemplateActor *actor, Str now) {
-        int r;
+/* At a terminal, the runtime's own when the template has none. */
+static Json *command_of(Arena *arena, const TemplateActor *actor) {
+        if (json_count(actor->command) || !str_is(actor->runner, "pty"))
+                return actor->command;
+        return actor_default_command(arena, actor->runtime);
+}
 
-        r = document_set_str(document, entry, "title", actor->title);
+static int fill(Document *document, Json *entry, const TemplateActor *actor, Str now) {
+        Json *command = command_of(&document->arena, actor);
+        int r = command ? 0 : error_origin(-ENOMEM);
+
         if (!r)
-                r = document_set(document, entry, "command", actor->command);
+                r = document_set_str(document, entry, "title", actor->title);
+        if (!r)
+                r = document_set(document, entry, "command", command);
         if (!r)
                 r = document_set_str(document, entry, "submit", actor->submit);
         if (!r)
@@ -96,48 +106,6 @@ static int edit(GroupDoc *doc, const Template *template, const GroupDoc *old, St
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void write_removal(GroupChange *change, Str by, Str id) {
-        JsonWriter *w = group_change_event(change, "actor.remove", by, STR(""));
-
-        jw_begin_object(w);
-        jw_field_str(w, "actor_id", id);
-        jw_field_null(w, "runner");
-        jw_field_null(w, "runner_effective");
-        jw_end_object(w);
-}
-
-/* A list or an object of the entry, or an empty one. */
-static void field_or_empty(JsonWriter *w, const char *key, const Json *value, bool is_list) {
-        jw_key(w, key);
-        if (value)
-                jw_value(w, value);
-        else
-                jw_raw(w, is_list ? STR("[]") : STR("{}"));
-}
-
-static void write_addition(GroupChange *change, Str by, const GroupDoc *doc, const ActorView *actor) {
-        JsonWriter *w = group_change_event(change, "actor.add", by, STR(""));
-
-        jw_begin_object(w);
-        jw_key(w, "actor");
-        jw_begin_object(w);
-        jw_field_int(w, "v", 1);
-        jw_field_str(w, "id", actor->id);
-        jw_field_cstr(w, "role", group_role(doc, actor->id));
-        jw_field_str(w, "title", actor->title);
-        field_or_empty(w, "command", actor->command, true);
-        field_or_empty(w, "env", actor->env, false);
-        jw_field_str(w, "default_scope_key", actor->default_scope_key);
-        jw_field_str(w, "submit", actor->submit);
-        jw_field_bool(w, "enabled", actor->is_enabled);
-        jw_field_str(w, "runner", actor->runner);
-        jw_field_str(w, "runtime", actor->runtime);
-        jw_field_str(w, "created_at", actor->created_at);
-        jw_field_str(w, "updated_at", json_str(json_get(actor->json, "updated_at")));
-        jw_end_object(w);
-        jw_end_object(w);
-}
-
 static void write_update(GroupChange *change, Str by, const ActorView *actor) {
         JsonWriter *w = group_change_event(change, "actor.update", by, STR(""));
 
@@ -147,7 +115,11 @@ static void write_update(GroupChange *change, Str by, const ActorView *actor) {
         jw_begin_object(w);
         jw_field_null(w, "role");
         jw_field_str(w, "title", actor->title);
-        field_or_empty(w, "command", actor->command, true);
+        jw_key(w, "command");
+        if (actor->command)
+                jw_value(w, actor->command);
+        else
+                jw_raw(w, STR("[]"));
         jw_field_null(w, "env");
         jw_field_null(w, "default_scope_key");
         jw_field_str(w, "submit", actor->submit);
@@ -173,7 +145,7 @@ static void tell_removed(GroupChange *change, TemplateResult *result, const Grou
                 if (template_find(result->template, id) || is_listed(result->removed, id))
                         continue;
                 note(change, result->removed, id);
-                write_removal(change, result->by, id);
+                actor_change_event(change, "actor.remove", result->by, id, STR_NULL);
                 group_change_cursor(change, id, STR_NULL, STR_NULL);
         }
 }
@@ -187,7 +159,8 @@ static void tell_listed(GroupChange *change, TemplateResult *result, const Group
                         write_update(change, result->by, actor);
                 } else {
                         note(change, result->added, actor->id);
-                        write_addition(change, result->by, doc, actor);
+                        actor_write_added(doc, actor,
+                                          group_change_event(change, "actor.add", result->by, STR("")));
                 }
         }
 }

@@ -2,7 +2,6 @@
 #include "collab/transcript-lines.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,41 +72,70 @@ static bool blocks_equal(const Line *a, const Line *b, size_t n) {
         return true;
 }
 
-static size_t drop_equal(Line *lines, size_t n) {
-        size_t kept = 0;
+/* The length of a block at the end that stands before it as well; 0: none. */
+static size_t repeated(const Lines *lines) {
+        const Line *end = lines->items + lines->n;
 
-        for (size_t i = 0; i < n; i++) {
-                if (kept && equal(&lines[kept - 1], &lines[i]))
-                        line_free(&lines[i]);
-                else
-                        lines[kept++] = lines[i];
-        }
-        return kept;
-}
-
-/* The length of a block at the end of what is kept that stands before it as well; 0: none. */
-static size_t repeated(const Line *lines, size_t kept) {
-        for (size_t k = BLOCK_MIN; k <= BLOCK_MAX && 2 * k <= kept; k++)
-                if (blocks_equal(&lines[kept - 2 * k], &lines[kept - k], k))
+        for (size_t k = BLOCK_MIN; k <= BLOCK_MAX && 2 * k <= lines->n; k++)
+                if (blocks_equal(end - 2 * k, end - k, k))
                         return k;
         return 0;
 }
 
-static size_t drop_blocks(Line *lines, size_t n) {
-        size_t kept = 0;
+/* ---- many lines ------------------------------------------------------------------------------ */
 
-        for (size_t i = 0; i < n; i++) {
-                size_t k;
+static int reserve(Lines *lines) {
+        size_t n = lines->n_allocated ? lines->n_allocated * 2 : 256;
+        Line *items;
 
-                lines[kept++] = lines[i];
-                for (k = repeated(lines, kept); k; k--)
-                        line_free(&lines[--kept]);
-        }
-        return kept;
+        if (lines->n < lines->n_allocated)
+                return 0;
+        items = realloc(lines->items, n * sizeof(*items));
+        if (!items)
+                return error_origin(-ENOMEM);
+        lines->items = items;
+        lines->n_allocated = n;
+        return 0;
 }
 
-size_t lines_compact(Line *lines, size_t n) {
-        return drop_blocks(lines, drop_equal(lines, n));
+int lines_add(Lines *lines, Line *line, bool is_compact) {
+        int r = reserve(lines);
+
+        if (r || (is_compact && lines->n && equal(&lines->items[lines->n - 1], line))) {
+                line_free(line);
+                return error_trace(r);
+        }
+        if (!line->n)
+                line_free(line);
+        lines->items[lines->n++] = *line;
+        lines->n_chars += line->n + 1;
+        *line = (Line){0};
+        for (size_t k = is_compact ? repeated(lines) : 0; k; k--) {
+                lines->n_chars -= lines->items[--lines->n].n + 1;
+                line_free(&lines->items[lines->n]);
+        }
+        return 0;
+}
+
+void lines_keep_last(Lines *lines, size_t n_chars) {
+        size_t first = lines->n, n = 0;
+
+        if (lines->n_chars / 2 <= n_chars)
+                return;
+        while (first && (n <= n_chars || lines->n - first < (size_t)2 * BLOCK_MAX))
+                n += lines->items[--first].n + 1;
+        for (size_t i = 0; i < first; i++)
+                line_free(&lines->items[i]);
+        lines->n -= first;
+        lines->n_chars = n;
+        memmove(lines->items, lines->items + first, lines->n * sizeof(*lines->items));
+}
+
+void lines_deinit(Lines *lines) {
+        for (size_t i = 0; i < lines->n; i++)
+                line_free(&lines->items[i]);
+        free(lines->items);
+        *lines = (Lines){0};
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -128,15 +156,17 @@ static size_t encode(uint32_t c, char out[4]) {
         return out[3] = (char)(0x80 | (c & 0x3f)), 4;
 }
 
-int lines_write(const Line *lines, size_t n, Buf *out) {
+int lines_write(const Lines *lines, Buf *out) {
         int r = 0;
 
-        for (size_t i = 0; !r && i < n; i++) {
+        for (size_t i = 0; !r && i < lines->n; i++) {
+                const Line *line = &lines->items[i];
+
                 if (i)
                         r = buf_append(out, "\n", 1);
-                for (size_t k = 0; !r && k < lines[i].n; k++) {
+                for (size_t k = 0; !r && k < line->n; k++) {
                         char bytes[4];
-                        r = buf_append(out, bytes, encode(lines[i].cells[k], bytes));
+                        r = buf_append(out, bytes, encode(line->cells[k], bytes));
                 }
         }
         return error_trace(r);

@@ -1,6 +1,7 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /* Lines of a transcript: characters in cells, and what repeats among lines. Internal to transcript*.c. */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -16,7 +17,19 @@ void line_blank(Line *line, size_t n);            /* the first n become blanks *
 void line_trim(Line *line);                       /* blanks at its end go */
 void line_free(Line *line);
 
-/* Consecutive equal lines become one (long rulers count as equal), and so do blocks of 3 to 60 lines that
- * follow each other. Lines left out are freed; returns how many are left. */
-size_t lines_compact(Line *lines, size_t n);
-int lines_write(const Line *lines, size_t n, Buf *out); /* joined by LF */
+/* Lines that do not change any more. */
+typedef struct Lines {
+        Line *items;
+        size_t n, n_allocated;
+        size_t n_chars; /* of all, each with its LF */
+} Lines;
+
+/*
+ * Takes the line, whatever happens. is_compact: a line that equals the one before it is left out (long
+ * rulers count as equal), and so is a block of 3 to 60 lines that stands there already right before.
+ */
+int lines_add(Lines *lines, Line *line, bool is_compact);
+/* Of many lines only the last ones are kept: those with this many characters, and some more. */
+void lines_keep_last(Lines *lines, size_t n_chars);
+int lines_write(const Lines *lines, Buf *out); /* joined by LF */
+void lines_deinit(Lines *lines);

@@ -11,9 +11,15 @@
 #include "collab/transcript-lines.h"
 #include "core/host/vt.h"
 
-enum { COLS_MAX = 1000 }; /* a position further right counts as this one */
+enum {
+        COLS_MAX = 1000,     /* a position further right counts as this one */
+        LINE_MAX = 64 << 10, /* printing goes on in the next line after so many characters */
+        SCROLL_LINES = 4096, /* so many may have left the window before they are put away */
+};
 
 typedef struct Page {
+        Lines past; /* lines that have left the window, to which no movement leads back */
+        const TranscriptOptions *options;
         Line *lines;
         size_t n, n_allocated;
         size_t row, col, saved_row, saved_col;
@@ -39,15 +45,6 @@ static Line *line_at(Page *page, size_t row) {
         return page->failed ? NULL : &page->lines[row];
 }
 
-static void put(Page *page, uint32_t c) {
-        Line *line = line_at(page, page->row);
-
-        if (!line || line_put(line, page->col, c))
-                page->failed = true;
-        if (page->col < COLS_MAX)
-                page->col++;
-}
-
 /* The first line of the window. */
 static size_t window(const Page *page) {
         size_t bottom = page->n > page->row + 1 ? page->n : page->row + 1;
@@ -56,10 +53,45 @@ static size_t window(const Page *page) {
 }
 
 static void move(Page *page, size_t row, size_t col) {
-        size_t top = window(page), last = top + page->n_rows - 1;
+        size_t top = window(page), last = top + page->n_rows - 1, right = MAX(page->col, (size_t)COLS_MAX);
 
         page->row = row < top ? top : row > last ? last : row;
-        page->col = col > COLS_MAX ? COLS_MAX : col;
+        page->col = col > right ? right : col;
+}
+
+/* Puts the first k lines away, so that the longest backlog takes little more memory than its end. */
+static void put_away(Page *page, size_t k) {
+        if (!k)
+                return;
+        for (size_t i = 0; i < k; i++) {
+                line_trim(&page->lines[i]);
+                page->failed |= lines_add(&page->past, &page->lines[i], page->options->is_compact) != 0;
+        }
+        page->n -= k;
+        memmove(page->lines, page->lines + k, page->n * sizeof(*page->lines));
+        page->row -= MIN(page->row, k);
+        page->saved_row -= MIN(page->saved_row, k);
+        if (page->options->max_chars)
+                lines_keep_last(&page->past, page->options->max_chars);
+}
+
+static void feed_line(Page *page) {
+        page->row++;
+        page->col = 0;
+        (void)line_at(page, page->row);
+        if (window(page) >= SCROLL_LINES && !page->failed)
+                put_away(page, window(page));
+}
+
+static void put(Page *page, uint32_t c) {
+        Line *line;
+
+        if (page->col >= LINE_MAX)
+                feed_line(page);
+        line = line_at(page, page->row);
+        if (!line || line_put(line, page->col, c))
+                page->failed = true;
+        page->col++;
 }
 
 /* ---- erasing --------------------------------------------------------------------------------- */
@@ -120,16 +152,14 @@ static void obey_escape(Page *page, const VtParser *vt) {
 }
 
 static void obey_control(Page *page, char c) {
-        if (c == '\n') {
-                page->row++;
-                page->col = 0;
-                (void)line_at(page, page->row);
-        } else if (c == '\r')
+        if (c == '\n')
+                feed_line(page);
+        else if (c == '\r')
                 page->col = 0;
         else if (c == '\b' && page->col)
                 page->col--;
         else if (c == '\t')
-                page->col = MIN((page->col / 8 + 1) * 8, (size_t)COLS_MAX);
+                move(page, page->row, (page->col / 8 + 1) * 8);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -147,30 +177,36 @@ static size_t decode(const char *p, uint32_t *ret) {
         return *ret = (u[0] & 7u) << 18 | (u[1] & 0x3fu) << 12 | (u[2] & 0x3fu) << 6 | (u[3] & 0x3fu), 4;
 }
 
+/* Inside a sequence; text that ends one early is not shown when it is not ASCII. */
+static void obey(Page *page, VtParser *vt, char c) {
+        switch (vt_next(vt, c)) {
+        case VT_EVENT_PRINT:
+                if (c >= ' ' && c < 0x7f)
+                        put(page, (uint32_t)c);
+                return;
+        case VT_EVENT_CONTROL: obey_control(page, c); return;
+        case VT_EVENT_CSI: obey_csi(page, vt); return;
+        case VT_EVENT_ESCAPE: obey_escape(page, vt); return;
+        default: return;
+        }
+}
+
+/* Valid UTF-8. */
 static void feed(Page *page, Str text) {
         VtParser vt = VT_NULL;
 
-        for (size_t at = 0; at < text.n && !page->failed;) {
-                uint32_t c;
-                size_t n = decode(text.data + at, &c);
+        for (size_t at = 0, n; at < text.n && !page->failed; at += n) {
+                unsigned char c = (unsigned char)text.data[at];
+                uint32_t character;
 
-                if (n > 1 && vt.state == VT_GROUND) {
-                        if (c >= 0xa0)
-                                put(page, c);
-                        at += n;
-                        continue;
+                n = 1;
+                if (vt.state != VT_GROUND || c < 0x80)
+                        obey(page, &vt, text.data[at]);
+                else if (c >= 0xc0) { /* else: of one whose beginning was part of a sequence */
+                        n = decode(text.data + at, &character);
+                        if (character >= 0xa0)
+                                put(page, character);
                 }
-                switch (vt_next(&vt, text.data[at])) {
-                case VT_EVENT_PRINT:
-                        if (n == 1 && c >= ' ' && c != 0x7f)
-                                put(page, c);
-                        break;
-                case VT_EVENT_CONTROL: obey_control(page, text.data[at]); break;
-                case VT_EVENT_CSI: obey_csi(page, &vt); break;
-                case VT_EVENT_ESCAPE: obey_escape(page, &vt); break;
-                default: break;
-                }
-                at += n > 1 && vt.state == VT_GROUND ? n : 1;
         }
 }
 
@@ -188,33 +224,45 @@ static Str last_chars(Str text, size_t max_chars) {
         return (Str){text.data + at, text.n - at};
 }
 
+size_t transcript_raw_bytes(size_t max_chars) {
+        return (max_chars + 1) * 4; /* one more: the first may be cut */
+}
+
 int transcript_raw(Str bytes, size_t max_chars, Buf *out) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
-        int r = utf8_append_replaced(&text, bytes.data, bytes.n);
+        size_t n = MIN(bytes.n, transcript_raw_bytes(max_chars));
+        int r = utf8_append_replaced(&text, bytes.data + bytes.n - n, n);
 
         return error_trace(r ? r : buf_append_str(out, last_chars(buf_str(&text), max_chars)));
 }
 
+/* All lines are put away but the blank ones at the end. */
+static void end_page(Page *page) {
+        Lines *past = &page->past;
+
+        for (size_t i = 0; i < page->n; i++)
+                line_trim(&page->lines[i]);
+        while (page->n && !page->lines[page->n - 1].n)
+                line_free(&page->lines[--page->n]);
+        put_away(page, page->n);
+        while (past->n && !past->items[past->n - 1].n)
+                past->n--;
+}
+
 int transcript_render(Str bytes, const TranscriptOptions *options, Buf *out) {
         _cleanup_(buf_deinit) Buf valid = BUF_NULL, text = BUF_NULL;
-        Page page = {.n_rows = options->n_rows ? options->n_rows : 40};
+        Page page = {.n_rows = options->n_rows ? options->n_rows : 40, .options = options};
         Str shown;
         int r = utf8_append_replaced(&valid, bytes.data, bytes.n);
 
         if (!r)
                 feed(&page, buf_str(&valid));
-        for (size_t i = 0; i < page.n; i++)
-                line_trim(&page.lines[i]);
-        while (page.n && !page.lines[page.n - 1].n)
-                line_free(&page.lines[--page.n]);
-        if (options->is_compact)
-                page.n = lines_compact(page.lines, page.n);
-        r = r ? r : page.failed ? error_origin(-ENOMEM) : lines_write(page.lines, page.n, &text);
+        end_page(&page);
+        r = r ? r : page.failed ? error_origin(-ENOMEM) : lines_write(&page.past, &text);
         shown = buf_str(&text);
         if (!r)
                 r = buf_append_str(out, options->max_chars ? last_chars(shown, options->max_chars) : shown);
-        for (size_t i = 0; i < page.n; i++)
-                line_free(&page.lines[i]);
+        lines_deinit(&page.past);
         free(page.lines);
         return error_trace(r);
 }

@@ -19,3 +19,5 @@ typedef struct TranscriptOptions {
 int transcript_render(Str bytes, const TranscriptOptions *options, Buf *out);
 /* The last max_chars characters; bytes that are no UTF-8 are replaced. */
 int transcript_raw(Str bytes, size_t max_chars, Buf *out);
+/* How much of the end it looks at. */
+size_t transcript_raw_bytes(size_t max_chars);

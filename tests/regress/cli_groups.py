@@ -6,8 +6,9 @@ import queue
 import subprocess
 import threading
 
+from collab_actors import ECHO, project
 from collab_chat import GROUP, OTHER, ledger, notify, ok, send, write_group
-from harness import MUSTER, Daemon, check, equal
+from harness import MUSTER, Daemon, check, equal, eventually
 
 NO_IDENTITY = {"CCCC_GROUP_ID": None, "CCCC_ACTOR_ID": None}
 
@@ -219,3 +220,21 @@ def test_actor_verbs():
         _ok(d, "actor", "-g", GROUP, "remove", "new")
         equal(len(json.loads(_ok(d, "actor", "-g", GROUP, "--json"))["actors"]), 3)
         _fails(d, 2, "actor", "start")
+
+
+def test_actors_that_run():
+    with Daemon() as d:
+        group, _ = project(d)
+        for words in (("add", "a", "runtime=custom", "--", *ECHO), ("start", "a")):
+            _ok(d, "actor", "-g", group, *words)
+        eventually(lambda: "ready" in _ok(d, "logs", "--strip", group + "/a"), what="its first words")
+        equal(_ok(d, "logs", "--strip", group + "/a"), "ready\n")
+        equal(_ok(d, "logs", group + "/a"), "ready\r\n")
+        check("running" in _ok(d, "actor", "-g", group).splitlines()[1], "not listed as running")
+        check(group + "/a" in _ok(d, "ps"), "not in ps")
+        _ok(d, "actor", "-g", group, "restart", "a")
+        _ok(d, "actor", "-g", group, "stop", "a")
+        check("disabled" in _ok(d, "actor", "-g", group).splitlines()[1], "not listed as stopped")
+        _fails(d, 1, "logs", group + "/a")
+        _fails(d, 1, "logs", group + "/nobody")
+        _fails(d, 2, "logs", "-f", group + "/a")

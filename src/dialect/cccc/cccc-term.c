@@ -101,6 +101,14 @@ static const Dialect cccc_term_dialect = {
         .close = on_close,
 };
 
+/* The contract's bound alone decides, so that the longest backlog can be sent. */
+static void set_limits(const CcccTerm *self) {
+        ConnLimits limits = self->client->endpoint->type->limits;
+
+        limits.hard_limit = 2 * self->n_queue_max;
+        conn_set_limits(self->client->conn, &limits);
+}
+
 void cccc_term_stream(Client *client, void *target, _unused_ bool is_read_only) {
         CcccTerm *self = calloc(1, sizeof(*self));
         Runner *runner = target;
@@ -116,6 +124,8 @@ void cccc_term_stream(Client *client, void *target, _unused_ bool is_read_only) 
                            .n_queue_max = MAX((size_t)TERM_QUEUE_MIN,
                                               backlog.n + MAX((size_t)TERM_QUEUE_MORE, backlog.n / 8))};
         client->state = self;
+        client_switch(client, &cccc_term_dialect, client->endpoint, STR_NULL);
+        set_limits(self);
         if (backlog.n && conn_write(client->conn, backlog)) {
                 conn_abort(client->conn, "out of memory");
                 return;
@@ -125,5 +135,4 @@ void cccc_term_stream(Client *client, void *target, _unused_ bool is_read_only) 
         self->is_waiting = !term_is_writer(&self->term);
         if (self->is_waiting)
                 client_hold(client);
-        client_switch(client, &cccc_term_dialect, client->endpoint, STR_NULL);
 }
