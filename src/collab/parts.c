@@ -3,6 +3,7 @@
 
 #include "collab/compaction.h"
 #include "collab/context-lane.h"
+#include "collab/delivery.h"
 #include "collab/inbox.h"
 #include "collab/stream.h"
 
@@ -13,5 +14,6 @@ const CollabPart *const collab_parts[] = {
         &context_part,
         &inbox_part,
         &streams_part,
+        &delivery_part,
         NULL,
 };

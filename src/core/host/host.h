@@ -141,6 +141,8 @@ int host_start(Host *host, const HostedSpec *spec, const HostedHandler *handler,
 /* Takes all of bytes, in order. Conditions: HOST_E_FULL (taken, but hold your sender until viewer->room()),
  * HOST_E_ENDED. */
 int host_write(Hosted *hosted, Str bytes);
+/* Takes the last n bytes back: true, if exactly these wait and the process has taken none of them. */
+bool host_take_back(Hosted *hosted, size_t n);
 void host_close_input(Hosted *hosted);                          /* pipes: end of stdin */
 void host_resize(Hosted *hosted, unsigned cols, unsigned rows); /* 0: that side stays */
 /* TERM, then KILL after grace_ms, for the whole tree. */
