@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collab/parts.h"
 
+#include "collab/automation.h"
 #include "collab/compaction.h"
 #include "collab/context-lane.h"
 #include "collab/delivery.h"
@@ -15,5 +16,6 @@ const CollabPart *const collab_parts[] = {
         &inbox_part,
         &streams_part,
         &delivery_part,
+        &automation_part,
         NULL,
 };
