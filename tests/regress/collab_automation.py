@@ -144,13 +144,15 @@ def test_help_nudge():
     with daemon() as d:
         group = _group(d, help_nudge_interval_seconds=50, help_nudge_min_messages=3)
         _start(d, group)
-        for i in range(2):
-            ok(d, "send", group_id=group, text="m%d" % i, to=["dev"], by="lead")
-            _settle(d)
-        equal(len(_notices(d, group, "help_nudge")), 0)
-        notice = _wait(d, group, "help_nudge", 1)
-        equal(notice["target_actor_id"], "dev")
-        _quiet(d, group, "help_nudge", 1, 100)
+        _quiet(d, group, "help_nudge", 0, 100)
+
+        def talk():
+            ok(d, "send", group_id=group, text="m", to=["dev"], by="lead")
+            advance(d, 2)
+            return _notices(d, group, "help_nudge")
+        eventually(talk)
+        equal([n["target_actor_id"] for n in _notices(d, group, "help_nudge")], ["dev"])
+        _quiet(d, group, "help_nudge", 1, 40)
 
 
 def test_only_when_active():
