@@ -58,7 +58,7 @@ const Command group_commands[] = {
                 .details =
                         "Prints the id of the message once it is kept. TEXT - is read from stdin.\n"
                         "\n" WHERE "  --to WHOM        actor id or title, user, @all, @peers, @foreman; may "
-                                   "be repeated.\n"
+                        "be repeated.\n"
                         "                   Without it: who is mentioned as @name, else the group's policy\n"
                         "  --attention      it has to be acknowledged\n"
                         "  --key K          sent again with the same key it is no second message\n"
@@ -110,6 +110,19 @@ const Command group_commands[] = {
                 .n_min = 1,
                 .n_max = 1,
                 .run = cmd_ack,
+        },
+        {
+                .name = "mail",
+                .summary = "show what waits for whom and why, and what became of messages",
+                .usage = "[-g G] [--as NAME] [-n N] [--json]",
+                .details =
+                        "For each message and recipient: stored, typed into the terminal (queued, handed, "
+                        "accepted; in doubt\nor dropped), read, acknowledged, replied.\n"
+                        "\n" WHERE "  -n, --tail N     the last N messages (default 20)\n"
+                        "  --json           the daemon's answer as it is\n",
+                .examples = "  muster mail\n",
+                .options = CLI_OPTION_GROUP | CLI_OPTION_TAIL | CLI_OPTION_JSON,
+                .run = cmd_mail,
         },
         {
                 .name = "tail",

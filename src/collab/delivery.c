@@ -326,7 +326,7 @@ static void write_mailbox(const Mailbox *mailbox, JsonWriter *w) {
         jw_begin_object(w);
         jw_field_uint(w, "pending", mailbox->n_items);
         jw_field_cstr(w, "since", ts);
-        jw_field_cstr(w, "why", mailbox->phase == MAIL_WAITING ? mail_why_name(mailbox->why) : "typing");
+        jw_field_cstr(w, "why", mailbox_why(mailbox));
         jw_end_object(w);
 }
 

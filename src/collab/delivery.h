@@ -151,7 +151,8 @@ MailItem *mailbox_item(const Mailbox *mailbox, Str event_id);
 void mailbox_remove(Mailbox *mailbox, MailItem *item);
 /* Drops those that should go, and writes it down. */
 void mailbox_drop(Mailbox *mailbox, bool (*is_dropped)(const MailItem *item), const char *why);
-void mailbox_kick(Mailbox *mailbox); /* something has changed: looks again in the next turn */
+void mailbox_kick(Mailbox *mailbox);             /* something has changed: looks again in the next turn */
+const char *mailbox_why(const Mailbox *mailbox); /* nothing is typed now; or what is done */
 void mailbox_on_timer(Timer *timer);
 bool mail_item_is_automation(const MailItem *item);
 

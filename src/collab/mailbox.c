@@ -139,6 +139,14 @@ void mailbox_kick(Mailbox *mailbox) {
                 (void)timer_set(&mailbox->timer, 0);
 }
 
+const char *mailbox_why(const Mailbox *mailbox) {
+        static const char *const names[_MAIL_PHASES] = {
+                [MAIL_PREPARING] = "typing",  [MAIL_RECORDING] = "typing", [MAIL_WRITING] = "blocked",
+                [MAIL_SUBMITTING] = "typing", [MAIL_KEYED] = "blocked",    [MAIL_RESTING] = "introducing"};
+
+        return mailbox->phase == MAIL_WAITING ? mail_why_name(mailbox->why) : names[mailbox->phase];
+}
+
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 static bool is_chat(const MailItem *item) {

@@ -179,3 +179,40 @@ def test_clock_of_its_own():
     from harness import Daemon
     with Daemon() as d, d.native() as n:
         equal(n.call("daemon.advance", {"ms": 1})["error"]["code"], -32003)
+
+
+def _mail(d, group, *args):
+    import json
+    status, out, err = d.home.muster("mail", "-g", group, "--json", *args, env={"CCCC_GROUP_ID": None, "CCCC_ACTOR_ID": None})
+    equal(status, 0, err)
+    return json.loads(out)
+
+
+def test_mail():
+    with daemon() as d:
+        group = make_group(d, actors=("w1", "w2"))
+        start(d, group)
+        first = _send(d, group, "one", to=["w1"], priority="attention")
+        second = _send(d, group, "two", to=["w2"])
+        wait_fact(d, group, first, "accepted")
+        ok(d, "chat_ack", group_id=group, actor_id="w1", event_id=first, by="w1")
+        ok(d, "reply", group_id=group, reply_to=first, text="done", by="w1", to=["user"])
+        mail = _mail(d, group)
+        equal([(m["actor_id"], m["why"], [q["event_id"] for q in m["queued"]]) for m in mail["mailboxes"]], [("w2", "stopped", [second])])
+        messages = {m["event_id"]: m for m in mail["messages"]}
+        (w1,) = messages[first]["recipients"]
+        for fact in ("queued", "handing", "handed", "accepted", "acknowledged", "replied"):
+            check(w1.get(fact), "%s is missing: %r" % (fact, w1))
+        (w2,) = messages[second]["recipients"]
+        equal((sorted(w2), w2["read"]), (["actor_id", "queued", "read"], False))
+        equal(len(_mail(d, group, "-n", "1")["messages"]), 1)
+        status, out, _ = d.home.muster("mail", "-g", group, env={"CCCC_GROUP_ID": None, "CCCC_ACTOR_ID": None})
+        equal(status, 0)
+        check("stopped" in out and "replied" in out and "accepted" in out, out)
+
+
+def test_mail_refusals():
+    with daemon() as d, d.native() as n:
+        equal(n.call("group.mail", {"group": "g_nowhere"})["error"]["code"], -32004)
+    with daemon(only="native") as d, d.native() as n:
+        equal(n.call("group.mail", {"group": "g_nowhere"})["error"]["code"], -32003)
