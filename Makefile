@@ -5,10 +5,11 @@ comma := ,
 BUILD := $(if $(SAN),build-san,build)
 MESON_ARGS := $(if $(SAN),-Db_sanitize=address$(comma)undefined -Db_lundef=false,)
 SECONDS ?= 60
+ROUNDS ?= 1000
 PREFIX ?= /usr/local
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: all deps build run test bench fuzz lint format docs install clean
+.PHONY: all deps build run test soak bench fuzz lint format docs install clean
 all: build
 
 deps:
@@ -30,6 +31,10 @@ run: build
 
 test: build
 	@scripts/test
+
+# Hours rather than minutes: 500 sessions at once, 1 GB of output, ROUNDS kills of the daemon under load.
+soak: build
+	@MUSTER_SOAK=$(ROUNDS) tests/run.py --build $(BUILD) -v hosting_limits hosting_output hosting_crash
 
 bench: build
 	@scripts/bench

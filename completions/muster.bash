@@ -17,12 +17,17 @@ _muster_parameters() {
                 inside && /^  [^ ]/ { print $1 "=" }'
 }
 
-_muster_commands='new attach shell ls ps logs send-keys kill restart record replay group actor send reply inbox ack tail events up down status call schema ledger stdio'
+_muster_commands='new attach shell ls ps logs send-keys kill restart record replay group actor send reply inbox ack tail events task chat project up down status call schema rules ledger stdio'
 
 # The names of the sessions. Only of a daemon that runs: completing a word starts none.
 _muster_sessions() {
         muster status --timeout 1 >/dev/null 2>&1 &&
                 muster ls --json 2>/dev/null | grep -o '"name":"[^"\\]*"' | cut -d '"' -f 4
+}
+
+# The last tasks of the project here.
+_muster_tasks() {
+        muster task ls --json --timeout 1 2>/dev/null | grep -o '"id":"task-[0-9]*"' | cut -d '"' -f 4
 }
 
 # The groups, under the same condition.
@@ -58,6 +63,14 @@ _muster_operands() {
                 [[ -n $operation ]] ||
                         mapfile -t COMPREPLY < <(compgen -W "$(_muster_dialects) $(_muster_operations)" -- "$cur")
                 ;;
+        rules)
+                if [[ -z $operation ]]; then
+                        mapfile -t COMPREPLY < <(compgen -W 'ls check enable disable events' -- "$cur")
+                else
+                        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+                        compopt -o filenames
+                fi
+                ;;
         attach | shell | logs | kill | restart | send-keys)
                 [[ -n $operation ]] ||
                         mapfile -t COMPREPLY < <(compgen -W "$(_muster_sessions)" -- "$cur")
@@ -76,6 +89,20 @@ _muster_operands() {
         new)
                 mapfile -t COMPREPLY < <(compgen -d -- "$cur")
                 compopt -o filenames
+                ;;
+        task)
+                case $operation in
+                '') mapfile -t COMPREPLY < <(compgen -W 'submit ls get cancel wait tail stats' -- "$cur") ;;
+                get | cancel | wait | tail) mapfile -t COMPREPLY < <(compgen -W "$(_muster_tasks)" -- "$cur") ;;
+                esac
+                ;;
+        project)
+                if [[ -z $operation ]]; then
+                        mapfile -t COMPREPLY < <(compgen -W 'add ls rm' -- "$cur")
+                else
+                        mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+                        compopt -o filenames
+                fi
                 ;;
         group)
                 if [[ -z $operation ]]; then
@@ -117,7 +144,7 @@ _muster() {
                                 mapfile -t COMPREPLY < <(compgen -c -- "$cur")
                         return
                         ;;
-                --wait | --timeout | --project | --name | --sandbox | --pty | --tail | --command | --speed | --max-idle | --group | --as | --to | --key | --kind | --since | -g | -n | -c)
+                --wait | --timeout | --project | --name | --sandbox | --pty | --tail | --command | --speed | --max-idle | --agent | --priority | --state | --limit | --group | --as | --to | --key | --kind | --since | -g | -n | -c)
                         i=$((i + 1))
                         ;;
                 -*) ;;
@@ -125,7 +152,11 @@ _muster() {
                 esac
         done
         case $prev in
-        --wait | --timeout | --name | --pty | --tail | --speed | --max-idle | -n) return ;;
+        --wait | --timeout | --name | --pty | --tail | --speed | --max-idle | --agent | --priority | --limit | -n) return ;;
+        --state)
+                mapfile -t COMPREPLY < <(compgen -W 'queued running completed failed cancelled' -- "$cur")
+                return
+                ;;
         --group | -g)
                 mapfile -t COMPREPLY < <(compgen -W "$(_muster_groups)" -- "$cur")
                 return

@@ -105,12 +105,14 @@ Loop *loop_free(Loop *loop) {
 int loop_run(Loop *loop) {
         loop->is_stopping = false;
         while (!loop->is_stopping)
-                uv_run(&loop->uv, UV_RUN_ONCE);
+                uv_run(&loop->uv,
+                       UV_RUN_DEFAULT); /* with UV_RUN_ONCE every deferred call costs an idle poll */
         return 0;
 }
 
 void loop_stop(Loop *loop) {
         loop->is_stopping = true;
+        uv_stop(&loop->uv);
         wake(loop);
 }
 

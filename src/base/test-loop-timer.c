@@ -312,6 +312,29 @@ static void test_clock_frozen_over_armed_timers(void **state) {
         assert_ran("a");
 }
 
+/* Somebody sets the clock on the wall, forward or back: timers go by the other one. */
+static void test_clock_wall_jumps(void **state) {
+        Loop *loop = *state;
+        const int64_t day_us = INT64_C(86400) * 1000000;
+        NamedTimer a, b;
+
+        named_init(&a, loop, 'a');
+        named_init(&b, loop, 'b');
+        loop_clock_freeze(loop, 1000 * day_us);
+        timer_set(&a.timer, 20);
+        timer_set(&b.timer, 40);
+        loop_clock_freeze(loop, 1001 * day_us);
+        turn_after(loop, 19);
+        assert_ran("");
+        turn_after(loop, 1);
+        assert_ran("a");
+        loop_clock_freeze(loop, 1 * day_us);
+        turn_after(loop, 19);
+        assert_ran("");
+        turn_after(loop, 1);
+        assert_ran("b");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 loop_test(test_timer_order),
@@ -326,6 +349,7 @@ int main(void) {
                 loop_test(test_timer_by_the_real_clock),
                 loop_test(test_clock),
                 loop_test(test_clock_frozen_over_armed_timers),
+                loop_test(test_clock_wall_jumps),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,37 +1,14 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Cast: a recording of a terminal in the asciicast v2 format (docs.asciinema.org), written and read.
- *
- * One JSON value per line: a header object, then events [seconds, kind, text]; o is output, r a new size
- * (COLSxROWS), m a marker. Texts are UTF-8: a character that is cut between two pieces of output waits for
- * its rest, and bytes that are none become U+FFFD.
+ * Reads recordings of a terminal in the asciicast v2 format; base/cast.h writes them and says what they look
+ * like.
  */
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/buf.h"
+#include "base/cast.h"
 #include "base/json.h"
-
-typedef struct CastWriter {
-        FILE *out; /* the owner's; its error flag says whether all was written */
-        int64_t began_ms;
-        char held[4]; /* beginning of a character */
-        size_t n_held;
-        bool is_out_of_memory;
-} CastWriter;
-
-typedef struct CastHeader {
-        unsigned cols, rows;
-        int64_t time_s; /* wall clock */
-        const char *title;
-} CastHeader;
-
-void cast_begin(CastWriter *cast, FILE *out, const CastHeader *header, int64_t now_ms);
-void cast_output(CastWriter *cast, Str bytes, int64_t now_ms);
-void cast_resize(CastWriter *cast, unsigned cols, unsigned rows, int64_t now_ms);
-void cast_marker(CastWriter *cast, const char *text, int64_t now_ms);
-void cast_end(CastWriter *cast, int64_t now_ms);
 
 typedef struct CastReader {
         FILE *in;

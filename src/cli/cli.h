@@ -50,6 +50,9 @@ enum {
         CLI_OPTION_MESSAGE = 1 << 24, /* all that a message can have */
         CLI_OPTION_INBOX = 1 << 25,
         CLI_OPTION_EVENTS = 1 << 26,
+        CLI_OPTION_PRIORITY = 1 << 27,
+        CLI_OPTION_STOP_AGENTS = 1 << 29,
+        CLI_OPTION_TASK = 1 << 28, /* all that tasks are chosen by or submitted with */
 };
 
 enum { CLI_LIST_MAX = 64 };
@@ -60,14 +63,16 @@ typedef struct OptionList { /* of an option that may be repeated */
 } OptionList;
 
 typedef struct Options {
-        bool json, help, detach, once, read_only, watch, follow, strip, enter, literal, all, force;
+        bool json, help, detach, once, read_only, watch, follow, strip, enter, literal, all, force,
+                stop_agents;
         bool attention, read;
         int64_t wait_ms, timeout_ms, max_idle_ms;       /* -1: not given */
-        int64_t pty, tail;                              /* -1: not given */
+        int64_t pty, tail, limit;                       /* -1: not given */
         double speed;                                   /* 0: not given */
         const char *project, *name, *sandbox, *program; /* NULL: not given */
         const char *group, *as, *key, *kind, *since;
         OptionList to;
+        const char *agent, *priority, *state; /* the same */
         char **operands;
         int n_operands;
         char **command; /* CLI_OPTION_COMMAND: what stands behind -- */
@@ -86,8 +91,8 @@ typedef struct Command {
 } Command;
 
 /* Which commands there are, in the order of the help. */
-extern const Command daemon_commands[], group_commands[], session_commands[];
-extern const size_t n_daemon_commands, n_group_commands, n_session_commands;
+extern const Command daemon_commands[], group_commands[], session_commands[], task_commands[];
+extern const size_t n_daemon_commands, n_group_commands, n_session_commands, n_task_commands;
 
 int cmd_up(const Options *options);
 int cmd_down(const Options *options);
@@ -107,6 +112,7 @@ int cmd_kill(const Options *options);
 int cmd_restart(const Options *options);
 int cmd_record(const Options *options);
 int cmd_replay(const Options *options);
+int cmd_rules(const Options *options);
 int cmd_group(const Options *options);
 int cmd_actor(const Options *options);
 int cmd_send(const Options *options);
@@ -117,3 +123,6 @@ int cmd_mail(const Options *options);
 int cmd_ack(const Options *options);
 int cmd_tail(const Options *options);
 int cmd_events(const Options *options);
+int cmd_task(const Options *options);
+int cmd_chat(const Options *options);
+int cmd_project(const Options *options);

@@ -6,6 +6,7 @@
 #include "cli/native.h"
 #include "cli/printer.h"
 #include "cli/report.h"
+#include "cli/task-watch.h"
 
 static Str chosen_lines(const Buf *past, int64_t tail) {
         return tail < 0 ? buf_str(past) : last_lines(buf_str(past), tail);
@@ -72,12 +73,26 @@ static int follow(Coop *coop, const Options *options, Printer *printer) {
         return r ? link_complain(r, coop->socket) : CLI_OK;
 }
 
+/* A task of the project here, by its id: its agent is no session. */
+static int logs_of_task(const Options *options) {
+        _cleanup_(task_link_deinit) TaskLink link = TASK_LINK_NULL;
+        int r = task_link_open(&link, NULL, -1);
+
+        if (r)
+                return r;
+        return options->follow ? task_tail(&link, options->operands[0])
+                               : task_show(&link, options->operands[0]);
+}
+
 int cmd_logs(const Options *options) {
         _cleanup_(coop_deinit) Coop coop = COOP_NULL;
         _cleanup_(printer_deinit) Printer printer;
-        int r = coop_open(&coop, "logs");
+        int r;
 
         printer_init(&printer, options->strip);
+        if (options->n_operands && str_starts(str_from(options->operands[0]), STR("task-")))
+                return logs_of_task(options);
+        r = coop_open(&coop, "logs");
         if (!r)
                 r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
         if (r)

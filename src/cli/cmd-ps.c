@@ -42,18 +42,18 @@ static int fetch(Ps *ps) {
         return link_complain(LINK_E_CLOSED, ps->coop.socket);
 }
 
-static size_t width_with(const Json *processes, size_t n_workspace) {
+static size_t width_with(const Json *processes, size_t n_workspace, bool is_narrow) {
         _cleanup_(table_deinit) Table table = {.columns = process_columns, .n_columns = n_process_columns};
 
-        processes_add(&table, processes, n_workspace);
+        processes_add(&table, processes, n_workspace, is_narrow);
         return table_width(&table);
 }
 
 /* So much of each workspace that lines fit, if that is possible. */
-static size_t room_for_workspace(const Json *processes, unsigned cols) {
+static size_t room_for_workspace(const Json *processes, unsigned cols, bool is_narrow) {
         size_t n = PROCESS_WORKSPACE_MAX;
 
-        while (cols && n > PROCESS_WORKSPACE_MIN && width_with(processes, n) > cols)
+        while (cols && n > PROCESS_WORKSPACE_MIN && width_with(processes, n, is_narrow) > cols)
                 n--;
         return n;
 }
@@ -61,12 +61,14 @@ static size_t room_for_workspace(const Json *processes, unsigned cols) {
 /* On a screen lines are cut; otherwise they go on in the next one, so that nothing is missing. */
 static void print_table(const Json *processes, unsigned cols, unsigned rows, const char *line_end) {
         _cleanup_(table_deinit) Table table = {.columns = process_columns, .n_columns = n_process_columns};
+        bool is_narrow;
 
         if (!json_count(processes)) {
                 printf("Nothing runs here. Start something with: muster new -- COMMAND%s", line_end);
                 return;
         }
-        processes_add(&table, processes, room_for_workspace(processes, cols));
+        is_narrow = cols && width_with(processes, PROCESS_WORKSPACE_MIN, false) > cols;
+        processes_add(&table, processes, room_for_workspace(processes, cols, is_narrow), is_narrow);
         table_print(&table, stdout, rows ? cols : 0, rows, line_end);
 }
 

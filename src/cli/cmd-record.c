@@ -30,6 +30,8 @@ typedef struct Recording {
         unsigned cols, rows;
         FILE *file;
         CastWriter cast;
+        Buf lines;    /* for the file */
+        bool is_told; /* what the daemon records itself */
         unsigned long long n_bytes;
 } Recording;
 
@@ -38,6 +40,13 @@ static void recording_deinit(Recording *rec) {
                 fclose(rec->file);
         coop_deinit(&rec->coop);
         coop_deinit(&rec->asking);
+        buf_deinit(&rec->lines);
+}
+
+static void put_lines(Recording *rec) {
+        if (rec->lines.n)
+                (void)fwrite(rec->lines.data, 1, rec->lines.n, rec->file); /* ferror() tells */
+        rec->lines.n = 0;
 }
 
 /* ---- size ------------------------------------------------------------------------------------ */
@@ -69,9 +78,16 @@ static int64_t find_pid(Recording *rec) {
         coop_set_session(&rec->asking);
         if (coop_ask(&rec->asking, "sessionls") || rec->asking.reply.is_error)
                 return 0;
-        json_each (pty, json_get(rec->asking.reply.result, "ptys"))
-                if (json_int64(json_get(pty, "id"), &id) && id == rec->pty)
-                        (void)json_int64(json_get(pty, "pid"), &pid);
+        json_each (pty, json_get(rec->asking.reply.result, "ptys")) {
+                Str own = json_str(json_get(pty, "recording"));
+
+                if (!json_int64(json_get(pty, "id"), &id) || id != rec->pty)
+                        continue;
+                (void)json_int64(json_get(pty, "pid"), &pid);
+                if (own.n && !rec->is_told)
+                        advise("musterd records it too, into " STR_FMT, STR_ARG(own));
+                rec->is_told = true;
+        }
         return pid;
 }
 
@@ -118,7 +134,7 @@ static void begin(Recording *rec) {
         }
         header.cols = rec->cols;
         header.rows = rec->rows;
-        cast_begin(&rec->cast, rec->file, &header, rec->looked_ms);
+        cast_begin(&rec->cast, &rec->lines, &header, rec->looked_ms);
 }
 
 static void take_event(Recording *rec, const StreamEvent *event, int64_t now_ms) {
@@ -153,11 +169,13 @@ static bool take(Recording *rec, const FollowItem *item) {
         case FOLLOW_IDLE:
                 if (!rec->pid)
                         rec->pid = find_pid(rec);
+                put_lines(rec);
                 (void)fflush(rec->file);
                 break;
         case FOLLOW_SIGNAL:
         case FOLLOW_END: return false;
         }
+        put_lines(rec);
         return !ferror(rec->file) && !rec->cast.is_out_of_memory;
 }
 
@@ -165,6 +183,7 @@ static int finish(Recording *rec) {
         bool is_written;
 
         cast_end(&rec->cast, clock_ms());
+        put_lines(rec);
         is_written = !fflush(rec->file) && !ferror(rec->file) && !rec->cast.is_out_of_memory;
         if (!is_written)
                 return complain(CLI_FAILED, "record: %s: the recording is not complete: %s", rec->path,

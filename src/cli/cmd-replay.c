@@ -4,10 +4,12 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cast.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
+#include "cli/find-recording.h"
 #include "cli/printer.h"
 #include "cli/report.h"
 #include "cli/signals.h"
@@ -90,8 +92,16 @@ static int run(Replay *replay) {
         return r;
 }
 
+/* A file comes first; NULL: take the operand as it is. */
+static char *find(const char *operand) {
+        if (strchr(operand, '/') || !access(operand, F_OK))
+                return NULL;
+        return recording_find(operand);
+}
+
 int cmd_replay(const Options *options) {
-        _cleanup_(replay_deinit) Replay replay = {.path = options->operands[0],
+        _cleanup_(freep) char *found = find(options->operands[0]);
+        _cleanup_(replay_deinit) Replay replay = {.path = found ? found : options->operands[0],
                                                   .signals = SIGNALS_NULL,
                                                   .speed = options->speed > 0 ? options->speed : 1};
         CastHeader header;
@@ -99,6 +109,12 @@ int cmd_replay(const Options *options) {
 
         printer_init(&replay.printer, false);
         replay.cast.in = fopen(replay.path, "re");
+        if (!replay.cast.in && errno == ENOENT && !strchr(replay.path, '/'))
+                return complain(
+                        CLI_FAILED,
+                        "replay: no file '%s', and no session of that name was recorded (record = true "
+                        "in its coopfile)",
+                        replay.path);
         if (!replay.cast.in)
                 return complain(CLI_FAILED, "replay: %s: %s", replay.path, strerror(errno));
         r = cast_read_header(&replay.cast, &header, &replay.max_idle_s);

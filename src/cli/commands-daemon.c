@@ -27,14 +27,17 @@ const Command daemon_commands[] = {
         {
                 .name = "down",
                 .summary = "stop the daemon and wait until it has gone",
-                .usage = "[--wait SECONDS] [--json]",
-                .details = "It is fine if none is running.\n"
+                .usage = "[--stop-agents] [--wait SECONDS] [--json]",
+                .details = "It is fine if none is running. Hosted processes run on and are found again by "
+                           "the next "
+                           "daemon.\n"
                            "\n"
+                           "  --stop-agents    end them as well\n"
                            "  --wait SECONDS   how long to wait for its end (default 15)\n"
                            "  --json           the outcome as one JSON object\n",
                 .examples = "  muster down\n"
                             "  muster down --wait 60 && echo gone\n",
-                .options = CLI_OPTION_WAIT | CLI_OPTION_JSON,
+                .options = CLI_OPTION_WAIT | CLI_OPTION_JSON | CLI_OPTION_STOP_AGENTS,
                 .run = cmd_down,
         },
         {
@@ -112,6 +115,33 @@ const Command daemon_commands[] = {
                 .examples = "  muster doctor\n",
                 .options = CLI_OPTION_JSON,
                 .run = cmd_doctor,
+        },
+        {
+                .name = "rules",
+                .summary = "the automation rules of an AIWG project",
+                .usage = "[ls | check [FILE] | enable [RULE] | disable [RULE] | events] [--json] [--project "
+                         "DIR] "
+                         "[--timeout SECONDS]",
+                .details =
+                        "  ls               what each rule waits for and does, when it fired last, when it "
+                        "is due\n"
+                        "                   next, and its last error (also without a word)\n"
+                        "  check [FILE]     reads a daemon.json (default .aiwg/daemon.json) as the daemon "
+                        "would, and\n"
+                        "                   says what is wrong; needs no daemon\n"
+                        "  enable [RULE]    switches a rule, or the whole engine, on until the daemon ends\n"
+                        "  disable [RULE]   the same, off\n"
+                        "  events           what happened lately, one JSON object a line\n"
+                        "\n"
+                        "  --json             the daemon's answer as it is\n"
+                        "  --project DIR      which project, when the daemon serves several\n"
+                        "  --timeout SECONDS  how long to wait for the answer (default 10)\n",
+                .examples = "  muster rules\n"
+                            "  muster rules check && git add .aiwg/daemon.json\n"
+                            "  muster rules disable nightly\n",
+                .options = CLI_OPTION_JSON | CLI_OPTION_PROJECT | CLI_OPTION_TIMEOUT,
+                .n_max = 2,
+                .run = cmd_rules,
         },
         {
                 .name = "ledger",

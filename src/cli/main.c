@@ -21,11 +21,14 @@ static const Command *command_at(size_t i) {
         if (i < n_session_commands)
                 return &session_commands[i];
         i -= n_session_commands;
-        return i < n_group_commands ? &group_commands[i] : &daemon_commands[i - n_group_commands];
+        if (i < n_group_commands)
+                return &group_commands[i];
+        i -= n_group_commands;
+        return i < n_task_commands ? &task_commands[i] : &daemon_commands[i - n_task_commands];
 }
 
 static size_t n_commands(void) {
-        return n_session_commands + n_group_commands + n_daemon_commands;
+        return n_session_commands + n_group_commands + n_task_commands + n_daemon_commands;
 }
 
 static void print_list(const char *title, const Command *commands, size_t n) {
@@ -41,6 +44,7 @@ static void print_help(void) {
         printf("Usage: muster COMMAND [OPTIONS…]\n       muster --help | --version\n");
         print_list("Sessions: programs that run on when you leave", session_commands, n_session_commands);
         print_list("Groups: agents that work together", group_commands, n_group_commands);
+        print_list("Tasks: prompts for the agent of a project", task_commands, n_task_commands);
         print_list("The daemon", daemon_commands, n_daemon_commands);
         printf("\nExamples:\n"
                "  muster new -- bash             start a shell that outlives this terminal; Ctrl+] leaves "

@@ -33,6 +33,7 @@ static const Row rows[] = {
         {"detach", 'd', CLI_OPTION_DETACH, KIND_FLAG, AT(detach)},
         {"name", 'n', CLI_OPTION_NAME, KIND_TEXT, AT(name)},
         {"sandbox", 0, CLI_OPTION_SANDBOX, KIND_TEXT, AT(sandbox)},
+        {"stop-agents", 0, CLI_OPTION_STOP_AGENTS, KIND_FLAG, AT(stop_agents)},
         {"once", 0, CLI_OPTION_ONCE, KIND_FLAG, AT(once)},
         {"read-only", 'r', CLI_OPTION_READ_ONLY, KIND_FLAG, AT(read_only)},
         {"pty", 0, CLI_OPTION_PTY, KIND_COUNT, AT(pty)},
@@ -55,6 +56,10 @@ static const Row rows[] = {
         {"kind", 0, CLI_OPTION_INBOX | CLI_OPTION_EVENTS, KIND_TEXT, AT(kind)},
         {"read", 0, CLI_OPTION_INBOX, KIND_FLAG, AT(read)},
         {"since", 0, CLI_OPTION_EVENTS, KIND_TEXT, AT(since)},
+        {"agent", 0, CLI_OPTION_TASK, KIND_TEXT, AT(agent)},
+        {"priority", 0, CLI_OPTION_PRIORITY, KIND_TEXT, AT(priority)},
+        {"state", 0, CLI_OPTION_TASK, KIND_TEXT, AT(state)},
+        {"limit", 0, CLI_OPTION_TASK, KIND_COUNT, AT(limit)},
 };
 
 enum { N_ROWS = ARRAY_SIZE(rows), N_LETTERS = 2 * N_ROWS + 3 };
@@ -206,7 +211,8 @@ int options_parse(const Command *command, int argc, char **argv, Options *ret) {
         char letters[N_LETTERS];
         int c;
 
-        *ret = (Options){.wait_ms = -1, .timeout_ms = -1, .max_idle_ms = -1, .pty = -1, .tail = -1};
+        *ret = (Options){
+                .wait_ms = -1, .timeout_ms = -1, .max_idle_ms = -1, .pty = -1, .tail = -1, .limit = -1};
         argc = cut_command(command, argc, argv, ret);
         choose(command, known, letters);
         optind = 0; /* glibc: begin anew, with these letters */

@@ -69,11 +69,12 @@ static void add_usage(Table *table, const Json *row) {
         table_add(table, number(row, "rss_kb", &value) ? str_from(human_memory(value, out)) : STR("-"));
 }
 
-static void add_row(Table *table, const Json *row, size_t n_workspace) {
+static void add_row(Table *table, const Json *row, size_t n_workspace, bool is_narrow) {
         char age[HUMAN_MAX];
+        Str id = text(row, "id");
         int64_t value;
 
-        table_add(table, text(row, "id"));
+        table_add(table, (Str){id.data, is_narrow ? MIN(id.n, (size_t)PROCESS_ID_SHORT) : id.n});
         table_add(table, text(row, "object"));
         add_state(table, row);
         table_add(table, number(row, "age_seconds", &value) ? str_from(human_age(value, age)) : STR("-"));
@@ -85,16 +86,17 @@ static void add_row(Table *table, const Json *row, size_t n_workspace) {
         add_usage(table, row);
 }
 
-void processes_add(Table *table, const Json *processes, size_t n_workspace) {
+void processes_add(Table *table, const Json *processes, size_t n_workspace, bool is_narrow) {
         json_each (row, processes)
-                add_row(table, row, n_workspace);
+                add_row(table, row, n_workspace, is_narrow);
 }
 
 Str processes_state(const Json *processes, int64_t pid) {
         int64_t value;
 
         json_each (row, processes)
-                if (number(row, "pid", &value) && value == pid)
+                if ((number(row, "pid", &value) && value == pid) ||
+                    (number(row, "sandbox_pid", &value) && value == pid))
                         return text(row, "state");
         return STR_NULL;
 }

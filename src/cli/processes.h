@@ -10,11 +10,12 @@ extern const TableColumn process_columns[];
 extern const size_t n_process_columns;
 
 enum {
-        PROCESS_WORKSPACE_MAX = 32,
-        PROCESS_WORKSPACE_MIN = 8
-}; /* characters of a workspace that are shown */
+        PROCESS_WORKSPACE_MAX = 32, /* characters of a workspace that are shown */
+        PROCESS_WORKSPACE_MIN = 8,
+        PROCESS_ID_SHORT = 8, /* of an id, where there is little room */
+};
 
-void processes_add(Table *table, const Json *processes, size_t n_workspace);
+void processes_add(Table *table, const Json *processes, size_t n_workspace, bool is_narrow);
 /* The state of the process with this pid among them, as `ps` calls it; empty: none has it. */
 Str processes_state(const Json *processes, int64_t pid);
 /* A path with `~` for the home folder, cut at the front to n_max characters. n_max > 3. */

@@ -52,10 +52,11 @@ int verbs_run(const char *command, const Options *options, const Verb *verbs, si
         _cleanup_(cccc_deinit) Cccc cccc = CCCC_NULL;
         int n = options->n_operands > 0 ? options->n_operands - 1 : 0, r;
         char **operands = options->operands + (options->n_operands > 0);
-        const Verb *verb = options->n_operands ? find(verbs, n_verbs, options->operands[0]) : &verbs[0];
+        const char *name = options->n_operands ? options->operands[0] : verbs[0].name;
+        const Verb *verb = find(verbs, n_verbs, name);
 
         if (!verb)
-                return refuse(command, verbs, n_verbs, options->operands[0]);
+                return refuse(command, verbs, n_verbs, name);
         if (n < verb->n_min || (verb->n_max >= 0 && n > verb->n_max))
                 return complain(CLI_USAGE, "usage: muster %s %s %s", command, verb->name, verb->usage);
         r = cccc_open(&cccc, command, options);

@@ -115,13 +115,14 @@ static int open_ledger(Group *group) {
                 .loop = group->collab->daemon->loop,
                 .path = group->ledger_path,
                 .state_path = group->state_path,
-                .policy = LEDGER_COMMIT,
+
                 .classify = collab_classify,
                 .committed = on_committed,
                 .rewritten = on_rewritten,
                 .user = group,
         };
 
+        ledger_options_apply(&options, &group->collab->daemon->config);
         return error_trace(ledger_open(&group->ledger, &options, on_opened));
 }
 

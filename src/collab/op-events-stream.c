@@ -17,6 +17,7 @@ static void begin(Call *call) {
         Opening *opening = call->target;
 
         event_stream_start(call->client, opening->group, &opening->options);
+        group_unref(opening->group);
 }
 
 static unsigned kinds_of(const StrList *kinds) {
@@ -76,6 +77,9 @@ static int subscribe(Call *call, Group *group, const void *user) {
         jw_begin_object(w);
         jw_field_cstr(w, "group_id", group->id);
         jw_end_object(w);
+        if (!call->client) /* it has left: nothing begins */
+                return 0;
+        group_ref(group);
         call->target = opening;
         call_after(call, begin);
         return 0;

@@ -42,7 +42,7 @@ Chunk *stream_line_chunk(StreamLine *line); /* borrowed; NULL without memory */
 void stream_line_deinit(StreamLine *line);
 
 bool event_stream_wants(const EventStream *stream, StreamLine *line);
-void event_stream_tell(EventStream *stream, Chunk *chunk);
+void event_stream_tell(EventStream *stream, Chunk *chunk); /* NULL: there was no memory for it */
 bool event_stream_is_full(EventStream *stream);
 void event_stream_block(EventStream *stream);
 void event_stream_read_ended(EventStream *stream); /* the stream may be gone then */

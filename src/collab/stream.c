@@ -64,7 +64,7 @@ void event_stream_tell(EventStream *stream, Chunk *chunk) {
         Conn *conn = stream->client->conn;
 
         stream->told_ms = loop_now_ms(stream->heartbeat.loop);
-        if (conn_write_chunk(conn, chunk))
+        if (!chunk || conn_write_chunk(conn, chunk))
                 give_up(stream, "out of memory");
         else
                 conn_flush_soon(conn);

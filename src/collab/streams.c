@@ -42,12 +42,8 @@ static void tell_past(EventStream *stream, uint64_t position, Str text) {
         _cleanup_(stream_line_deinit)
                 StreamLine line = {.kind = kind_at(stream->group->ledger, position), .text = text};
 
-        if (!event_stream_wants(stream, &line))
-                return;
-        if (stream_line_chunk(&line))
-                event_stream_tell(stream, line.chunk);
-        else
-                conn_abort(stream->client->conn, "out of memory");
+        if (event_stream_wants(stream, &line))
+                event_stream_tell(stream, stream_line_chunk(&line));
 }
 
 /* The lines of the batch from read_from on, which is chosen again: the same, since only a rewrite changes
@@ -136,10 +132,8 @@ static void tell_live(Streams *streams, uint64_t position, Str text) {
                         continue;
                 if (event_stream_is_full(stream))
                         fall_behind(stream, position);
-                else if (stream_line_chunk(&line))
-                        event_stream_tell(stream, line.chunk);
                 else
-                        fall_behind(stream, position);
+                        event_stream_tell(stream, stream_line_chunk(&line));
         }
 }
 

@@ -35,7 +35,9 @@ static void put_group(const char *id, bool is_running) {
         char name[128];
 
         snprintf(name, sizeof(name), "groups/%s/group.yaml", id);
-        put(name, "v: 1\ngroup_id: %s\nrunning: %s\nledger: {max_active_bytes: 10, keep_tail_lines: 1}\n",
+        put(name,
+            "v: 1\ngroup_id: %s\nrunning: %s\nactive_scope_key: s_1\n"
+            "ledger: {max_active_bytes: 10, keep_tail_lines: 1}\n",
             id, is_running ? "true" : "false");
         snprintf(name, sizeof(name), "groups/%s/ledger.jsonl", id);
         put(name, "{\"id\":\"a\",\"ts\":\"2026-01-01T00:00:01Z\",\"kind\":\"k\"}\n"
@@ -86,6 +88,8 @@ static Collab *begin(Daemon *daemon) {
         assert_int_equal(collab_start(collab), 0);
         load(collab, "g_runs");
         load(collab, "g_rests");
+        while (loop_n_work(daemon->loop)) /* what else begins with a home */
+                loop_turn(daemon->loop);
         return collab;
 }
 

@@ -31,7 +31,8 @@ void config_deinit(Config *config) {
         char *strings[] = {config->muster_home, config->config_file,  config->log_level,
                            config->cccc_home,   config->cccc_version, config->cccc_transport,
                            config->cccc_host,   config->cccc_port,    config->cccc_allow_remote,
-                           config->coop_socket, config->sandbox,      config->record};
+                           config->coop_socket, config->sandbox,      config->cgroup,
+                           config->record,      config->durability};
 
         for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
                 free(strings[i]);

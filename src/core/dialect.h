@@ -35,6 +35,10 @@ struct Dialect {
          * connection. */
         void (*drained)(Client *client);
         void (*leaving)(Client *client);
+        /* Messages that nobody asked for: one text for all, then to each client, behind the reply under way.
+         * NULL: the contract has none. */
+        Chunk *(*notification)(const char *name, Str params);
+        void (*push)(Client *client, Chunk *chunk);
         /* The reply is written (close after it, go on with a batch, …); may be NULL. */
         void (*replied)(Client *client);
 };

@@ -45,7 +45,9 @@ struct Endpoint {
                 char *path;
                 uint64_t device, inode; /* only this very socket is ours to remove */
         } bound;
-        int lock_fd; /* held while it is served; dies with the process */
+        int lock_fd;     /* held while it is served; dies with the process */
+        bool is_kept;    /* somebody added it while we ran: it is served again after a restart */
+        bool is_removed; /* somebody took it away: not listed, not opened by a reload */
         Listener *listener;
         Client *clients;
         size_t n_clients;

@@ -127,7 +127,7 @@ static void take_message(const Json *message, RuntimeReading *reading) {
                 take_text(json_get(part, "text"), reading);
         add_usage(json_get(message, "usage"), reading);
         add_usage(json_get(part, "tokens"), reading);
-        json_each(model, json_get(json_get(message, "stats"), "models"))
+        json_each (model, json_get(json_get(message, "stats"), "models"))
                 add_usage(json_get(model, "tokens"), reading);
         add_cost(json_get(message, "total_cost_usd"), reading);
         add_cost(json_get(part, "cost"), reading);
@@ -142,7 +142,8 @@ static bool take_lines(Arena *arena, Str output, RuntimeReading *reading) {
                 Str line = str_trim((Str){output.data, n});
                 Json *json = NULL;
 
-                if (line.n && line.data[0] == '{' && !json_parse(arena, line.data, line.n, NULL, &json, NULL)) {
+                if (line.n && line.data[0] == '{' &&
+                    !json_parse(arena, line.data, line.n, NULL, &json, NULL)) {
                         is_structured = true;
                         take_message(json, reading);
                 }
@@ -162,7 +163,7 @@ void runtime_read(Arena *arena, Str output, RuntimeReading *ret) {
                 ret->is_structured = true;
                 if (json_is(json, JSON_OBJECT))
                         take_message(json, ret);
-                json_each(message, json_is(json, JSON_ARRAY) ? json : NULL)
+                json_each (message, json_is(json, JSON_ARRAY) ? json : NULL)
                         take_message(message, ret);
         } else
                 ret->is_structured = take_lines(arena, trimmed, ret);

@@ -16,8 +16,8 @@
 enum { RUNTIME_ARGS_MAX = 8 };
 
 typedef struct Runtime {
-        const char *name;                         /* as contracts spell it */
-        const char *program;                      /* found on PATH; NULL: custom */
+        const char *name;                          /* as contracts spell it */
+        const char *program;                       /* found on PATH; NULL: custom */
         const char *interactive[RUNTIME_ARGS_MAX]; /* arguments at a terminal, where nobody is asked */
         const char *headless[RUNTIME_ARGS_MAX];    /* arguments before the prompt, without a terminal */
         const char *agent_flag;                    /* before the name of a persona; NULL: it has none */
@@ -33,7 +33,7 @@ const Runtime *runtime_of_command(Str command);
 typedef struct RuntimeReading {
         bool is_structured;
         bool has_usage;
-        Str text; /* the answer */
+        Str text;                            /* the answer */
         int64_t n_input, n_cached, n_output; /* tokens, summed up over the turns that say so */
         double cost_usd;
         bool has_cost;

@@ -13,6 +13,8 @@ static void write_endpoints(const Daemon *daemon, JsonWriter *w) {
         jw_key(w, "endpoints");
         jw_begin_array(w);
         for (const Endpoint *e = daemon->endpoints; e; e = e->next) {
+                if (e->is_removed)
+                        continue;
                 jw_begin_object(w);
                 jw_field_cstr(w, "name", e->type->name);
                 jw_field_cstr(w, "dialect", e->type->dialect->name);

@@ -45,6 +45,8 @@ static void write_usage(pid_t pid, JsonWriter *w) {
 }
 
 static void write_hosted(const Hosted *hosted, JsonWriter *w, int64_t now_us) {
+        pid_t pid = hosted_agent_pid(hosted);
+
         jw_begin_object(w);
         jw_field_cstr(w, "id", hosted->id);
         jw_field_cstr(w, "owner", hosted->owner);
@@ -55,16 +57,26 @@ static void write_hosted(const Hosted *hosted, JsonWriter *w, int64_t now_us) {
         jw_field_cstr(w, "sandbox", hosted->sandbox);
         jw_field_cstr(w, "state", hosted_state_name(hosted->state));
         field_time(w, "since", hosted->state_since_us);
-        jw_field_int(w, "age_seconds", (now_us - hosted->state_since_us) / 1000000);
-        jw_field_int(w, "pid", hosted->pid);
+        jw_field_int(w, "age_seconds", MAX((now_us - hosted->state_since_us) / 1000000, (int64_t)0));
+        jw_field_int(w, "pid", pid);
+        if (pid != hosted->pid)
+                jw_field_int(w, "sandbox_pid", hosted->pid);
         field_time(w, "started", hosted->started_us);
         if (hosted->state == HOSTED_ENDED)
                 jw_field_int(w, "exit_code", hosted_exit_code(hosted));
         jw_field_uint(w, "bytes", hosted->out.header ? ring_end(&hosted->out) : 0);
         jw_field_uint(w, "viewers", hosted->n_viewers);
         jw_field_bool(w, "adopted", hosted->is_adopted);
+        if (hosted->cgroup)
+                jw_field_cstr(w, "cgroup", hosted->cgroup);
+        if (hosted->limits.memory_max)
+                jw_field_int(w, "memory_max", hosted->limits.memory_max);
+        if (hosted->limits.n_pids)
+                jw_field_int(w, "pids_max", hosted->limits.n_pids);
+        if (hosted->recording_path)
+                jw_field_cstr(w, "recording", hosted->recording_path);
         if (hosted->state == HOSTED_RUNNING)
-                write_usage(hosted->pid, w);
+                write_usage(pid, w);
         jw_end_object(w);
 }
 

@@ -17,6 +17,7 @@
 
 static const char *const endpoint_words[] = {"cccc", "coop", "aiwg", "native", NULL};
 static const char *const sandbox_words[] = {"none", "bwrap", NULL};
+static const char *const durability_words[] = {"commit", "interval", "none", NULL};
 static const char *const level_words[] = {"err", "error", "warning", "notice", "info", "debug", NULL};
 
 const Option option_table[] = {
@@ -43,8 +44,22 @@ const Option option_table[] = {
          NULL},
         {"sandbox", "MUSTER_SANDBOX", "sandbox.mode", OPTION_STRING, 0, AT(sandbox), "MODE",
          "none or bwrap, for coop sessions that do not say their own (default bwrap)", sandbox_words},
+        {"cgroup", "MUSTER_CGROUP", "sandbox.cgroup", OPTION_STRING, 0, AT(cgroup), "DIR",
+         "cgroup2 folder for hosted processes; none; auto: the one that was delegated (default auto)", NULL},
+        {"memory-max-mb", "MUSTER_MEMORY_MAX_MB", "sandbox.memory_max_mb", OPTION_INT, 0, AT(memory_max_mb),
+         "MB", "memory of each process of a coop session, at most; 0: no limit (default 0)", NULL},
+        {"pids-max", "MUSTER_PIDS_MAX", "sandbox.pids_max", OPTION_INT, 0, AT(pids_max), "N",
+         "processes that each one of a coop session may have, at most; 0: no limit (default 0)", NULL},
+        {"durability", "MUSTER_DURABILITY", "ledger.durability", OPTION_STRING, 0, AT(durability), "POLICY",
+         "when a write is answered: commit (synced), interval or none (default commit)", durability_words},
+        {"sync-interval-ms", "MUSTER_SYNC_INTERVAL_MS", "ledger.sync_interval_ms", OPTION_INT, 0,
+         AT(sync_interval_ms), "MS", "with durability interval: time between syncs (default 1000)", NULL},
+        {"ledger-chain", "MUSTER_LEDGER_CHAIN", "ledger.chain", OPTION_BOOL, 0, AT(ledger_chain), NULL,
+         "keep a SHA-256 chain beside each ledger", NULL},
         {"coop-socket", "MUSTER_COOP_SOCKET", "coop.socket", OPTION_STRING, 0, AT(coop_socket), "PATH",
          "coop socket (default ~/.coop/sock)", NULL},
+        {"coop-idle-ms", "MUSTER_COOP_IDLE_MS", "coop.idle_ms", OPTION_INT, 0, AT(coop_idle_ms), "MS",
+         "coop alone: end after so long without sessions and connections; 0: never (default 30000)", NULL},
         {"aiwg-project", "MUSTER_AIWG_PROJECT", "aiwg.projects", OPTION_LIST, ':', AT(aiwg_projects), "DIR",
          "serve this project; may be repeated (default: the working directory if it has .aiwg/)", NULL},
         {"aiwg-debug", "AIWG_IPC_DEBUG", "aiwg.debug", OPTION_BOOL, 0, AT(aiwg_debug), NULL,
@@ -237,7 +252,7 @@ static int find_config_file(Config *config, int argc, char **argv) {
 int options_load(Config *config, int argc, char **argv, char reterr[OPTIONS_FAULT_MAX]) {
         int r;
 
-        *config = (Config){.max_connections = 16384, .max_queued_mb = 512};
+        *config = (Config){.max_connections = 16384, .coop_idle_ms = 30000, .max_queued_mb = 512};
         for (int i = 1; i < argc; i++) {
                 if (!strcmp(argv[i], "--help"))
                         return print_help(), OPTIONS_E_DONE;

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/place.h"
 #include "daemon/options.h"
+#include "daemon/projects.h"
 #include "dialect/aiwg/aiwg.h"
 #include "dialect/cccc/cccc.h"
 #include "dialect/coop/coop.h"
@@ -75,6 +76,20 @@ static int add_projects(Daemon *daemon) {
         return 0;
 }
 
+/* Those that people added; only a daemon with the state home itself has such a list. */
+static int add_kept_projects(Daemon *daemon, const char *home) {
+        _cleanup_(strvec_deinit) StrVec dirs = {0};
+        int r = projects_load(home, &dirs);
+
+        for (size_t i = 0; i < dirs.n && !r; i++) {
+                Endpoint *endpoint;
+                r = projects_endpoint(daemon, dirs.items[i], &endpoint);
+                if (!r)
+                        endpoint->is_kept = true;
+        }
+        return error_trace(r);
+}
+
 static char *cccc_home(const Config *config) {
         Str named = str_trim(str_from(config->cccc_home));
         _cleanup_(freep) char *copy = named.n ? strndup(named.data, named.n) : strdup("~/.cccc");
@@ -100,7 +115,11 @@ int setup_endpoints(Daemon *daemon) {
                 r = add_projects(daemon);
         if (!r && is_wanted(config, "native")) {
                 home = config->muster_home ? path_expand(config->muster_home) : place_home();
-                r = home ? add(daemon, &native_endpoint, place_socket(home)) : -ENOMEM;
+                r = home ? 0 : -ENOMEM;
+                if (!r && is_wanted(config, "aiwg"))
+                        r = add_kept_projects(daemon, home);
+                if (!r)
+                        r = add(daemon, &native_endpoint, place_socket(home));
         }
         return error_trace(r);
 }
@@ -196,7 +215,8 @@ static void found(Hosted *hosted, void *user) {
 
         if (!strcmp(hosted->owner, "sessions"))
                 sessions_adopt(daemon->sessions, hosted);
-        else if (strcmp(hosted->owner, "collab") != 0) /* those wait for their home to be opened */
+        else if (strcmp(hosted->owner, "collab") != 0 && strcmp(hosted->owner, "tasks") != 0)
+                /* those wait for their home or project to be opened */
                 log_warning(&daemon->log, hosted->id, "belongs to nobody here owner=%s", hosted->owner);
 }
 
@@ -234,6 +254,11 @@ static void report(const Endpoint *endpoint) {
                 endpoint->reason);
 }
 
+static bool is_coop_alone(const Daemon *daemon) {
+        return daemon->endpoints && !daemon->endpoints->next &&
+               !strcmp(daemon->endpoints->type->name, "coop");
+}
+
 int setup_open(Daemon *daemon) {
         int status = daemon->endpoints ? 0 : EXIT_STATUS_BIND;
         bool has_listener = false;
@@ -244,8 +269,11 @@ int setup_open(Daemon *daemon) {
                 has_listener |= e->state == ENDPOINT_LISTENING;
                 status = r > status ? r : status;
         }
-        if (has_listener)
+        if (has_listener) {
+                if (is_coop_alone(daemon) && daemon->config.coop_idle_ms > 0)
+                        sessions_watch_idle(daemon->sessions, daemon->config.coop_idle_ms);
                 return 0;
+        }
         if (!daemon->endpoints)
                 fprintf(stderr, "musterd: nothing to serve\n");
         return status ? status : -1;
@@ -270,6 +298,8 @@ void setup_reload(Daemon *daemon) {
                 log_set_level(&daemon->log, 0, setup_log_level(&fresh));
         config_deinit(&fresh);
         for (Endpoint *e = daemon->endpoints; e; e = e->next) {
+                if (e->is_removed)
+                        continue;
                 if (e->state != ENDPOINT_LISTENING)
                         (void)endpoint_open(e);
                 else if (e->type->reload)

@@ -48,6 +48,10 @@ const char *check_mode(const char *text) {
         return is_one_of(text, modes) ? NULL : "must be none or bwrap";
 }
 
+const char *check_size(const char *text) {
+        return !strcmp(text, "last") || !strcmp(text, "smallest") ? NULL : "must be last or smallest";
+}
+
 const char *check_user(const char *text) {
         size_t n = 0;
 

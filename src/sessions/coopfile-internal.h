@@ -51,6 +51,9 @@ int apply_text(Layer *layer, const CoopfileKey *key, const Json *value);
 int apply_mode(Layer *layer, const CoopfileKey *key, const Json *value);
 int apply_bool(Layer *layer, const CoopfileKey *key, const Json *value);
 int apply_ms(Layer *layer, const CoopfileKey *key, const Json *value);
+int apply_count(Layer *layer, const CoopfileKey *key, const Json *value);
+int apply_bytes(Layer *layer, const CoopfileKey *key,
+                const Json *value); /* a number, or text with K, M, G */
 int apply_list(Layer *layer, const CoopfileKey *key, const Json *value);
 int apply_commands(Layer *layer, const CoopfileKey *key, const Json *value); /* a list, or one text */
 int apply_env(Layer *layer, const CoopfileKey *key, const Json *value);
@@ -69,6 +72,7 @@ int value_each(Layer *layer, const CoopfileKey *key, const Json *value, PushItem
 const char *check_not_empty(const char *text);
 const char *check_network(const char *text);
 const char *check_mode(const char *text);
+const char *check_size(const char *text);
 const char *check_user(const char *text);
 const char *check_folder(const char *text); /* on the host */
 const char *check_source(const char *text); /* on the host, of a mount */

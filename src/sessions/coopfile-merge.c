@@ -32,7 +32,13 @@ static const CoopfileKey keys[] = {
         {"session", "persist", apply_list, check_persist, FIELD(persist), false},
         {"session", "auto_restart", apply_bool, NULL, FIELD(auto_restart), false},
         {"session", "restart_delay_ms", apply_ms, NULL, FIELD(restart_delay_ms), false},
+        {"session", "restart_delay_max_ms", apply_ms, NULL, FIELD(restart_delay_max_ms), false},
+        {"session", "restart_limit", apply_count, NULL, FIELD(restart_limit), false},
+        {"session", "size", apply_text, check_size, FIELD(size), false},
         {"session", "record", apply_bool, NULL, FIELD(record), false},
+        {"limits", "memory_max", apply_bytes, NULL, FIELD(memory_max), false},
+        {"limits", "pids_max", apply_count, NULL, FIELD(pids_max), false},
+        {"limits", "files_max", apply_count, NULL, FIELD(files_max), false},
         {"input_filter", "ctrl_c_debounce_ms", apply_ms, NULL, FIELD(ctrl_c_debounce_ms), false},
         {"input_filter", "block_sequences", apply_sequences, NULL, FIELD(block_sequences), true},
 };

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "sessions/coopfile-internal.h"
 
-enum { MS_MAX = 24 * 3600 * 1000 };
+enum { MS_MAX = 24 * 3600 * 1000, COUNT_MAX = 1000000 };
 
 static void *field_of(const Layer *layer, const CoopfileKey *key) {
         return (char *)layer->file + key->offset;
@@ -72,14 +72,50 @@ int apply_bool(Layer *layer, const CoopfileKey *key, const Json *value) {
 }
 
 /* The tree does not tell 5.0 from 5, so neither does this. */
-int apply_ms(Layer *layer, const CoopfileKey *key, const Json *value) {
-        int64_t ms;
+static int apply_number(Layer *layer, const CoopfileKey *key, const Json *value, int max) {
+        int64_t number;
 
-        if (!json_int64(value, &ms))
+        if (!json_int64(value, &number))
                 return layer_refuse(layer, "an integer is required");
-        if (ms < 0 || ms > MS_MAX)
-                return layer_refuse(layer, "must be from 0 to %d", MS_MAX);
-        *(int64_t *)field_of(layer, key) = ms;
+        if (number < 0 || number > max)
+                return layer_refuse(layer, "must be from 0 to %d", max);
+        *(int64_t *)field_of(layer, key) = number;
+        return 0;
+}
+
+int apply_ms(Layer *layer, const CoopfileKey *key, const Json *value) {
+        return error_trace(apply_number(layer, key, value, MS_MAX));
+}
+
+int apply_count(Layer *layer, const CoopfileKey *key, const Json *value) {
+        return error_trace(apply_number(layer, key, value, COUNT_MAX));
+}
+
+static int64_t unit_of(const char *text) {
+        static const char units[] = "KMGT";
+        const char *unit = *text ? strchr(units, *text) : NULL;
+
+        if (!*text)
+                return 1;
+        return unit && !text[1] ? (int64_t)1 << 10 * (unit - units + 1) : 0;
+}
+
+/* 4096 or "512M"; at least one page. */
+int apply_bytes(Layer *layer, const CoopfileKey *key, const Json *value) {
+        Str text = json_str(value);
+        int64_t number = -1, unit = 1;
+        char *end;
+
+        if (text.n && text.data[0] >= '0' && text.data[0] <= '9') {
+                number = strtoll(text.data, &end, 10);
+                unit = unit_of(end);
+        } else if (!json_int64(value, &number))
+                number = -1;
+        if (number < 0 || !unit || number > INT64_MAX / unit || (number && number * unit < 4096))
+                return layer_refuse(
+                        layer,
+                        "a size is required: 0, or 4096 and more, as a number or a text with K, M, G or T");
+        *(int64_t *)field_of(layer, key) = number * unit;
         return 0;
 }
 

@@ -24,6 +24,9 @@ static const char built_in[] = "[agent]\n"
                                "persist = ['.claude']\n"
                                "auto_restart = true\n"
                                "restart_delay_ms = 1000\n"
+                               "restart_delay_max_ms = 60000\n"
+                               "restart_limit = 3\n"
+                               "size = 'last'\n"
                                "record = false\n"
                                "[input_filter]\n"
                                "ctrl_c_debounce_ms = 500\n";
@@ -128,8 +131,9 @@ static void lists_deinit(Coopfile *file) {
 }
 
 void coopfile_deinit(Coopfile *file) {
-        char *texts[] = {file->command,         file->shell,          file->image,        file->user,
-                         file->workspace_mount, file->workspace_path, file->sandbox_mode, file->network};
+        char *texts[] = {file->command,      file->shell,           file->image,
+                         file->user,         file->workspace_mount, file->workspace_path,
+                         file->sandbox_mode, file->network,         file->size};
         StrVec *vecs[] = {&file->args, &file->setup, &file->env, &file->env_unset, &file->persist};
 
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++)

@@ -62,7 +62,11 @@ typedef struct Coopfile {
         StrVec persist; /* folders below the home, without `..` */
         bool auto_restart;
         int64_t restart_delay_ms;
+        int64_t restart_delay_max_ms; /* as far as the delay grows */
+        int64_t restart_limit;        /* quick ends in a row, then it stays ended; 0: never */
+        char *size;                   /* whose window counts: last, smallest */
         bool record;
+        int64_t memory_max, pids_max, files_max; /* of each process; 0: not said */
         int64_t ctrl_c_debounce_ms;
         BlockSequence *block_sequences;
         size_t n_block_sequences;

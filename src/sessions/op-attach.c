@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
 #include "core/dialect.h"
 #include "gen/coop-ops.h"
 #include "sessions/sessions.h"
@@ -13,9 +15,9 @@ int op_coop_attach(Call *call, const CoopAttachArgs *args) {
 
         if (r)
                 return r;
-        if (pty->hosted)
-                host_resize(pty->hosted, (unsigned)args->cols, (unsigned)args->rows);
-        call->target = pty;
+        call->target = pty_target(call, pty, args->cols, args->rows);
+        if (!call->target)
+                return -ENOMEM;
         call_after(call, stream);
         return 0;
 }

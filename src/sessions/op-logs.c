@@ -39,8 +39,8 @@ int op_coop_logs(Call *call, const CoopLogsArgs *args) {
         jw_field_str(w, "log_data", buf_str(&text));
         jw_end_object(w);
         buf_deinit(&text);
-        call->target = pty;
-        if (args->follow)
+        call->target = pty_target(call, pty, 0, 0);
+        if (args->follow && call->target)
                 call_after(call, stream);
-        return 0;
+        return call->target ? 0 : -ENOMEM;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <string.h>
 
 #include "core/dialect.h"
@@ -34,15 +35,16 @@ static int reuse(Call *call, Pty *pty, const CoopShellArgs *args) {
         jw_begin_object(w);
         write_answer(pty, w);
         jw_end_object(w);
-        host_resize(pty->hosted, (unsigned)args->cols, (unsigned)args->rows);
-        call->target = pty;
-        return 0;
+        call->target = pty_target(call, pty, args->cols, args->rows);
+        return call->target ? 0 : -ENOMEM;
 }
 
 static int start(Call *call, Session *session, const char *command, const CoopShellArgs *args) {
         Pty *pty;
-        int r = pty_new(&pty, session, next_id(session), command);
+        int r;
 
+        call->target = pty_target(call, NULL, args->cols, args->rows);
+        r = call->target ? pty_new(&pty, session, next_id(session), command) : -ENOMEM;
         if (r)
                 return r;
         pty->waiting = call;

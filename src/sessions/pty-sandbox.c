@@ -22,7 +22,8 @@ typedef struct Wrap {
         size_t n_mounts, n_persist;
         StrVec texts; /* that persist points into */
         SandboxNetwork network;
-        StrVec argv; /* the sandboxed command */
+        SandboxKnown known; /* a copy of Sessions.sandbox: workers have their own */
+        StrVec argv;        /* the sandboxed command */
         SandboxReport report;
         int error; /* CALL_E_*, with report.problem; 0: fine */
         int r;
@@ -47,7 +48,11 @@ static void wrap_free(Wrap *wrap) {
  * for a session without a sandbox. */
 static int hide_sockets(Wrap *wrap, const Daemon *daemon) {
         _cleanup_(freep) char *host = path_join(daemon->home, "host");
-        int r = host ? strvec_push(&wrap->hidden, host) : -ENOMEM;
+        _cleanup_(freep) char *recordings = path_join(daemon->home, "recordings");
+        int r = host && recordings ? strvec_push(&wrap->hidden, host) : -ENOMEM;
+
+        if (!r)
+                r = strvec_push(&wrap->hidden, recordings);
 
         for (const Endpoint *e = daemon->endpoints; !r && e; e = e->next)
                 if (e->state == ENDPOINT_LISTENING && e->bound.path)
@@ -174,7 +179,7 @@ static void run(void *user) {
         Wrap *wrap = user;
         SandboxProbe probe = {0};
 
-        wrap->r = sandbox_probe(wrap->helper, &probe);
+        wrap->r = sandbox_probe(wrap->helper, wrap->network, &wrap->known, &probe);
         if (!wrap->r && !probe.is_available)
                 wrap->r = refuse(wrap, CALL_E_NAMESPACE_ERROR, probe.reason);
         else if (!wrap->r)
@@ -190,6 +195,7 @@ static void done(void *user) {
         Pty *pty = start->pty;
 
         pty->is_configuring = false;
+        pty->session->owner->sandbox = wrap->known;
         if (!wrap->r && !wrap->error) {
                 strvec_deinit(&start->argv);
                 start->argv = wrap->argv;
@@ -210,6 +216,7 @@ int pty_sandbox(PtyStart *start) {
         if (!wrap)
                 return error_origin(-ENOMEM);
         wrap->start = start;
+        wrap->known = start->pty->session->owner->sandbox;
         r = fill(wrap, start->pty->session);
         if (!r)
                 r = loop_work(start->pty->session->owner->daemon->loop, run, done, wrap);

@@ -110,6 +110,17 @@ void pty_start_free(PtyStart *start) {
         free(start);
 }
 
+static int64_t tighter(int64_t a, int64_t b) {
+        return a && b ? MIN(a, b) : MAX(a, b); /* 0: no limit */
+}
+
+/* A coopfile can make the daemon's own limits tighter, never wider: an agent may have written it. */
+static void set_limits(HostedSpec *spec, const Coopfile *said, const Config *config) {
+        spec->limits.memory_max = tighter(said->memory_max, config->memory_max_mb << 20);
+        spec->limits.n_pids = tighter(said->pids_max, config->pids_max);
+        spec->n_files = (unsigned long)said->files_max;
+}
+
 static int host(PtyStart *start) {
         Daemon *daemon = start->pty->session->owner->daemon;
         _cleanup_(freep) char **argv = strvec_list(&start->argv), **env = strvec_list(&start->env);
@@ -119,6 +130,7 @@ static int host(PtyStart *start) {
                            .command = start->command,
                            .sandbox = start->sandbox,
                            .meta = buf_str(&start->meta),
+                           .is_recorded = start->pty->session->config.record,
                            .kind = SHIM_PTY,
                            .argv = argv,
                            .env = env,
@@ -127,10 +139,19 @@ static int host(PtyStart *start) {
 
         if (!argv || !env)
                 return error_origin(-ENOMEM);
+        set_limits(&spec, &start->pty->session->config, &daemon->config);
         if (!daemon->host)
                 return error_origin(-ENOSYS); /* a daemon that hosts nothing (fuzzers) */
         start->pty->started_ms = loop_now_ms(daemon->loop);
         return host_start(daemon->host, &spec, &pty_hosted_handler, start->pty, &start->pty->hosted);
+}
+
+static const char *missing_limit(const Pty *pty) {
+        const Daemon *daemon = pty->session->owner->daemon;
+        HostedSpec spec = {0};
+
+        set_limits(&spec, &pty->session->config, &daemon->config);
+        return host_missing_limit(daemon->host, &spec.limits);
 }
 
 void pty_start_run(PtyStart *start) {
@@ -138,9 +159,14 @@ void pty_start_run(PtyStart *start) {
         int r = pty->is_stopped ? -ECANCELED : host(start);
 
         pty_start_free(start);
-        if (r)
-                pty_failed(pty, pty_error(r == HOST_E_WORKSPACE ? ENOTDIR : -r),
-                           r == HOST_E_WORKSPACE ? "the workspace is no folder" : strerror(-r));
+        if (r == HOST_E_WORKSPACE)
+                pty_failed(pty, CALL_E_INVALID_WORKSPACE, "the workspace is no folder");
+        else if (r == HOST_E_NO_LIMIT)
+                pty_failed(pty, CALL_E_LIMIT_UNAVAILABLE, missing_limit(pty));
+        else if (r == HOST_E_META)
+                pty_failed(pty, CALL_E_INVALID_COOPFILE, "the coopfile is too long to be kept");
+        else if (r)
+                pty_failed(pty, pty_error(-r), strerror(-r));
 }
 
 static int build(PtyStart *start) {

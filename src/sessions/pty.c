@@ -10,9 +10,11 @@
 
 static void on_restart(Timer *timer) {
         Pty *pty = container_of(timer, Pty, restart);
+        int r;
 
-        int r = pty_start(pty, pty->cols, pty->rows);
-
+        if (pty->hosted)
+                pty_carry_over(pty);
+        r = pty_start(pty, pty->cols, pty->rows);
         if (r)
                 pty_failed(pty, pty_error(-r), strerror(-r));
 }
@@ -49,6 +51,10 @@ bool pty_is_live(const Pty *pty) {
         return pty->hosted && pty->hosted->state <= HOSTED_RUNNING;
 }
 
+bool pty_is_over(const Pty *pty) {
+        return pty->hosted && !pty_is_live(pty) && !timer_is_set(&pty->restart);
+}
+
 static void release_clients(Pty *pty) {
         while (pty->clients) {
                 PtyClient *client = pty->clients;
@@ -77,14 +83,26 @@ void pty_remove(Pty *pty) {
         free(pty);
 }
 
+/* An agent whose session stays is ended and kept, as one that ended by itself; all else is thrown away. */
+static void end_process(Pty *pty, int grace_ms) {
+        if (pty->id == 0 && pty->session->is_listed)
+                host_stop(pty->hosted, grace_ms);
+        else
+                host_discard(pty->hosted, grace_ms);
+}
+
 void pty_kill(Pty *pty, bool is_forced) {
+        bool is_kept = pty->id == 0 && pty->session->is_listed;
+
         pty->is_stopped = true;
         timer_clear(&pty->restart);
         if (pty_is_live(pty)) {
-                host_discard(pty->hosted, is_forced ? 0 : SESSION_KILL_MS);
+                end_process(pty, is_forced ? 0 : SESSION_KILL_MS);
                 return;
         }
-        if (pty->hosted) {
+        if (pty->hosted && is_kept)
+                host_stop(pty->hosted, 0); /* for the next daemon to know */
+        else if (pty->hosted) {
                 host_forget(pty->hosted);
                 pty->hosted = NULL;
         }
@@ -97,60 +115,15 @@ int pty_exit_code(const Hosted *hosted) {
         return hosted->state == HOSTED_ENDED ? hosted_exit_code(hosted) : 255; /* lost: nobody knows */
 }
 
-static bool wants_restart(Pty *pty) {
-        int64_t lived_ms = loop_now_ms(pty->restart.loop) - pty->started_ms;
-
-        if (pty->is_stopped || pty->id != 0 || !pty->session->is_listed ||
-            !pty->session->config.auto_restart)
-                return false;
-        pty->n_quick = lived_ms < SESSION_QUICK_MS ? pty->n_quick + 1 : 0;
-        return pty->n_quick < SESSION_QUICK_MAX;
-}
-
-static void tell_crash_loop(Pty *pty) {
-        const Str notice =
-                STR("\r\n\x1b[31m[the agent keeps ending at once; not restarted again]\x1b[0m\r\n");
-
-        if (pty->n_quick < SESSION_QUICK_MAX || !pty->hosted)
-                return;
-        ring_append(&pty->hosted->out, notice);
-        pty->hosted->shown_out = ring_end(&pty->hosted->out);
-        for (PtyClient *client = pty->clients; client; client = client->next) {
-                HostOutput output = {.bytes = notice};
-                client->ops->output(client, &output);
-                chunk_unref(output.raw);
-                chunk_unref(output.tagged);
-        }
-}
-
-/* The next process goes on with the scrollback of this one. */
-static void carry_over(Pty *pty) {
-        Str scrollback = hosted_scrollback(pty->hosted, SESSION_SCROLLBACK);
-
-        pty->carried.n = 0;
-        pty->cols = pty->hosted->cols;
-        pty->rows = pty->hosted->rows;
-        (void)buf_append_str(&pty->carried, scrollback);
-        for (PtyClient *client = pty->clients; client; client = client->next)
-                viewer_detach(&client->viewer);
-        host_forget(pty->hosted);
-        pty->hosted = NULL;
-}
-
-static void restart_later(Pty *pty, int64_t delay_ms) {
-        for (PtyClient *client = pty->clients, *next; client; client = next) {
-                next = client->next;
-                client->ops->restarting(client, delay_ms);
-        }
-        carry_over(pty);
-        (void)timer_set(&pty->restart, delay_ms);
+static bool was_quick(const Pty *pty) {
+        return loop_now_ms(pty->restart.loop) - pty->started_ms < SESSION_QUICK_MS;
 }
 
 static void finish(Pty *pty) {
         Session *session = pty->session;
         bool is_kept = pty->id == 0 && session->is_listed; /* an agent that ended stays to be looked at */
 
-        tell_crash_loop(pty);
+        pty_tell_crash_loop(pty);
         release_clients(pty);
         if (is_kept)
                 return;
@@ -164,14 +137,17 @@ static void on_ended(Hosted *hosted) {
         Pty *pty = hosted->user;
         int code = pty_exit_code(hosted);
 
+        if (code && was_quick(pty) && !pty->is_stopped && !pty->session->is_killed)
+                pty->session->owner->sandbox =
+                        (SandboxKnown){0}; /* perhaps it was the sandbox: look again */
         for (PtyClient *client = pty->clients, *next; client; client = next) {
                 next = client->next;
                 client->ops->exited(client, code);
         }
         if (pty->is_restarting)
-                restart_later(pty, 0);
-        else if (wants_restart(pty))
-                restart_later(pty, pty->session->config.restart_delay_ms);
+                pty_restart_later(pty, 0);
+        else if (pty_wants_restart(pty))
+                pty_restart_later(pty, pty_restart_delay_ms(pty));
         else
                 finish(pty);
 }
@@ -189,7 +165,8 @@ static void answer(Pty *pty) {
         jw_begin_object(w);
         pty->write_answer(pty, w);
         jw_end_object(w);
-        call->target = pty;
+        if (call->target)
+                ((PtyTarget *)call->target)->pty = pty;
         call_finish(call, 0);
 }
 
@@ -220,8 +197,7 @@ static void on_started(Hosted *hosted, int error) {
                 return;
         }
         if (pty->carried.n) {
-                ring_append(&hosted->out, buf_str(&pty->carried));
-                hosted->shown_out = ring_end(&hosted->out);
+                host_put_past(hosted, buf_str(&pty->carried));
                 buf_deinit(&pty->carried);
         }
         pty->is_restarting = false;
@@ -242,8 +218,6 @@ void pty_restart(Pty *pty) {
                 host_kill(pty->hosted, SESSION_KILL_MS); /* on_ended() goes on */
                 return;
         }
-        if (pty->hosted)
-                carry_over(pty);
         (void)timer_set(&pty->restart, 0);
 }
 
@@ -268,9 +242,10 @@ void pty_attach(Pty *pty, PtyClient *client) {
         if (client->next)
                 client->next->link = &client->next;
         pty->clients = client;
-        client->viewer = (Viewer){.output = on_output, .room = on_room};
+        client->viewer = (Viewer){.output = on_output, .room = on_room, .is_passive = client->is_passive};
         if (pty->hosted)
                 viewer_attach(&client->viewer, pty->hosted);
+        pty_fit(pty);
 }
 
 void pty_detach(PtyClient *client) {
@@ -280,6 +255,7 @@ void pty_detach(PtyClient *client) {
         *client->link = client->next;
         if (client->next)
                 client->next->link = client->link;
+        pty_fit(client->pty);
         client->pty = NULL;
 }
 

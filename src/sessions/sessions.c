@@ -41,6 +41,8 @@ Sessions *sessions_free(Sessions *sessions) {
                 return NULL;
         while (sessions->first)
                 session_free(sessions->first);
+        if (sessions->idle.limit_ms)
+                timer_clear(&sessions->idle.timer);
         free(sessions);
         return NULL;
 }
@@ -130,6 +132,14 @@ void session_kill(Session *session, bool is_forced) {
         session_check_gone(session);
 }
 
+void sessions_kill_all(Sessions *sessions, bool is_forced) {
+        for (Session *session = sessions->first, *next; session; session = next) {
+                next = session->next;
+                if (session->is_listed)
+                        session_kill(session, is_forced);
+        }
+}
+
 /* ---- finding them again ---------------------------------------------------------------------- */
 
 static char *text_of(Arena *arena, const Json *json, const char *key) {
@@ -174,7 +184,8 @@ void sessions_adopt(Sessions *sessions, Hosted *hosted) {
         if (session && json_int64(json_get(meta, "pty"), &id) && id >= 0 &&
             !pty_find(session, (uint64_t)id) && !pty_new(&pty, session, (uint32_t)id, hosted->command)) {
                 pty->hosted = hosted;
-                pty->started_ms = loop_now_ms(sessions->daemon->loop);
+                pty->started_ms = loop_now_ms(sessions->daemon->loop) - hosted_age_ms(hosted);
+                pty->is_stopped = hosted->is_stopped;
                 hosted->handler = &pty_hosted_handler;
                 hosted->user = pty;
                 if (hosted->state == HOSTED_ENDED || hosted->state == HOSTED_LOST)

@@ -9,6 +9,7 @@
  * shows a terminal is a PtyClient. Owned by the Daemon.
  */
 #include "core/host/host.h"
+#include "core/host/sandbox.h"
 #include "sessions/coopfile.h"
 
 typedef struct Sessions Sessions;
@@ -21,12 +22,18 @@ enum {
         SESSION_SCROLLBACK = 256 << 10, /* sent to who attaches */
         SESSION_KILL_MS = 5000,         /* between TERM and KILL */
         SESSION_QUICK_MS = 5000,        /* an agent that ends within this time of its start … */
-        SESSION_QUICK_MAX = 3,          /* … so many times in a row is not restarted again */
+        SESSION_PATIENT = 2, /* … more often than so many times in a row waits longer each time */
 };
 
 struct Sessions {
         Daemon *daemon;
         Session *first;
+        struct {
+                Timer timer;
+                int64_t limit_ms, since_ms; /* limit 0: it stays */
+                uint64_t n_clients;         /* that there ever were, when it was looked last */
+        } idle;
+        SandboxKnown sandbox; /* from the last probe */
 };
 
 struct Session {
@@ -52,6 +59,7 @@ struct Pty {
         int64_t started_ms;
         unsigned n_quick; /* ends in a row that came too soon */
         bool is_stopped;  /* is not to be started again */
+        bool is_looping;  /* ended too soon too often; to be said in its output */
         bool is_restarting;
         bool is_configuring; /* its coopfile is being read */
         Timer restart;
@@ -78,11 +86,22 @@ struct PtyClient {
         Pty *pty;
         PtyClient *next, **link;
         Viewer viewer;
+        unsigned cols, rows; /* of its window; 0: it has none */
+        bool is_passive;     /* it only looks: nobody answers what the program asks */
 };
+
+/* What a call that becomes a stream leaves for it (call->target), in the call's arena. */
+typedef struct PtyTarget {
+        Pty *pty;
+        unsigned cols, rows; /* that the client asked for; 0: it has no window */
+} PtyTarget;
 
 int sessions_new(Sessions **ret, Daemon *daemon);
 Sessions *sessions_free(Sessions *sessions);
 void sessions_adopt(Sessions *sessions, Hosted *hosted); /* a process of ours, from an earlier daemon */
+
+void sessions_watch_idle(Sessions *sessions,
+                         int64_t limit_ms); /* idle.c: stops the daemon when it is not needed */
 
 /* sessions.c */
 Session *session_find(Sessions *sessions, Str name_or_path); /* listed ones only */
@@ -91,6 +110,7 @@ Session *session_named(Sessions *sessions, const char *name);
 int session_new(Session **ret, Sessions *sessions, const char *name, const char *workspace);
 void session_check_gone(Session *session); /* frees it when it is not listed and nothing of it is left */
 void session_kill(Session *session, bool is_forced);
+void sessions_kill_all(Sessions *sessions, bool is_forced);
 size_t session_n_clients(const Session *session);
 
 /* require.c: what a call names, or the call's error that says that it is not there. */
@@ -102,9 +122,21 @@ int pty_new(Pty **ret, Session *session, uint32_t id, const char *command);
 Pty *pty_find(Session *session, uint64_t id);
 void pty_remove(Pty *pty);
 bool pty_is_live(const Pty *pty);
+bool pty_is_over(const Pty *pty);        /* it has ended, and nothing comes after it */
 int pty_exit_code(const Hosted *hosted); /* 255 when it was lost */
 void pty_kill(Pty *pty, bool is_forced);
 void pty_restart(Pty *pty); /* ends what runs and starts it again; pty->waiting is answered then */
+/* pty-restart.c */
+bool pty_wants_restart(Pty *pty); /* counts the end */
+int64_t pty_restart_delay_ms(const Pty *pty);
+void pty_restart_later(Pty *pty, int64_t delay_ms);
+void pty_tell_crash_loop(Pty *pty);
+void pty_carry_over(Pty *pty);
+/* pty-size.c */
+void pty_resize(PtyClient *client, unsigned cols,
+                unsigned rows); /* its window has changed; 0: that side has not */
+void pty_fit(Pty *pty);         /* clients came or went */
+PtyTarget *pty_target(Call *call, Pty *pty, int64_t cols, int64_t rows); /* NULL without memory */
 /* The domain's part in the life of its processes. */
 extern const HostedHandler pty_hosted_handler;
 void pty_attach(Pty *pty, PtyClient *client);

@@ -116,6 +116,9 @@ static void test_defaults(void **state) {
         assert_list(&file->persist, ".claude");
         assert_true(file->auto_restart);
         assert_int_equal(file->restart_delay_ms, 1000);
+        assert_int_equal(file->restart_delay_max_ms, 60000);
+        assert_int_equal(file->restart_limit, 3);
+        assert_string_equal(file->size, "last");
         assert_int_equal(file->ctrl_c_debounce_ms, 500);
         assert_int_equal(file->n_block_sequences, 0);
         assert_null(file->sandbox_mode);
@@ -400,6 +403,20 @@ static const struct {
         {"[session]\nauto_restart = 'yes'\n", ":2: session.auto_restart: true or false is required"},
         {"[session]\nauto_restart = 1\n", ":2: session.auto_restart: true or false is required"},
         {"[session]\nrecord = 'no'\n", ":2: session.record: true or false is required"},
+        {"[limits]\nmemory_max = '5X'\n", ":2: limits.memory_max: a size is required: 0, or 4096 and more, "
+                                          "as a number or a text with K, M, G or T"},
+        {"[limits]\nmemory_max = '5MB'\n", ":2: limits.memory_max: a size is required: 0, or 4096 and more, "
+                                           "as a number or a text with K, M, G or T"},
+        {"[limits]\nmemory_max = -1\n", ":2: limits.memory_max: a size is required: 0, or 4096 and more, as "
+                                        "a number or a text with K, M, G or T"},
+        {"[limits]\nmemory_max = '99999999999T'\n", ":2: limits.memory_max: a size is required: 0, or 4096 "
+                                                    "and more, as a number or a text with K, M, G or T"},
+        {"[limits]\npids_max = 'many'\n", ":2: limits.pids_max: an integer is required"},
+        {"[limits]\ncpu = 1\n", ":2: limits.cpu: no such key"},
+        {"[session]\nrestart_limit = -1\n", ":2: session.restart_limit: must be from 0 to 1000000"},
+        {"[session]\nrestart_delay_max_ms = true\n",
+         ":2: session.restart_delay_max_ms: an integer is required"},
+        {"[session]\nsize = 'largest'\n", ":2: session.size: must be last or smallest"},
         {"[session]\nrestart_delay_ms = '5'\n", ":2: session.restart_delay_ms: an integer is required"},
         {"[session]\nrestart_delay_ms = 1.5\n", ":2: session.restart_delay_ms: an integer is required"},
         {"[session]\nrestart_delay_ms = inf\n", ":2: session.restart_delay_ms: an integer is required"},

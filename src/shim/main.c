@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * muster-shim DIR pty|pipes COLS ROWS NOFILE CGROUP CWD COMMAND [ARGUMENT]...
+ * muster-shim DIR pty|pipes|pipes-null COLS ROWS NOFILE NPROC CGROUP CWD COMMAND [ARGUMENT]...
  *
  * Started by musterd only, with the control socket as descriptor 3 and the child's environment as its own.
  * DIR holds the record and the rings, made by the daemon beforehand. See core/host/shim.h for the protocol.
@@ -20,7 +20,7 @@
 #include "shim/shim-internal.h"
 
 enum {
-        FIXED_ARGS = 8,
+        FIXED_ARGS = 9,
         REOPEN_MS = 50, /* how often a terminal that nobody has open is looked at */
 };
 
@@ -29,12 +29,14 @@ static int parse(int argc, char **argv, ShimArgs *ret) {
                 return EINVAL;
         *ret = (ShimArgs){
                 .dir = argv[1],
-                .kind = strcmp(argv[2], "pipes") == 0 ? SHIM_PIPES : SHIM_PTY,
+                .kind = strcmp(argv[2], "pty") == 0 ? SHIM_PTY : SHIM_PIPES,
+                .has_no_input = strcmp(argv[2], "pipes-null") == 0,
                 .cols = (unsigned)strtoul(argv[3], NULL, 10),
                 .rows = (unsigned)strtoul(argv[4], NULL, 10),
                 .n_files = strtoul(argv[5], NULL, 10),
-                .cgroup = argv[6],
-                .cwd = argv[7],
+                .n_processes = strtoul(argv[6], NULL, 10),
+                .cgroup = argv[7],
+                .cwd = argv[8],
                 .argv = argv + FIXED_ARGS,
         };
         return 0;
@@ -64,6 +66,11 @@ static int open_files(Shim *shim, const ShimArgs *args) {
                 return error;
         if (ring_open(&shim->out, SHIM_OUT) || (args->kind == SHIM_PIPES && ring_open(&shim->err, SHIM_ERR)))
                 return EIO;
+        if (*args->cgroup) {
+                shim->cgroup = open(args->cgroup, O_PATH | O_DIRECTORY | O_CLOEXEC);
+                if (shim->cgroup < 0)
+                        return errno;
+        }
         return chdir("/") ? errno : 0; /* holds no folder: file systems can be unmounted under us */
 }
 
@@ -159,7 +166,11 @@ static void turn(Shim *shim) {
 }
 
 int main(int argc, char **argv) {
-        Shim shim = {.control = SHIM_CONTROL_FD, .listener = -1, .signals = -1, .fds = {-1, -1, -1}};
+        Shim shim = {.control = SHIM_CONTROL_FD,
+                     .listener = -1,
+                     .signals = -1,
+                     .cgroup = -1,
+                     .fds = {-1, -1, -1}};
         ShimArgs args;
         int error = parse(argc, argv, &args);
 

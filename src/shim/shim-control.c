@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -82,18 +81,16 @@ void shim_tell_started(Shim *shim, int error) {
         int fds[3], n = 0;
 
         for (int i = 0; i < shim->n_fds && !error; i++)
-                if (shim->fds[i] >= 0)
+                if (shim->fds[i] >= 0) {
+                        message.fds |= 1u << i;
                         fds[n++] = shim->fds[i];
-        send_message(shim, &message, fds, n == shim->n_fds ? n : 0);
+                }
+        send_message(shim, &message, fds, n);
 }
 
 static void obey(Shim *shim, const ShimMessage *message) {
         switch (message->type) {
         case SHIM_KILL: shim_kill(shim, message->a); break;
-        case SHIM_SIGNAL:
-                if (!shim->child_ended)
-                        (void)kill(-shim->child, message->a);
-                break;
         case SHIM_RELEASE: shim->is_released = true; break;
         default: break; /* of a newer daemon: not for us */
         }
@@ -108,8 +105,8 @@ void shim_hear(Shim *shim) {
         else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
                 shim->control = close_fd(
                         shim->control); /* the daemon is gone: from now on the output is ours to read */
-                ring_recover(&shim->out, shim->n_fds == 1 ? shim->fds[0] : shim->fds[1]);
+                ring_recover(&shim->out);
                 if (shim->err.header)
-                        ring_recover(&shim->err, shim->fds[2]);
+                        ring_recover(&shim->err);
         }
 }

@@ -13,10 +13,12 @@
 typedef struct ShimArgs {
         const char *dir;
         ShimKind kind;
+        bool has_no_input; /* pipes: stdin is /dev/null */
         unsigned cols, rows;
         const char *cwd;
-        const char *cgroup;    /* folder of a cgroup for the child; "": none */
-        unsigned long n_files; /* RLIMIT_NOFILE of the child; 0: as it is */
+        const char *cgroup;        /* folder of a cgroup for the child; "": none */
+        unsigned long n_files;     /* RLIMIT_NOFILE of the child; 0: as it is */
+        unsigned long n_processes; /* RLIMIT_NPROC of the child; 0: as it is */
         char **argv;
 } ShimArgs;
 
@@ -24,6 +26,7 @@ typedef struct Shim {
         ShimRecord *record;
         Ring out, err;
         int dir_fd;
+        int cgroup;   /* folder of the child's cgroup; -1: none */
         int signals;  /* signalfd: SIGCHLD */
         int listener; /* where a later daemon connects */
         int control;  /* the daemon; -1: none, and we drain */

@@ -40,9 +40,18 @@ static int open_pty(Shim *shim, const ShimArgs *args, Ends *ends) {
         return 0;
 }
 
-static int open_pipes(Shim *shim, Ends *ends) {
+/* No input: both ends lead nowhere, so that the number of descriptors stays the same. */
+static int open_null(Shim *shim, Ends *ends) {
+        shim->fds[0] = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        ends->child[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return shim->fds[0] < 0 || ends->child[0] < 0 ? errno : 0;
+}
+
+static int open_pipes(Shim *shim, const ShimArgs *args, Ends *ends) {
+        int error = args->has_no_input ? open_null(shim, ends) : 0;
+
         shim->n_fds = 3;
-        for (int i = 0; i < 3; i++) {
+        for (int i = args->has_no_input; i < 3 && !error; i++) {
                 int pair[2], ours = i == 0 ? 1 : 0;
 
                 if (pipe2(pair, O_CLOEXEC))
@@ -52,7 +61,7 @@ static int open_pipes(Shim *shim, Ends *ends) {
                 if (fcntl(shim->fds[i], F_SETFL, O_NONBLOCK))
                         return errno;
         }
-        return 0;
+        return error;
 }
 
 /* ---- in the child: only async-signal-safe calls ---------------------------------------------- */
@@ -105,8 +114,19 @@ static int enter_cgroup(const char *folder) {
         return fd < 0 || write(fd, "0", 1) != 1 ? errno : 0;
 }
 
+/* The number of files may be raised again by the program; the number of processes may not. */
+static int limit(const ShimArgs *args) {
+        struct rlimit files, processes = {args->n_processes, args->n_processes};
+
+        if (args->n_files && !getrlimit(RLIMIT_NOFILE, &files)) {
+                files.rlim_cur = MIN((rlim_t)args->n_files, files.rlim_max);
+                if (setrlimit(RLIMIT_NOFILE, &files))
+                        return errno;
+        }
+        return args->n_processes && setrlimit(RLIMIT_NPROC, &processes) ? errno : 0;
+}
+
 static int become(const ShimArgs *args, const Ends *ends) {
-        struct rlimit files;
         int r;
 
         /* Should the shim be killed, its child goes too: nobody would be left to reap or to kill it. */
@@ -117,11 +137,9 @@ static int become(const ShimArgs *args, const Ends *ends) {
                 r = args->kind == SHIM_PTY ? take_terminal(ends->slave) : take_pipes(ends);
         if (r)
                 return r;
-        if (args->n_files && !getrlimit(RLIMIT_NOFILE, &files)) {
-                files.rlim_cur = MIN((rlim_t)args->n_files, files.rlim_max);
-                if (setrlimit(RLIMIT_NOFILE, &files))
-                        return errno;
-        }
+        r = limit(args);
+        if (r)
+                return r;
         if (chdir(args->cwd))
                 return errno;
         clean_signals();
@@ -178,7 +196,7 @@ static void note_running(Shim *shim) {
 
 int shim_start(Shim *shim, const ShimArgs *args) {
         Ends ends = {.child = {-1, -1, -1}};
-        int error = args->kind == SHIM_PTY ? open_pty(shim, args, &ends) : open_pipes(shim, &ends);
+        int error = args->kind == SHIM_PTY ? open_pty(shim, args, &ends) : open_pipes(shim, args, &ends);
 
         if (!error)
                 error = fork_child(shim, args, &ends);

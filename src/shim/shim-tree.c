@@ -61,6 +61,33 @@ static size_t add_children(pid_t pid, pid_t pids[TREE_MAX], size_t n) {
         return n;
 }
 
+/* From the kernel's list of what a process ignores; false when there is no such process. */
+static bool ignores_term(pid_t pid) {
+        char path[64], text[4096];
+        const char *at;
+        ssize_t n;
+        int fd;
+
+        snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+        close_fd(fd);
+        text[n > 0 ? n : 0] = 0;
+        at = strstr(text, "\nSigIgn:");
+        return at && strtoull(at + strlen("\nSigIgn:"), NULL, 16) & 1ull << (SIGTERM - 1);
+}
+
+/* One that is stopped would never see it. Interactive shells ignore TERM; they go, with their jobs, when
+ * their terminal hangs up. Who minds TERM gets no HUP: it would be ended before it has tidied up. */
+static void terminate(pid_t pid) {
+        bool is_deaf = ignores_term(pid);
+
+        (void)kill(pid, SIGTERM);
+        if (is_deaf)
+                (void)kill(pid, SIGHUP);
+        (void)kill(pid, SIGCONT);
+}
+
 /* Everybody below us, also those in other groups, sessions and PID namespaces. */
 static void signal_descendants(int signum) {
         static pid_t pids[TREE_MAX]; /* too large for the stack of a small process; used by nobody else */
@@ -69,17 +96,28 @@ static void signal_descendants(int signum) {
         for (size_t i = 0; i < n; i++)
                 n = add_children(pids[i], pids, n);
         for (size_t i = 0; i < n; i++)
-                (void)kill(pids[i], signum);
+                if (signum == SIGTERM)
+                        terminate(pids[i]);
+                else
+                        (void)kill(pids[i], signum);
 }
 
 void shim_tree_signal(Shim *shim, int signum) {
         if (!shim->child_ended)
                 (void)kill(-shim->child, signum);
         signal_descendants(signum);
-        if (signum == SIGTERM) { /* one that is stopped would never see it */
-                (void)(shim->child_ended ? 0 : kill(-shim->child, SIGCONT));
-                signal_descendants(SIGCONT);
-        }
+        if (signum == SIGTERM && !shim->child_ended)
+                (void)kill(-shim->child, SIGCONT);
+}
+
+/* All that is in it, in one go, before anybody can fork; what has left it is found by the walk, which does
+ * it alone where the kernel has no such file. */
+static void kill_cgroup(const Shim *shim) {
+        int fd = shim->cgroup < 0 ? -1 : openat(shim->cgroup, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+
+        if (fd >= 0)
+                (void)!write(fd, "1", 1);
+        close_fd(fd);
 }
 
 void shim_kill(Shim *shim, int grace_ms) {
@@ -104,6 +142,7 @@ int shim_kill_wait_ms(const Shim *shim) {
 void shim_kill_step(Shim *shim) {
         if (!shim->is_killing || shim->tree_is_gone || shim_now_ms() < shim->kill_at_ms)
                 return;
+        kill_cgroup(shim);
         shim_tree_signal(shim, SIGKILL);
         shim->kill_at_ms = shim_now_ms() + KILL_AGAIN_MS;
 }

@@ -12,20 +12,6 @@ static void field_off(JsonWriter *w, const char *key) {
         jw_end_object(w);
 }
 
-static void write_automation(JsonWriter *w) {
-        jw_key(w, "automation");
-        jw_begin_object(w);
-        jw_field_bool(w, "enabled", true);
-        jw_field_int(w, "ruleCount", 0);
-        jw_key(w, "rules");
-        jw_begin_array(w);
-        jw_end_array(w);
-        jw_key(w, "recentExecutions");
-        jw_begin_array(w);
-        jw_end_array(w);
-        jw_end_object(w);
-}
-
 int op_aiwg_daemon_status(Call *call, _unused_ const AiwgDaemonStatusArgs *args) {
         const Project *project = call->client->endpoint->context;
         JsonWriter *w = call_result(call);
@@ -45,9 +31,12 @@ int op_aiwg_daemon_status(Call *call, _unused_ const AiwgDaemonStatusArgs *args)
         jw_end_object(w);
         jw_key(w, "supervisor");
         project_write_supervisor(project, w);
-        write_automation(w);
-        field_off(w, "file_watcher");
-        field_off(w, "scheduler");
+        jw_key(w, "automation");
+        automation_write(project->automation, w);
+        jw_key(w, "file_watcher");
+        automation_write_watcher(project->automation, w);
+        jw_key(w, "scheduler");
+        automation_write_scheduler(project->automation, w);
         field_off(w, "messaging");
         jw_end_object(w);
         jw_end_object(w);

@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * .aiwg/daemon.json: written with the defaults when it is not there, taken as a whole when it is. What is
- * read today are the limits and the heartbeat; rules, watcher and scheduler are checked for shape only.
+ * .aiwg/daemon.json: written with the defaults when it is not there, taken as a whole when it is. Limits and
+ * the agent are put in use here; rules, watcher and scheduler are a RuleSet for the engine.
  */
 #define LOG_MODULE "tasks/config"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "core/runtimes.h"
 #include "tasks/project.h"
 
-enum { CONFIG_MAX = 4 << 20, HEARTBEAT_S = 30, MAX_PARALLEL = 3 };
+enum {
+        CONFIG_MAX = 4 << 20,
+        HEARTBEAT_S = 30,
+        MAX_PARALLEL = 3,
+        TIMEOUT_MIN = 120,
+        MAX_QUEUE = 1000,
+        LOG_MB = 50,
+        LOG_FILES = 5
+};
 
 static const char default_config[] =
         "{\"daemon\":{\"heartbeat_interval_seconds\":30,\"max_parallel_actions\":3,\"action_timeout_"
@@ -32,91 +44,180 @@ static const char default_config[] =
         "{\"id\":\"artifact-audit\",\"cron\":\"0 9 * * 1\",\"action\":\"validate-metadata\"}]},"
         "\"rules\":[]}";
 
-static bool is_enabled(const Json *section) {
-        bool enabled = false;
-
-        return json_bool(json_get(section, "enabled"), &enabled) && enabled;
-}
-
-/* What the original refuses to start with; NULL when all is well. */
-static const char *check(const Json *config) {
-        const Json *watch = json_get(config, "watch"), *webhook = json_get(config, "webhook");
-        const Json *schedule = json_get(config, "schedule");
-        int64_t port;
-
-        if (!json_is(json_get(config, "daemon"), JSON_OBJECT))
-                return "daemon: an object is required";
-        if (is_enabled(watch) && !json_is(json_get(watch, "paths"), JSON_ARRAY))
-                return "watch.paths: a list is required while watch.enabled is true";
-        if (is_enabled(webhook) &&
-            (!json_int64(json_get(webhook, "port"), &port) || port < 1 || port > 65535))
-                return "webhook.port: 1 to 65535 is required while webhook.enabled is true";
-        if (is_enabled(schedule) && !json_is(json_get(schedule, "jobs"), JSON_ARRAY))
-                return "schedule.jobs: a list is required while schedule.enabled is true";
-        return NULL;
-}
-
 static double number_or(const Json *json, double fallback) {
         double value;
 
         return json_double(json, &value) && value > 0 ? value : fallback;
 }
 
-static void apply(Project *project, const Json *config) {
+/* daemon.agent_command, daemon.agent_args; the runtime follows from the command, or is named by
+ * daemon.agent_runtime. */
+static int apply_agent(Project *project, const Json *daemon) {
+        Str command = json_str(json_get(daemon, "agent_command"));
+        Str name = json_str(json_get(daemon, "agent_runtime"));
+        int r = 0;
+
+        free(project->agent_command);
+        project->agent_command = command.data && command.n ? strndup(command.data, command.n) : strdup("claude");
+        strvec_deinit(&project->agent_args);
+        json_each (item, json_get(daemon, "agent_args")) {
+                _cleanup_(freep) char *arg = NULL;
+                Str text = json_str(item);
+
+                if (r || !text.data || !json_is(item, JSON_STRING))
+                        continue;
+                arg = strndup(text.data, text.n);
+                r = arg ? strvec_push(&project->agent_args, arg) : -ENOMEM;
+        }
+        project->runtime = runtime_find(name);
+        if (!project->runtime && project->agent_command)
+                project->runtime = runtime_of_command(str_from(project->agent_command));
+        return r || !project->agent_command ? error_origin(-ENOMEM) : 0;
+}
+
+/* Zero is a value here: no limit. */
+static double limit_or(const Json *json, double fallback) {
+        double value;
+
+        return json_double(json, &value) && value >= 0 ? value : fallback;
+}
+
+static int apply(Project *project, const Json *config) {
         const Json *daemon = json_get(config, "daemon");
         double seconds = number_or(json_get(daemon, "heartbeat_interval_seconds"), HEARTBEAT_S);
         double parallel = number_or(json_get(daemon, "max_parallel_actions"), MAX_PARALLEL);
 
         project->heartbeat_ms = (int64_t)(MIN(seconds, 86400.0) * 1000);
-        project->max_parallel = (int64_t)MIN(parallel, 1000.0);
-        if (json_count(json_get(config, "rules")))
-                log_warning(&project->daemon->log, project->dir,
-                            "rules are not run by this version count=%zu",
-                            json_count(json_get(config, "rules")));
+        project->max_parallel = (int64_t)MAX(MIN(parallel, 1000.0), 1.0);
+        project->timeout_ms =
+                (int64_t)(MIN(number_or(json_get(daemon, "action_timeout_minutes"), TIMEOUT_MIN), 1e7) *
+                          60000);
+        project->retention_days = (int64_t)MIN(limit_or(json_get(daemon, "task_retention_days"), 0), 1e6);
+        project->max_queue = (uint64_t)MIN(limit_or(json_get(daemon, "max_queue_size"), MAX_QUEUE), 1e9);
+        project_log_limits(&project->log,
+                           number_or(json_get(json_get(daemon, "log"), "max_size_mb"), LOG_MB),
+                           number_or(json_get(json_get(daemon, "log"), "max_files"), LOG_FILES));
+        return error_trace(apply_agent(project, daemon));
 }
 
-static int write_defaults(Project *project, Arena *arena, Json **ret) {
-        _cleanup_(buf_deinit) Buf text = BUF_NULL;
-        int r = json_parse(arena, default_config, sizeof(default_config) - 1, NULL, ret, NULL);
+/* ---- reading --------------------------------------------------------------------------------- */
 
-        if (!r)
-                r = json_write_pretty(&text, *ret, 2);
+void project_config_deinit(ProjectConfig *config) {
+        rule_set_unref(config->rules);
+        arena_deinit(&config->arena);
+        buf_deinit(&config->text);
+        *config = (ProjectConfig){0};
+}
+
+static int take_defaults(ProjectConfig *config) {
+        config->is_default = true;
+        return error_fold(json_parse(&config->arena, default_config, sizeof(default_config) - 1, NULL,
+                                     &config->json, NULL));
+}
+
+static int wrong(ProjectConfig *config, const char *format, ...) {
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(config->wrong, sizeof(config->wrong), format, args);
+        va_end(args);
+        return PROJECT_E_BAD_CONFIG;
+}
+
+static int read_text(ProjectConfig *config, const char *path, bool is_reload) {
+        JsonFault fault = {0};
+        int r;
+
+        if (stat(path, &config->seen)) /* before it is read: what changes meanwhile is noticed */
+                config->seen = (struct stat){0};
+        r = file_read(path, CONFIG_MAX, &config->text);
+        if (r < 0)
+                return error_trace(r);
+        if (r == FILE_E_MISSING)
+                return is_reload ? wrong(config, "%s: it is not there", path) : take_defaults(config);
+        if (!r &&
+            !json_parse(&config->arena, config->text.data, config->text.n, NULL, &config->json, &fault))
+                return 0;
+        (void)wrong(config, "%s: not valid JSON: %s at byte %zu", path, r ? "too large" : fault.what,
+                    fault.offset);
+        /* The contract: the file is left alone, and the defaults hold. */
+        return is_reload ? PROJECT_E_BAD_CONFIG : take_defaults(config);
+}
+
+/* The first error, in words, and how many more there are. */
+static int refuse_rules(ProjectConfig *config, const char *path) {
+        const RuleSet *rules = config->rules;
+
+        for (size_t i = 0; i < rules->n_problems; i++)
+                if (rules->problems[i].is_error)
+                        return wrong(config, "%s: " STR_FMT " " STR_FMT " (errors: %zu)", path,
+                                     STR_ARG(rules->problems[i].where), STR_ARG(rules->problems[i].what),
+                                     rules->n_errors);
+        return wrong(config, "%s: more than %d problems", path, RULE_PROBLEMS_MAX);
+}
+
+int project_config_read(ProjectConfig *config, const char *path, bool is_reload) {
+        const char *refused;
+        int r = read_text(config, path, is_reload);
+
+        if (r)
+                return r;
+        refused = rule_config_refused(config->json);
+        if (refused)
+                return wrong(config, "%s: %s", path, refused);
+        r = rule_set_new(&config->rules, config->json);
+        if (!r && is_reload && config->rules->n_errors)
+                return refuse_rules(config, path);
+        return error_trace(r);
+}
+
+/* ---- in use ---------------------------------------------------------------------------------- */
+
+static void log_problems(Project *project, const RuleSet *rules) {
+        for (size_t i = 0; i < rules->n_problems; i++) {
+                const RuleProblem *problem = &rules->problems[i];
+                log_at(&project->daemon->log, problem->is_error ? LOG_WARNING : LOG_NOTICE, project->dir,
+                       "daemon.json: " STR_FMT " " STR_FMT, STR_ARG(problem->where), STR_ARG(problem->what));
+                project_log_line(&project->log, "daemon.json: " STR_FMT " " STR_FMT, STR_ARG(problem->where),
+                                 STR_ARG(problem->what));
+        }
+}
+
+int project_config_apply(Project *project, ProjectConfig *config) {
+        int r;
+
+        project->config_seen = config->seen;
+        log_problems(project, config->rules);
+        r = automation_configure(project->automation, steal(&config->rules));
+        return error_trace(r ? r : apply(project, config->json));
+}
+
+static int write_defaults(const Project *project, ProjectConfig *config) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        int r = json_write_pretty(&text, config->json, 2);
+
         if (!r)
                 r = buf_append_str(&text, STR("\n"));
         if (!r)
                 r = file_replace(project->config_path, buf_str(&text), 0644, FILE_RUNTIME);
+        if (!r && stat(project->config_path, &config->seen))
+                r = -errno;
         return error_fold(r);
 }
 
 int project_config_load(Project *project, char *reterr, size_t n_reterr) {
-        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
-        _cleanup_(buf_deinit) Buf text = BUF_NULL;
-        JsonFault fault = {0};
-        Json *config = NULL;
-        const char *wrong;
-        int r;
+        _cleanup_(project_config_deinit) ProjectConfig config = {0};
+        int r = project_config_read(&config, project->config_path, false);
 
-        r = file_read(project->config_path, CONFIG_MAX, &text);
-        if (r < 0)
-                return error_trace(r);
-        if (r == FILE_E_MISSING) {
-                r = write_defaults(project, &arena, &config);
-                if (r)
-                        return error_trace(r);
-        } else if (r || json_parse(&arena, text.data, text.n, NULL, &config, &fault)) {
-                /* The contract: not JSON is logged, the file is left alone, and the defaults hold. */
-                log_warning(&project->daemon->log, project->dir,
-                            "daemon.json is not valid JSON: %s at byte %zu", r ? "too large" : fault.what,
-                            fault.offset);
-                r = json_parse(&arena, default_config, sizeof(default_config) - 1, NULL, &config, NULL);
-                if (r)
-                        return error_fold(r);
+        if (!r && config.is_default && !config.wrong[0])
+                r = write_defaults(project, &config);
+        if (!r)
+                r = project_config_apply(project, &config);
+        if (!r && config.wrong[0]) {
+                log_warning(&project->daemon->log, project->dir, "%s; the defaults hold", config.wrong);
+                project_log_line(&project->log, "%s; the defaults hold", config.wrong);
+                automation_set_config_error(project->automation, config.wrong);
         }
-        wrong = check(config);
-        if (wrong) {
-                snprintf(reterr, n_reterr, "%s: %s", project->config_path, wrong);
-                return PROJECT_E_BAD_CONFIG;
-        }
-        apply(project, config);
-        return 0;
+        snprintf(reterr, n_reterr, "%s", config.wrong);
+        return r;
 }

@@ -23,43 +23,15 @@ static void field_off(JsonWriter *w, const char *key) {
         jw_end_object(w);
 }
 
-static void write_task_lists(JsonWriter *w) {
-        jw_key(w, "tasks");
-        jw_begin_object(w);
-        jw_key(w, "running");
-        jw_begin_array(w);
-        jw_end_array(w);
-        jw_key(w, "queued");
-        jw_begin_array(w);
-        jw_end_array(w);
-        jw_end_object(w);
-}
-
 void project_write_supervisor(const Project *project, JsonWriter *w) {
-        jw_begin_object(w);
-        jw_field_int(w, "running", 0);
-        jw_field_int(w, "queued", 0);
-        jw_field_int(w, "maxConcurrency", project->max_parallel);
-        write_task_lists(w);
-        jw_end_object(w);
+        supervisor_write(project, w, "maxConcurrency");
 }
 
 static void write_agents(const Project *project, JsonWriter *w) {
-        static const char *const counts[] = {"total",     "queued", "running",
-                                             "completed", "failed", "cancelled"};
-
         jw_key(w, "agents");
-        jw_begin_object(w);
-        jw_field_int(w, "running", 0);
-        jw_field_int(w, "queued", 0);
-        jw_field_int(w, "max_concurrency", project->max_parallel);
-        write_task_lists(w);
-        jw_end_object(w);
+        supervisor_write(project, w, "max_concurrency");
         jw_key(w, "task_stats");
-        jw_begin_object(w);
-        for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
-                jw_field_int(w, counts[i], 0);
-        jw_end_object(w);
+        supervisor_write_stats(project, w);
 }
 
 static void write_health(JsonWriter *w, int64_t now_us) {
@@ -88,14 +60,16 @@ static void write_state(const Project *project, JsonWriter *w, int64_t now_us) {
         write_agents(project, w);
         jw_key(w, "monitors");
         jw_begin_object(w);
-        field_off(w, "file_watcher");
+        jw_key(w, "file_watcher");
+        automation_write_watcher(project->automation, w);
         field_off(w, "webhook");
-        field_off(w, "scheduler");
+        jw_key(w, "scheduler");
+        automation_write_scheduler(project->automation, w);
         jw_end_object(w);
         jw_key(w, "automation");
         jw_begin_object(w);
-        jw_field_bool(w, "enabled", true);
-        jw_field_int(w, "rule_count", 0);
+        jw_field_bool(w, "enabled", project->automation->is_enabled);
+        jw_field_uint(w, "rule_count", project->automation->set ? project->automation->set->n_rules : 0);
         jw_end_object(w);
         write_health(w, now_us);
         jw_end_object(w);

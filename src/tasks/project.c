@@ -68,6 +68,8 @@ static void on_heartbeat(Timer *timer) {
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static int make_paths(Project *project, const char *dir) {
+        _cleanup_(freep) char *log_path = NULL;
+
         project->dir = strdup(dir);
         project->aiwg_dir = path_join(dir, ".aiwg");
         project->daemon_dir = path_join(dir, ".aiwg/daemon");
@@ -77,6 +79,9 @@ static int make_paths(Project *project, const char *dir) {
         project->sock_path = path_join(dir, ".aiwg/daemon/daemon.sock");
         project->heartbeat_path = path_join(dir, ".aiwg/daemon/heartbeat");
         project->state_path = path_join(dir, ".aiwg/daemon/state.json");
+        log_path = path_join(dir, ".aiwg/daemon/daemon.log");
+        if (!log_path || project_log_init(&project->log, project->daemon, log_path))
+                return error_origin(-ENOMEM);
         if (!project->dir || !project->aiwg_dir || !project->daemon_dir || !project->config_path ||
             !project->pid_path || !project->lock_path || !project->sock_path || !project->heartbeat_path ||
             !project->state_path)
@@ -91,8 +96,10 @@ int project_new(Project **ret, Endpoint *endpoint, const char *dir) {
                 return error_origin(-ENOMEM);
         project->daemon = endpoint->daemon;
         project->endpoint = endpoint;
+        project->lock_fd = -1;
+        project->store.rows.fd = -1;
         timer_init(&project->heartbeat, endpoint->daemon->loop, on_heartbeat);
-        if (make_paths(project, dir)) {
+        if (make_paths(project, dir) || project_automation_new(project)) {
                 project_free(project);
                 return error_origin(-ENOMEM);
         }
@@ -104,6 +111,14 @@ Project *project_free(Project *project) {
         if (!project)
                 return NULL;
         timer_clear(&project->heartbeat);
+        project_automation_end(project);
+        automation_free(project->automation);
+        project_log_deinit(&project->log);
+        supervisor_deinit(project);
+        task_store_deinit(&project->store);
+        close_fd(project->lock_fd);
+        strvec_deinit(&project->agent_args);
+        free(project->agent_command);
         free(project->dir);
         free(project->aiwg_dir);
         free(project->daemon_dir);
@@ -139,28 +154,48 @@ int project_begin(Project *project) {
         project->started_us = loop_wall_us(project->daemon->loop);
         project->started_ms = loop_now_ms(project->daemon->loop);
         project->is_open = true;
+        supervisor_init(project);
+        project_log_open(&project->log);
+        project_automation_begin(project);
+        project_log_line(&project->log, "IPC server listening: %s", project->sock_path);
+        project_log_line(&project->log, "Daemon started successfully");
+        r = task_store_open(&project->store, project, supervisor_load);
+        if (r)
+                supervisor_load(project, r);
         return error_trace(
                 timer_set(&project->heartbeat, 0)); /* the first one right after the socket is up */
 }
 
-void project_end(Project *project) {
+static void on_closed(Project *project) {
+        project_log_line(&project->log, "Daemon stopped");
+        (void)unlink(project->pid_path);
+        (void)unlink(project->lock_path);
+        project->lock_fd = close_fd(project->lock_fd);
+        supervisor_deinit(project);
+        task_store_deinit(&project->store);
+        project->is_ending = false;
+        daemon_release_stop(project->daemon);
+}
+
+/* The last state is written on the loop: nothing is served any more that could wait for it. */
+static void on_drained(Project *project) {
         _cleanup_(buf_deinit) Buf heartbeat = BUF_NULL, state = BUF_NULL;
 
-        if (!project->is_open)
-                return;
-        project->is_open = false;
         timer_clear(&project->heartbeat);
         if (!project_state_text(project, &heartbeat, &state))
                 (void)file_replace(project->state_path, buf_str(&state), 0644, FILE_RUNTIME);
-        (void)unlink(project->pid_path);
+        task_store_close(&project->store, on_closed);
 }
 
-int project_reload(Project *project, char *reterr, size_t n_reterr) {
-        int r = project_config_load(project, reterr, n_reterr);
-
-        if (r)
-                return r;
-        return error_trace(timer_set(&project->heartbeat, 0));
+void project_end(Project *project, bool is_forced) {
+        if (!project->is_open)
+                return;
+        project->is_open = false;
+        project->is_ending = true;
+        daemon_hold_stop(project->daemon);
+        project_log_line(&project->log, "Shutting down");
+        project_automation_end(project);
+        supervisor_drain(project, is_forced, on_drained);
 }
 
 int64_t project_uptime_s(const Project *project) {

@@ -4,12 +4,19 @@
  * Project: one AIWG project folder that this daemon serves: its configuration and the files in .aiwg that
  * say who serves it and that it is alive (pid, heartbeat, state).
  *
- * It runs no task yet: the numbers it reports are true and zero. The socket and the lock belong to the
- * endpoint. Owned by its Endpoint; freed with the daemon, because a file may be in the making on a worker.
+ * Its tasks are kept by the TaskStore and run by the Supervisor; its rules are run by the Automation. The
+ * socket belongs to the endpoint, the lock too until the project ends: then it is held until the last task
+ * is. Owned by its Endpoint; freed with the daemon, because a file may be in the making on a worker.
  */
-#include "core/daemon.h"
+#include <sys/stat.h>
 
-typedef struct Project {
+#include "core/daemon.h"
+#include "tasks/automation.h"
+#include "tasks/project-log.h"
+#include "tasks/supervisor.h"
+#include "tasks/task-store.h"
+
+struct Project {
         Daemon *daemon;
         Endpoint *endpoint;
         char *dir;         /* the project folder */
@@ -25,7 +32,25 @@ typedef struct Project {
         Timer heartbeat;
         bool is_writing; /* heartbeat and state are being written on a worker */
         bool is_open;
-} Project;
+        bool is_ending; /* no longer served; its last tasks are being ended */
+        int lock_fd;    /* is_ending: held until that is done */
+
+        int64_t timeout_ms;     /* of one task; 0: none */
+        uint64_t max_queue;     /* waiting tasks; 0: no limit */
+        int64_t retention_days; /* of ended tasks; 0: for ever */
+        char *agent_command;
+        StrVec agent_args;
+        const struct Runtime *runtime;
+        TaskStore store;
+        Supervisor supervisor;
+
+        Automation *automation;
+        ProjectLog log;
+        Watch *config_watch;     /* of daemon.json */
+        struct stat config_seen; /* of daemon.json, when it was read last */
+        Timer reload;            /* it has changed, and may not be whole yet */
+        bool is_reloading;       /* it is being read on a worker */
+};
 
 enum { _PROJECT_E_SUCCESS, PROJECT_E_BAD_CONFIG };
 
@@ -36,15 +61,36 @@ Project *project_free(Project *project);
 int project_prepare(Project *project, char *reterr, size_t n_reterr);
 /* Served from now on: pid file, heartbeat. */
 int project_begin(Project *project);
-/* No longer served: last state, pid file removed. */
-void project_end(Project *project);
+/* No longer served: its tasks are ended (is_forced: at once), then the last state is written and pid file
+ * and lock are removed. */
+void project_end(Project *project, bool is_forced);
 int project_reload(Project *project, char *reterr, size_t n_reterr);
 
 /* For the ops and the state file. */
 int64_t project_uptime_s(const Project *project);
 void project_write_supervisor(const Project *project, JsonWriter *w);
 
-/* project-config.c */
-int project_config_load(Project *project, char *reterr, size_t n_reterr);
+/* project-config.c: daemon.json, read (on any thread) and then put in use (on the loop). */
+typedef struct ProjectConfig {
+        Arena arena;
+        Buf text;
+        Json *json;
+        RuleSet *rules;
+        bool is_default; /* it was not there, or is no JSON; wrong says so in the second case */
+        char wrong[512];
+        struct stat seen; /* the file before it was read; zero: not there */
+} ProjectConfig;
+/* Condition: PROJECT_E_BAD_CONFIG; config->wrong says why. At a reload everything must be right, at the
+ * start only what the contract demands: then what is wrong in rules switches those off. */
+int project_config_read(ProjectConfig *config, const char *path, bool is_reload);
+int project_config_apply(Project *project, ProjectConfig *config);
+void project_config_deinit(ProjectConfig *config);
+int project_config_load(Project *project, char *reterr, size_t n_reterr); /* at the start */
+/* project-automation.c */
+int project_automation_new(Project *project);
+void project_automation_begin(Project *project);
+void project_automation_end(Project *project);
+void project_task_kept(const Task *task, int r); /* its submission is on the disk, or failed */
+void project_task_ended(const Task *task);       /* its end is kept and told */
 /* project-state.c */
 int project_state_text(const Project *project, Buf *heartbeat, Buf *state);

@@ -44,6 +44,18 @@ class Absent:
         return [self.name, "%s is not installed" % self.program, "", "", "", "absent"]
 
 
+class Note:
+    """A number without a bar, beside one that has."""
+
+    holds = True
+
+    def __init__(self, name, limit, ours, value):
+        self.name, self.limit, self.ours, self.value = name, limit, ours, value
+
+    def cells(self):
+        return [self.name, self.limit, self.ours, "%.2f" % self.value, "none", ""]
+
+
 HEAD = ["what", "compared with: median (best)", "muster: median (best)", "result", "bar", ""]
 
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from bench_base import CLIENT_CORE, SERVER_CORE, Absent, Daemon, Row, pinned, with_unit
+from bench_base import CLIENT_CORE, SERVER_CORE, Absent, Daemon, Note, Row, pinned, with_unit
 
 # A terminal's bytes pass through a kernel worker of normal priority: real-time priority on both cores would starve it, so
 # here everything that is compared gets a better nice value instead, where allowed (with autogroups that helps little).
@@ -287,20 +287,33 @@ def output_to_clients(bench):
     return rows
 
 
+# Where musterd runs for the keystrokes. The bare reader holds the terminal on the clients' core; so does the first.
+PLACES = {"": CLIENT_CORE, "; musterd on the agent's core": SERVER_CORE, "; musterd on both": HOST_CORES}
+
+
+def move(daemon, cores):
+    for tid in os.listdir("/proc/%d/task" % daemon.process.pid):
+        os.sched_setaffinity(int(tid), {int(core) for core in cores.split(",")})
+
+
 def keystrokes(bench):
     """One byte and its echo by cat, bare and through attach, alternating."""
-    bare, ours = [], []
+    bare, ours = [], {place: [] for place in PLACES}
     with HostingDaemon(bench, first=True) as daemon:
         with daemon.session(["taskset", "-c", SERVER_CORE, "/bin/sh", "-c", ECHO]) as attach:
             for _ in range(bench.rounds):
                 bare.append(term_load(bench, "echo", "pty", str(N_KEYS), "taskset", "-c", SERVER_CORE, "/bin/sh", "-c", ECHO,
                                       first=True))
-                ours.append(term_load(bench, "echo", "coop", daemon.socket, json.dumps(attach), str(N_KEYS), first=True))
+                for place, cores in PLACES.items():
+                    move(daemon, cores)
+                    ours[place].append(term_load(bench, "echo", "coop", daemon.socket, json.dumps(attach), str(N_KEYS), first=True))
     rows = []
-    for which in ("p50", "p99"):
-        a, b = ([one[which + "_us"] for one in side] for side in (bare, ours))
-        rows.append(Row("keystroke and its echo by cat through attach, " + which, with_unit(a, "µs bare"), with_unit(b, "µs"),
-                        statistics.median(y / x for x, y in zip(a, b)), "", 1.5, False))
+    for place in PLACES:
+        for which in ("p50", "p99"):
+            a, b = ([one[which + "_us"] for one in side] for side in (bare, ours[place]))
+            name, ratio = "keystroke and its echo by cat through attach, " + which, statistics.median(y / x for x, y in zip(a, b))
+            cells = with_unit(a, "µs bare"), with_unit(b, "µs")
+            rows.append(Note("…" + place + ", " + which, *cells, ratio) if place else Row(name, *cells, ratio, "", 1.5, False))
     return rows
 
 

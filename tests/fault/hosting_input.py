@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Input to hosted processes: never cut short, never reordered; back-pressure instead of loss, and no memory without bound."""
+import fcntl
 import hashlib
 import os
+import struct
+import termios
 
 from clients import ready
 from coop_stream import DATA, hosting, packed
@@ -90,6 +93,36 @@ def test_a_program_that_does_not_read_holds_its_client():
             gate.write("go\n")
         c.exchange_bulk([bytes(view[sent:])])
         c.until(hashlib.sha256(data).hexdigest(), 60)
+
+
+def _window(path):
+    with open(path, "rb") as tty:
+        return struct.unpack("HHHH", fcntl.ioctl(tty, termios.TIOCGWINSZ, bytes(8)))[:2]
+
+
+def test_a_client_whose_paste_waits_can_resize_and_detach():
+    """What it pasted is not lost, in its order, also of several clients and after they left."""
+    with hosting(record=False) as s:
+        workspace = s.workspace()
+        os.mkfifo(os.path.join(workspace, "gate"))
+        name = s.create("stty raw -echo; tty; printf ready; read go < gate; exec cat", workspace=workspace)
+        c = s.attach(name)
+        tty = c.until("ready").decode().split()[0]
+        data = b"".join(b"%07d\n" % i for i in range(400_000))  # 3.2 MB
+        half = len(data) // 2 // 8 * 8
+        c.exchange_bulk(_frames(data[:half]))
+        c.control({"cmd": "resize", "cols": 77, "rows": 11})
+        eventually(lambda: _window(tty) == (11, 77), what="the new size")
+        c.exchange_bulk(_frames(data[half:]))
+        c.control({"cmd": "detach"})
+        c.event("detached")
+        c.ended()
+        c = s.attach(name)
+        c.key(b"end of it")
+        with open(os.path.join(workspace, "gate"), "w", encoding="ascii") as gate:
+            gate.write("go\n")
+        got = c.until("end of it", 60)
+        check(got.endswith(data + b"end of it"), "not what was pasted: %d bytes of %d" % (len(got), len(data)))
 
 
 def test_a_held_client_that_goes_away():

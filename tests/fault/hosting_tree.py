@@ -256,6 +256,33 @@ def test_shim_killed():
         equal(s.create(name="shimless"), "shimless")
 
 
+def test_shim_killed_ends_the_whole_tree():
+    """Nobody is left who knows the tree; its processes are found by the mark in their environment."""
+    with hosting() as s:
+        name, tree = _awkward(s, "deaf")
+        other = s.attach(s.create())
+        other.until("ready")
+        record = next(r for r in s.home.hosted() if r.child_pid == s.listed(name)["pid"])
+        began = time.monotonic()
+        os.kill(record.shim_pid, signal.SIGKILL)
+        _all_gone(tree, began)
+        other.key(b"unharmed\n")
+        other.until("unharmed")
+
+
+def test_shim_killed_without_a_daemon_ends_the_whole_tree():
+    with Home() as home:
+        with hosting(home=home) as s:
+            name, tree = _awkward(s, "deaf")
+            record = next(r for r in s.home.hosted() if r.child_pid == s.listed(name)["pid"])
+            s.d.kill()
+        os.kill(record.shim_pid, signal.SIGKILL)
+        check(wait_pid(record.shim_pid), "the shim does not end")
+        with hosting(home=home) as s:
+            _all_gone(tree, time.monotonic())
+            check(s.listed(name), "the session was forgotten without a word")
+
+
 def test_shim_killed_while_no_daemon_runs():
     """Reported when the next daemon comes, never guessed: the session is there, its agent is not."""
     with Home() as home:

@@ -47,7 +47,7 @@ class Daemon:
         self.notify.bind(self.notify_path)
         self.notices = []
         self.log_path = self.notify_path + ".err"
-        environment = {"NOTIFY_SOCKET": self.notify_path, **({} if record else {"MUSTER_RECORD": None}), **(env or {})}
+        environment = {"NOTIFY_SOCKET": self.notify_path, "MUSTER_COOP_IDLE_MS": "0", **({} if record else {"MUSTER_RECORD": None}), **(env or {})}
 
         def prepare():
             die_with_parent()

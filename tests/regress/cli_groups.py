@@ -207,10 +207,8 @@ def test_group_verbs():
         equal(_ok(d, "group"), "No groups.\n")
 
 
-def test_actor_list():
+def test_actor_verbs():
     with _daemon() as d:
-        if not d.cccc("actor_list", {"group_id": GROUP})["ok"]:
-            return
         send(d, to=["dev"])
         out = _ok(d, "actor", "-g", GROUP)
         equal([line.split()[0] for line in out.splitlines()], ["ACTOR", "lead", "dev", "qa"])

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import resource
 import threading
 
 from collab_chat import GROUP, OTHER, ledger, ok, refused, send, write_group
@@ -361,3 +362,21 @@ def test_lines_of_another_program():
             f.write(json.dumps(foreign) + "\n")
         equal(ok(d, "reply", reply_to="f" * 32, text="x", by="user")["event"]["data"]["to"], ["dev"])
         equal(len(ledger(d.home)), 3)
+
+
+def test_disk_full():
+    """A message that cannot be kept is refused as a whole, and service goes on when there is room."""
+    with Daemon(only="cccc", record=False) as d:
+        folder = write_group(d.home)
+        send(d, "before")
+        unlimited = resource.prlimit(d.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+        kept = [send(d, "small", to=["dev"])]
+        for args in ({"text": "x" * 20000}, {"text": "x" * 40000}, {"text": "x" * 20000, "client_id": "k"}):
+            refused(d, "send", "internal_error", to=["dev"], **args)
+        refused(d, "send_cross_group", "group_not_found", dst_group_id=NOBODY, text="x")
+        equal([e["data"]["text"] for e in ok(d, "inbox_list", actor_id="dev")["messages"]], ["small"])
+        equal(len(ledger(d.home)), 2)
+        resource.prlimit(d.pid, resource.RLIMIT_FSIZE, unlimited)
+        kept.append(send(d, "x" * 40000, to=["dev"], client_id="k"))
+        equal([e["id"] for e in ok(d, "inbox_list", actor_id="dev")["messages"]], [e["id"] for e in kept])
+        equal(len(os.listdir(os.path.join(folder, "state", "ledger", "blobs"))), 1, "no file without its event")

@@ -187,3 +187,22 @@ def test_streams_end_with_the_daemon():
         except Closed as e:
             raise AssertionError("the last events were lost") from e
         c.close()
+
+
+def test_compaction_under_a_stream():
+    """Lines leave the ledger: streams, cursors and numbers of unread events go on where they were."""
+    with _daemon(more="ledger:\n  keep_tail_lines: 10\n") as d:
+        events = [send(d, "m%d" % i, to=["dev"]) for i in range(100)]
+        ok(d, "inbox_mark_read", actor_id="dev", event_id=events[79]["id"])
+        with stream(d) as live, stream(d, since_event_id=events[95]["id"], by="dev") as resumed:
+            equal(_texts(resumed, 4), ["m96", "m97", "m98", "m99"])
+            equal(ok(d, "actor_list", include_unread=True)["actors"][1]["unread_count"], 20)
+            report = ok(d, "ledger_compact", force=True)
+            check(not report["skipped"], report)
+            equal(report["result"]["archived_lines"], 80)
+            equal(ok(d, "actor_list", include_unread=True)["actors"][1]["unread_count"], 20)
+            equal([e["data"]["text"] for e in ok(d, "inbox_list", actor_id="dev", limit=3)["messages"]], ["m80", "m81", "m82"])
+            send(d, "after", to=["dev"])
+            equal([_texts(live, 1), _texts(resumed, 1)], [["after"], ["after"]])
+        with stream(d, since_event_id=events[0]["id"]) as c:
+            _nothing_more(d, c)

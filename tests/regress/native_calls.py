@@ -109,5 +109,5 @@ def test_a_contracts_own_stop_ends_that_contract_only():
             a.result("daemon.stop")
             a.expect_eof()
             c.good({"cmd": "ls"})
-            check(not os.path.lexists(d.home.aiwg_file("daemon.pid")), "the pid file was left behind")
+            eventually(lambda: not os.path.lexists(d.home.aiwg_file("daemon.pid")), what="end of the pid file")
         equal({e["dialect"] for e in d.info()["endpoints"] if e["state"] == "listening"}, {"coop", "native"})

@@ -3,7 +3,7 @@
 from checks import check, equal, eventually
 from clients import Rpc
 from coop_stream import Sessions
-from harness import Daemon, Home
+from harness import Daemon, Home, Skip
 
 
 def _ps(d):
@@ -41,3 +41,20 @@ def test_adopted_ones_say_so():
         with Daemon(only="coop,native", home=home, args=["--sandbox", "none"]) as d, Sessions(d) as s:
             (one,) = _ps(d)
             equal((one["pid"], one["state"], one["adopted"]), (pid, "running", True))
+
+
+def test_in_a_sandbox_it_is_the_program_itself():
+    """Not what holds it: its pid, its memory and its time are what people ask for."""
+    with Daemon(only="coop,native", args=["--sandbox", "bwrap"]) as d, Sessions(d) as s:
+        request = s.request(["python3", "-c", "x = bytearray(60 << 20); print('ready', flush=True); input()"], name="held")
+        reply = s.client().ask(request)
+        if reply.get("error") == "NAMESPACE_ERROR":
+            raise Skip(reply["message"])
+        with s.attach("held") as c:
+            c.until("ready")
+        (one,) = _ps(d)
+        with open("/proc/%d/comm" % one["pid"], encoding="ascii") as f:
+            equal(f.read(), "python3\n")
+        equal((one["sandbox_pid"], one["sandbox"]), (reply["pid"], "bwrap"))
+        check(one["rss_kb"] > 60000, "rss %d" % one["rss_kb"])
+        s.kill("held")

@@ -19,8 +19,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "core/host/host-internal.h"
+#include "core/host/recording.h"
 
-enum { META_MAX = 1 << 20, ID_DIGITS = 16 };
+enum { ID_DIGITS = 16 };
 
 /* Why one is not adopted. */
 enum {
@@ -28,6 +29,7 @@ enum {
         ADOPT_E_NOTHING, /* nothing ran, or nothing of use is left */
         ADOPT_E_USELESS, /* it runs, but what we would have to know of it is gone */
         ADOPT_E_UNKNOWN, /* nobody can tell */
+        ADOPT_E_VERSION, /* it runs, by another version's rules */
 };
 
 static char *copy_member(const Json *json, const char *key) {
@@ -43,7 +45,7 @@ static int read_meta(Hosted *hosted) {
         Json *json = NULL;
         Str meta;
 
-        if (!path || file_read(path, META_MAX, &text) ||
+        if (!path || file_read(path, HOST_META_MAX, &text) ||
             json_parse(&arena, text.data, text.n, NULL, &json, NULL))
                 return RING_E_DAMAGED;
         hosted->owner = copy_member(json, "owner");
@@ -51,6 +53,12 @@ static int read_meta(Hosted *hosted) {
         hosted->workspace = copy_member(json, "workspace");
         hosted->command = copy_member(json, "command");
         hosted->sandbox = copy_member(json, "sandbox");
+        if (json_str(json_get(json, "recording")).n)
+                hosted->recording_path = copy_member(json, "recording");
+        if (json_str(json_get(json, "cgroup")).n)
+                hosted->cgroup = copy_member(json, "cgroup");
+        (void)json_int64(json_get(json, "memory_max"), &hosted->limits.memory_max);
+        (void)json_int64(json_get(json, "pids_max"), &hosted->limits.n_pids);
         meta = json_raw(json_get(json, "meta"));
         hosted->meta = meta.n ? strndup(meta.data, meta.n) : strdup("{}");
         if (!hosted->owner || !hosted->object || !hosted->workspace || !hosted->command ||
@@ -87,12 +95,14 @@ static void settle_dead(Hosted *hosted) {
         ShimRecord *record = hosted->record;
         bool has_exited = atomic_load(&record->state) == SHIM_STATE_EXITED;
 
-        ring_recover(&hosted->out, -1);
+        ring_recover(&hosted->out);
         if (hosted->err.header)
-                ring_recover(&hosted->err, -1);
+                ring_recover(&hosted->err);
         hosted->wait_status = record->wait_status;
         hosted->ended_us = record->ended_us;
         hosted_set_state(hosted, has_exited ? HOSTED_EVENT_ENDED : HOSTED_EVENT_LOST);
+        if (has_exited)
+                hosted->state_since_us = record->ended_us;
 }
 
 /* Alive: the shim answers, and is the one that the record names (a record that is still new names none). */
@@ -102,10 +112,27 @@ static bool reach(Hosted *hosted, uint32_t state) {
         return !connect_shim(hosted);
 }
 
+/* A file that somebody removed or that cannot be written stays as it is; the process is not the worse for
+ * it. */
+static void resume_recording(Hosted *hosted) {
+        int fd = recording_reopen(hosted->recording_path, hosted->record);
+        int r = fd < 0 ? fd : recording_open(&hosted->recording, hosted, fd);
+
+        if (r) {
+                log_warning(host_log(hosted->host), hosted->id, "recording not continued: %s: %s",
+                            hosted->recording_path, strerror(-r));
+                return;
+        }
+        if (hosted->state == HOSTED_RUNNING)
+                recording_poke(hosted->recording);
+        else
+                hosted_end_recording(hosted);
+}
+
 static int adopt(Hosted *hosted) {
         ShimRecord *record;
         uint32_t state;
-        bool is_alive;
+        bool is_alive, is_useless;
         int r = hosted_open_files(hosted);
 
         if (r == -ENOENT && !hosted->record)
@@ -116,21 +143,30 @@ static int adopt(Hosted *hosted) {
                 return ADOPT_E_UNKNOWN;
         record = hosted->record;
         state = atomic_load(&record->state);
+        if (r == RING_E_VERSION && shim_is_alive(record))
+                return ADOPT_E_VERSION; /* not even connected to: the shim would stop reading for us */
         is_alive = reach(hosted, state);
         if (!is_alive && (state == SHIM_STATE_NEW || state == SHIM_STATE_FAILED))
                 return ADOPT_E_NOTHING; /* it never ran: nobody was told it did */
-        if (r || atomic_load(&record->is_discarded) || read_meta(hosted))
+        is_useless = read_meta(hosted) || r || atomic_load(&record->is_discarded);
+        if (!is_alive && state == SHIM_STATE_RUNNING && record->boot == shim_boot_hash())
+                host_sweep(hosted);
+        if (is_useless)
                 return is_alive ? ADOPT_E_USELESS : ADOPT_E_NOTHING;
         hosted->is_adopted = true;
+        hosted->is_stopped = atomic_load(&record->is_stopped);
         hosted->pid = record->child_pid;
         hosted->started_us = record->started_us;
         hosted->awaits_io = is_alive; /* the descriptors arrive with the shim's first word */
         hosted_set_state(hosted, HOSTED_EVENT_STARTED);
+        hosted->state_since_us = record->started_us;
         if (!is_alive)
                 settle_dead(hosted);
         hosted->shown_out = ring_end(&hosted->out);
         modes_feed(&hosted->modes, ring_span(&hosted->out, 0));
         hosted->shown_err = hosted->err.header ? ring_end(&hosted->err) : 0;
+        if (hosted->recording_path && !recording_is_over(record))
+                resume_recording(hosted);
         return 0;
 }
 
@@ -142,21 +178,34 @@ static char *or_unknown(char *text) {
         return text ? text : strdup("unknown");
 }
 
-/* Ends one that cannot be used. It stays in the table until the shim says that nothing is left: hanging up
- * before that could take the word back (a socket that is closed with something unread makes the other side
- * drop what it has not read yet). */
-static void doom(Hosted *hosted) {
+/* For those that the domains are not told of. */
+static void fill_unknown(Hosted *hosted) {
         hosted->owner = or_unknown(hosted->owner);
         hosted->object = or_unknown(hosted->object);
         hosted->workspace = or_unknown(hosted->workspace);
         hosted->command = or_unknown(hosted->command);
         hosted->sandbox = or_unknown(hosted->sandbox);
         hosted->meta = or_unknown(hosted->meta);
-        hosted->is_adopted = true;
         hosted->pid = hosted->record->child_pid;
+        hosted->started_us = hosted->state_since_us = hosted->record->started_us;
+}
+
+/* Ends one that cannot be used. It stays in the table until the shim says that nothing is left: hanging up
+ * before that could take the word back (a socket that is closed with something unread makes the other side
+ * drop what it has not read yet). */
+static void doom(Hosted *hosted) {
+        fill_unknown(hosted);
+        hosted->is_adopted = true;
         hosted->state = HOSTED_RUNNING;
         hosted->is_killed = hosted->is_forgotten = true;
         hosted_tell(hosted, SHIM_KILL, 0);
+}
+
+/* Shown, so that nobody wonders who has the workspace; the version that it belongs to can still adopt it. */
+static void leave_alone(Hosted *hosted) {
+        (void)read_meta(hosted);
+        fill_unknown(hosted);
+        hosted->state = HOSTED_FOREIGN;
 }
 
 /* Never leaves a process behind that nobody knows of: it is ended, or its folder stays for somebody to look
@@ -165,12 +214,17 @@ static void reject(Hosted *hosted, int r) {
         static const char *const words[] = {
                 [ADOPT_E_NOTHING] = "it never ran, or nothing of use is left; its folder is removed",
                 [ADOPT_E_USELESS] = "it was to be ended, or its folder is damaged; it is ended now",
-                [ADOPT_E_UNKNOWN] = "its record is damaged; the folder is left"};
+                [ADOPT_E_UNKNOWN] = "its record is damaged; the folder is left",
+                [ADOPT_E_VERSION] = "its ring is of another version of musterd; it runs on, untouched"};
 
         log_warning(host_log(hosted->host), hosted->id, "cannot be adopted: %s",
                     r < 0 ? strerror(-r) : words[r]);
         if (r == ADOPT_E_USELESS) {
                 doom(hosted);
+                return;
+        }
+        if (r == ADOPT_E_VERSION) {
+                leave_alone(hosted);
                 return;
         }
         hosted->state = HOSTED_FAILED;
@@ -202,5 +256,6 @@ int host_adopt(Host *host, void (*found)(Hosted *hosted, void *user), void *user
                         reject(hosted, r);
         }
         closedir(dir);
+        host_look_for_lost(host);
         return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 
 #include "base/error.h"
 #include "core/host/host-internal.h"
+#include "core/host/recording.h"
 
 enum { FDS_MAX = 3 };
 
@@ -33,10 +35,20 @@ static void end(Hosted *hosted, HostedEvent event) {
         hosted->watch_control = loop_fd_close(hosted->watch_control);
         hosted->control = close_fd(hosted->control);
         hosted_set_state(hosted, event);
+        hosted_end_recording(hosted);
         if (handler)
                 handler->ended(hosted);
         if (hosted->is_forgotten)
                 host_forget(hosted);
+}
+
+void hosted_end_recording(Hosted *hosted) {
+        char why[48] = "the process was lost";
+
+        if (hosted->state == HOSTED_ENDED)
+                snprintf(why, sizeof(why), "process exited (code %d)", hosted_exit_code(hosted));
+        if (hosted->recording)
+                recording_end(hosted->recording, why);
 }
 
 /* Ended means: the child is reaped, and its output is over or nothing is left that could write any. */
@@ -54,6 +66,7 @@ void hosted_check_end(Hosted *hosted) {
 static void lose(Hosted *hosted) {
         uint32_t state = atomic_load(&hosted->record->state);
 
+        host_sweep(hosted);
         if (hosted->state == HOSTED_STARTING) {
                 hosted->watch_control = loop_fd_close(hosted->watch_control);
                 hosted_set_state(hosted, HOSTED_EVENT_FAILED);
@@ -82,9 +95,9 @@ static void on_started(Hosted *hosted, const ShimMessage *message, const int *fd
                 hosted_set_state(hosted, HOSTED_EVENT_STARTED);
                 return;
         }
-        if (!error && n_fds == 0)
+        if (!error && n_fds == 0 && !hosted->is_adopted)
                 error = EIO;
-        if (!error && hosted_open_io(hosted, fds, n_fds))
+        if (!error && hosted_open_io(hosted, fds, n_fds, message->fds))
                 error = ENOMEM;
         if (error) {
                 hosted_set_state(hosted, HOSTED_EVENT_FAILED);

@@ -2,14 +2,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the parts of core/host share: host.c (table, state), host-start.c (folder, spawn), host-adopt.c
- * (finding them again), host-control.c (words with the shim), host-io.c (output, input, viewers).
+ * (finding them again), host-control.c (words with the shim), host-io.c (output, input, viewers),
+ * host-sweep.c (finding what has no shim any more).
  */
 #include "core/host/host.h"
+
+/* What a later daemon reads back; more is refused at the start. */
+enum { HOST_META_MAX = 4 << 20 };
+
+/* Names the folder in the environment of everything that a hosted process starts. */
+#define HOST_MARK "MUSTER_HOSTED"
 
 struct Host {
         Daemon *daemon;
         char *dir; /* <home>/host */
+        HostCgroups cgroups;
         Hosted *first;
+        void (*all_ended)(void *user); /* host_end_all(); NULL: nobody asked */
+        void *all_ended_user;
 };
 
 int hosted_new(Hosted **ret, Host *host, const char *id);
@@ -22,10 +32,20 @@ Log *host_log(const Host *host);
 /* host-control.c */
 int hosted_open_control(Hosted *hosted, int fd); /* takes fd */
 void hosted_tell(Hosted *hosted, uint32_t type, int a);
+void hosted_end_recording(Hosted *hosted);
 void hosted_check_end(Hosted *hosted); /* moves on to ENDED when everything is in */
 
+/* host-sweep.c: finding processes by their environment, on a worker. */
+void host_sweep(Hosted *hosted);     /* ends all that bear its mark or are in its cgroup */
+void host_look_for_lost(Host *host); /* says which ones bear a mark of ours without a folder */
+
+/* host-screen.c: keeps the modes over new output, the last that was shown; answers what is asked in it when
+ * nobody else does. */
+void hosted_follow(Hosted *hosted, Str bytes, bool may_answer);
+
 /* host-io.c */
-int hosted_open_io(Hosted *hosted, const int *fds, int n_fds); /* takes fds */
+/* Takes fds; which: as in ShimMessage. */
+int hosted_open_io(Hosted *hosted, const int *fds, int n_fds, unsigned which);
 void hosted_close_io(Hosted *hosted);
 bool hosted_output_is_over(const Hosted *hosted);
 void hosted_read_rest(Hosted *hosted); /* what is left after the tree is gone */

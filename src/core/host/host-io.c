@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "core/host/host-internal.h"
+#include "core/host/recording.h"
 #include "wire/framing.h"
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -39,7 +40,7 @@ Chunk *output_tagged(HostOutput *output) {
         return output->tagged = chunk;
 }
 
-static void show(Hosted *hosted, bool is_stderr) {
+static void show(Hosted *hosted, bool is_stderr, bool may_answer) {
         Ring *ring = is_stderr ? &hosted->err : &hosted->out;
         uint64_t *shown = is_stderr ? &hosted->shown_err : &hosted->shown_out;
         HostOutput output = {.bytes = ring_span(ring, *shown), .is_stderr = is_stderr};
@@ -48,7 +49,9 @@ static void show(Hosted *hosted, bool is_stderr) {
         if (!output.bytes.n)
                 return;
         if (!is_stderr)
-                modes_feed(&hosted->modes, output.bytes);
+                hosted_follow(hosted, output.bytes, may_answer);
+        if (hosted->recording && !is_stderr)
+                recording_poke(hosted->recording);
         for (Viewer *viewer = hosted->viewers, *next; viewer; viewer = next) {
                 next = viewer->next;
                 viewer->output(viewer, &output);
@@ -57,16 +60,20 @@ static void show(Hosted *hosted, bool is_stderr) {
         chunk_unref(output.tagged);
 }
 
-/* Returns false when the stream has ended. */
+/* Returns false when the stream has ended. A short read is the last of its turn: the kernel would make us
+ * wait for the end of its own work on the terminal to say that there is nothing more, and the viewers are
+ * waiting. */
 static bool read_some(Hosted *hosted, bool is_stderr) {
         Ring *ring = is_stderr ? &hosted->err : &hosted->out;
         int fd = is_stderr ? hosted->fd_err : hosted->fd_out;
         size_t n_all = 0, n = 0;
         int r = 0;
 
-        while (n_all < HOST_TURN_BYTES && !(r = ring_read(ring, fd, &n)) && n)
+        do {
+                r = ring_read(ring, fd, &n);
                 n_all += n;
-        show(hosted, is_stderr);
+        } while (n >= HOST_SHORT_READ && n_all < HOST_TURN_BYTES);
+        show(hosted, is_stderr, true);
         return r == -EAGAIN || r == -EINTR || (r == 0 && n > 0);
 }
 
@@ -159,6 +166,17 @@ bool host_take_back(Hosted *hosted, size_t n) {
         return true;
 }
 
+bool host_is_full(const Hosted *hosted) {
+        return hosted->input.n > HOST_INPUT_MAX;
+}
+
+void host_put_past(Hosted *hosted, Str bytes) {
+        ring_append(&hosted->out, bytes);
+        hosted->shown_out = ring_end(&hosted->out);
+        if (hosted->recording)
+                recording_skip(hosted->recording, hosted->shown_out);
+}
+
 void host_close_input(Hosted *hosted) {
         if (hosted->kind != SHIM_PIPES)
                 return;
@@ -184,6 +202,8 @@ void host_resize(Hosted *hosted, unsigned cols, unsigned rows) {
                 hosted->cols = size.ws_col;
                 hosted->rows = size.ws_row;
                 modes_resized(&hosted->modes);
+                if (hosted->recording)
+                        recording_resized(hosted->recording);
         }
 }
 
@@ -238,31 +258,48 @@ static int open_watch(Hosted *hosted, int fd, LoopFdFn fn, LoopFd **ret, unsigne
  * input and a size that could not be passed on yet. */
 static void catch_up(Hosted *hosted) {
         hosted->awaits_io = false;
-        show(hosted, false);
+        show(hosted, false, false); /* who asked something then has stopped waiting for the answer */
         if (hosted->err.header)
-                show(hosted, true);
+                show(hosted, true, false);
         if (hosted->cols || hosted->rows)
                 host_resize(hosted, hosted->cols, hosted->rows);
         flush_input(hosted);
 }
 
-int hosted_open_io(Hosted *hosted, const int *fds, int n_fds) {
-        bool is_pty = n_fds == 1;
+/* A stream that ended while no daemon was there does not come back. */
+static void place(Hosted *hosted, const int *fds, int n_fds, unsigned which) {
+        int *slots[] = {&hosted->fd_in, &hosted->fd_out, &hosted->fd_err};
+
+        for (int i = 0, k = 0; i < 3 && k < n_fds; i++)
+                if (which & 1u << i)
+                        *slots[i] = fds[k++];
+        if (hosted->kind == SHIM_PTY)
+                hosted->fd_out = hosted->fd_in;
+}
+
+/* /dev/null cannot be waited for, and need not be: it takes everything at once. */
+static int open_input(Hosted *hosted) {
+        int r = hosted->fd_in < 0 ? 0 : open_watch(hosted, hosted->fd_in, on_in, &hosted->watch_in, 0);
+
+        return r == -EPERM ? 0 : r;
+}
+
+int hosted_open_io(Hosted *hosted, const int *fds, int n_fds, unsigned which) {
+        bool is_pty = hosted->kind == SHIM_PTY;
         struct winsize size = {0};
-        int r;
+        int r = 0;
 
         timer_init(&hosted->reopen, hosted->host->daemon->loop, on_reopen);
-        hosted->fd_in = fds[0];
-        hosted->fd_out = fds[is_pty ? 0 : 1];
-        hosted->fd_err = is_pty ? -1 : fds[2];
-        ring_recover(&hosted->out, hosted->fd_out);
+        place(hosted, fds, n_fds, which);
+        ring_recover(&hosted->out);
         if (hosted->err.header)
-                ring_recover(&hosted->err, hosted->fd_err);
-        r = open_watch(hosted, hosted->fd_out, on_out, &hosted->watch_out, LOOP_READ);
-        if (!r && !is_pty)
+                ring_recover(&hosted->err);
+        if (hosted->fd_out >= 0)
+                r = open_watch(hosted, hosted->fd_out, on_out, &hosted->watch_out, LOOP_READ);
+        if (!r && hosted->fd_err >= 0)
                 r = open_watch(hosted, hosted->fd_err, on_err, &hosted->watch_err, LOOP_READ);
         if (!r && !is_pty)
-                r = open_watch(hosted, hosted->fd_in, on_in, &hosted->watch_in, 0);
+                r = open_input(hosted);
         if (r) {
                 hosted_close_io(hosted);
                 return error_trace(r);
@@ -273,6 +310,8 @@ int hosted_open_io(Hosted *hosted, const int *fds, int n_fds) {
         }
         if (hosted->awaits_io)
                 catch_up(hosted);
+        if (hosted_output_is_over(hosted))
+                deferred_schedule(&hosted->settle);
         return 0;
 }
 
@@ -299,6 +338,7 @@ void viewer_attach(Viewer *viewer, Hosted *hosted) {
                 viewer->next->link = &viewer->next;
         hosted->viewers = viewer;
         hosted->n_viewers++;
+        hosted->n_terminals += !viewer->is_passive;
 }
 
 void viewer_detach(Viewer *viewer) {
@@ -308,6 +348,7 @@ void viewer_detach(Viewer *viewer) {
         if (viewer->next)
                 viewer->next->link = viewer->link;
         viewer->hosted->n_viewers--;
+        viewer->hosted->n_terminals -= !viewer->is_passive;
         viewer->hosted = NULL;
 }
 
@@ -317,4 +358,8 @@ Str hosted_scrollback(const Hosted *hosted, size_t n_max) {
         uint64_t begin = ring_end(&hosted->out) - all.n;
 
         return (Str){all.data, end > begin ? (size_t)(end - begin) : 0};
+}
+
+Str hosted_stderr(const Hosted *hosted) {
+        return hosted->err.header ? ring_span(&hosted->err, 0) : STR_NULL;
 }

@@ -1,13 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a viewer who has lost track needs: the screen as it is now, made from the recent output when somebody
- * asks.
+ * asks. And what a program needs that asks its terminal something while no terminal is there: an answer.
  */
 #include "base/error.h"
-#include "core/host/host.h"
+#include "base/macro.h"
+#include "core/host/host-internal.h"
 #include "core/host/screen.h"
 
-enum { SNAPSHOT_TAIL = 128 << 10 }; /* bytes of output that the screen is made from: a few milliseconds */
+/* Bytes of output that the screen is made from: a few milliseconds; for an answer, which may be asked for
+ * often, one or two. */
+enum { SNAPSHOT_TAIL = 128 << 10, ANSWER_TAIL = 32 << 10 };
+
+/* The replies to what is asked in the last n bytes. before: the modes in front of them. */
+static int replies(const Hosted *hosted, const Modes *before, size_t n, Buf *out) {
+        Str all = hosted_scrollback(hosted, ANSWER_TAIL + n), old = {all.data, all.n - MIN(n, all.n)};
+        Screen *screen;
+        int r = screen_new(&screen, hosted->cols ? hosted->cols : 80, hosted->rows ? hosted->rows : 24,
+                           NULL);
+
+        if (r)
+                return error_trace(r);
+        screen_feed(screen, old);
+        if (hosted->shown_out > all.n)
+                screen_set_modes(screen, before); /* switched on before the part that was fed */
+        r = screen_take_replies(screen, out);     /* those of old times */
+        out->n = 0;
+        screen_feed(screen, (Str){all.data + old.n, all.n - old.n});
+        if (!r)
+                r = screen_take_replies(screen, out);
+        screen_free(screen);
+        return error_trace(r);
+}
+
+void hosted_follow(Hosted *hosted, Str bytes, bool may_answer) {
+        _cleanup_(buf_deinit) Buf out = BUF_NULL;
+        Modes before;
+
+        if (!may_answer || hosted->n_terminals || hosted->kind != SHIM_PTY) {
+                modes_feed(&hosted->modes, bytes);
+                return;
+        }
+        before = hosted->modes;
+        modes_feed(&hosted->modes, bytes);
+        if (hosted->modes.n_queries != before.n_queries && !replies(hosted, &before, bytes.n, &out) && out.n)
+                (void)host_write(hosted, buf_str(&out)); /* one that does not read its input gets no more */
+}
 
 int hosted_snapshot(const Hosted *hosted, Buf *out) {
         unsigned cols = hosted->cols ? hosted->cols : 80, rows = hosted->rows ? hosted->rows : 24;

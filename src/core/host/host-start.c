@@ -19,13 +19,19 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "core/host/host-internal.h"
+#include "core/host/recording.h"
+
+/* Words of the shim's command line before the command; the place of the one that a worker fills in. */
+enum { N_FIXED = 9, AT_NPROC = 6 };
 
 /* Everything that has to survive until the shim runs; a copy, because the spec is the caller's. */
 typedef struct Start {
         Hosted *hosted;
         char **argv; /* of the shim, command included */
         char **env;
-        size_t n_ring;
+        size_t n_ring, n_ring_err;
+        unsigned cols, rows;
+        int recording; /* its file; -1: none */
         Buf meta;
         int r;
 } Start;
@@ -40,6 +46,7 @@ static void start_free(Start *start) {
         free_list(start->argv);
         free_list(start->env);
         buf_deinit(&start->meta);
+        close_fd(start->recording);
         free(start);
 }
 
@@ -58,16 +65,34 @@ static char **copy_list(char *const *list, size_t n_before) {
         return copy;
 }
 
+/* First, where tools that look into /proc/PID/environ find it soonest. */
+static char **marked_env(const Hosted *hosted, const HostedSpec *spec) {
+        char **env = copy_list(spec->env, 1);
+
+        if (env && asprintf(&env[0], HOST_MARK "=%s", hosted->dir) < 0) {
+                env[0] = strdup("");
+                free_list(env);
+                return NULL;
+        }
+        return env;
+}
+
+static const char *kind_word(const HostedSpec *spec) {
+        if (spec->kind == SHIM_PTY)
+                return "pty";
+        return spec->has_no_input ? "pipes-null" : "pipes";
+}
+
 static int shim_argv(Start *start, const Hosted *hosted, const HostedSpec *spec) {
-        enum { N_FIXED = 8 };
         char cols[16], rows[16], files[24];
         const char *fixed[N_FIXED] = {"muster-shim",
                                       hosted->dir,
-                                      spec->kind == SHIM_PIPES ? "pipes" : "pty",
+                                      kind_word(spec),
                                       cols,
                                       rows,
                                       files,
-                                      "",
+                                      "0",
+                                      hosted->cgroup ? hosted->cgroup : "",
                                       spec->workspace};
 
         snprintf(cols, sizeof(cols), "%u", spec->cols);
@@ -93,10 +118,20 @@ static int write_meta(Start *start, const HostedSpec *spec) {
         jw_field_cstr(&w, "workspace", spec->workspace);
         jw_field_cstr(&w, "command", spec->command ? spec->command : spec->argv[0]);
         jw_field_cstr(&w, "sandbox", spec->sandbox);
+        if (start->hosted->cgroup)
+                jw_field_cstr(&w, "cgroup", start->hosted->cgroup);
+        if (spec->limits.memory_max)
+                jw_field_int(&w, "memory_max", spec->limits.memory_max);
+        if (spec->limits.n_pids)
+                jw_field_int(&w, "pids_max", spec->limits.n_pids);
+        if (start->hosted->recording_path)
+                jw_field_cstr(&w, "recording", start->hosted->recording_path);
         jw_key(&w, "meta");
         jw_raw(&w, spec->meta.n ? spec->meta : STR("{}"));
         jw_end_object(&w);
-        return w.failed ? error_origin(-ENOMEM) : 0;
+        if (w.failed)
+                return error_origin(-ENOMEM);
+        return start->meta.n > HOST_META_MAX ? HOST_E_META : 0;
 }
 
 /* ---- on a worker ----------------------------------------------------------------------------- */
@@ -125,7 +160,7 @@ static int make_folder(const Start *start) {
         if (!r)
                 r = ring_create(out, start->n_ring);
         if (!r && hosted->kind == SHIM_PIPES)
-                r = ring_create(err, start->n_ring);
+                r = ring_create(err, start->n_ring_err);
         if (!r)
                 r = file_replace(meta, buf_str(&start->meta), 0600, FILE_RUNTIME);
         if (!r)
@@ -133,10 +168,43 @@ static int make_folder(const Start *start) {
         return error_trace(r);
 }
 
+/* Without a cgroup for it, the number of processes is bound by RLIMIT_NPROC, which counts all that the user
+ * has: those that run already are added. */
+static int make_limits(Start *start) {
+        const Hosted *hosted = start->hosted;
+        char *nproc = NULL;
+        int64_t n;
+
+        if (hosted->cgroup)
+                return error_trace(cgroup_create(hosted->cgroup, &hosted->limits));
+        if (!hosted->limits.n_pids)
+                return 0;
+        n = count_user_threads() + hosted->limits.n_pids;
+        if (asprintf(&nproc, "%lld", (long long)n) < 0)
+                return error_origin(-ENOMEM);
+        free(start->argv[AT_NPROC]);
+        start->argv[AT_NPROC] = nproc;
+        return 0;
+}
+
+static int make_recording(Start *start) {
+        const Hosted *hosted = start->hosted;
+
+        if (!hosted->recording_path)
+                return 0;
+        start->recording =
+                recording_create(hosted->recording_path, hosted->object, start->cols, start->rows);
+        return start->recording < 0 ? error_trace(start->recording) : 0;
+}
+
 static void prepare(void *user) {
         Start *start = user;
 
         start->r = make_folder(start);
+        if (!start->r)
+                start->r = make_limits(start);
+        if (!start->r)
+                start->r = make_recording(start);
 }
 
 /* ---- on the loop ----------------------------------------------------------------------------- */
@@ -175,6 +243,10 @@ static int launch(Start *start) {
         int pair[2], r;
 
         r = hosted_open_files(hosted);
+        if (!r && start->recording >= 0) {
+                r = recording_open(&hosted->recording, hosted, start->recording);
+                start->recording = -1;
+        }
         if (r)
                 return error_fold(r);
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
@@ -203,7 +275,22 @@ static void prepared(void *user) {
         start_free(start);
 }
 
+/* None when the number of processes must be bound by other means. */
+static int name_cgroup(Hosted *hosted) {
+        const HostCgroups *cgroups = &hosted->host->cgroups;
+
+        if (!cgroups->folder || (hosted->limits.n_pids && !cgroups->has_pids))
+                return 0;
+        if (asprintf(&hosted->cgroup, "%s/hosted-%s", cgroups->folder, hosted->id) < 0) {
+                hosted->cgroup = NULL;
+                return error_origin(-ENOMEM);
+        }
+        return 0;
+}
+
 static int fill(Hosted *hosted, const HostedSpec *spec) {
+        int r;
+
         hosted->owner = strdup(spec->owner);
         hosted->object = strdup(spec->object);
         hosted->workspace = strdup(spec->workspace);
@@ -211,6 +298,16 @@ static int fill(Hosted *hosted, const HostedSpec *spec) {
         hosted->sandbox = strdup(spec->sandbox);
         hosted->meta = spec->meta.n ? strndup(spec->meta.data, spec->meta.n) : strdup("{}");
         hosted->kind = spec->kind;
+        hosted->limits = spec->limits;
+        r = name_cgroup(hosted);
+        if (r)
+                return error_trace(r);
+        if (spec->is_recorded && spec->kind == SHIM_PTY) {
+                hosted->recording_path =
+                        recording_path(hosted->host->daemon->home, spec->object, hosted->id);
+                if (!hosted->recording_path)
+                        return error_origin(-ENOMEM);
+        }
         hosted->cols = spec->cols;
         hosted->rows = spec->rows;
         hosted->state_since_us = loop_wall_us(hosted->host->daemon->loop);
@@ -227,8 +324,12 @@ static int begin(Hosted *hosted, const HostedSpec *spec) {
         if (!start)
                 return error_origin(r);
         start->hosted = hosted;
+        start->recording = -1;
+        start->cols = spec->cols;
+        start->rows = spec->rows;
         start->n_ring = spec->n_ring ? spec->n_ring : RING_BYTES_DEFAULT;
-        start->env = copy_list(spec->env, 0);
+        start->n_ring_err = spec->n_ring_err ? spec->n_ring_err : start->n_ring;
+        start->env = marked_env(hosted, spec);
         if (!r)
                 r = start->env ? shim_argv(start, hosted, spec) : -ENOMEM;
         if (!r)
@@ -248,6 +349,8 @@ int host_start(Host *host, const HostedSpec *spec, const HostedHandler *handler,
 
         if (stat(spec->workspace, &st) || !S_ISDIR(st.st_mode))
                 return HOST_E_WORKSPACE;
+        if (host_missing_limit(host, &spec->limits))
+                return HOST_E_NO_LIMIT;
         r = id_hex(id, sizeof(id) - 1);
         if (!r)
                 r = hosted_new(&hosted, host, id);

@@ -10,15 +10,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "core/host/host-internal.h"
+#include "core/host/recording.h"
 
 static const char *const state_names[] = {
         [HOSTED_STARTING] = "starting", [HOSTED_RUNNING] = "running", [HOSTED_ENDED] = "ended",
-        [HOSTED_FAILED] = "failed",     [HOSTED_LOST] = "lost",
+        [HOSTED_FAILED] = "failed",     [HOSTED_LOST] = "lost",       [HOSTED_FOREIGN] = "foreign",
 };
 
 const char *hosted_state_name(HostedState state) {
@@ -42,7 +44,23 @@ static const HostedState transitions[][4] = {
         [HOSTED_ENDED] = {HOSTED_ENDED, HOSTED_ENDED, HOSTED_ENDED, HOSTED_ENDED},
         [HOSTED_FAILED] = {HOSTED_FAILED, HOSTED_FAILED, HOSTED_FAILED, HOSTED_FAILED},
         [HOSTED_LOST] = {HOSTED_LOST, HOSTED_LOST, HOSTED_LOST, HOSTED_LOST},
+        [HOSTED_FOREIGN] = {HOSTED_FOREIGN, HOSTED_FOREIGN, HOSTED_FOREIGN, HOSTED_FOREIGN},
 };
+
+static bool is_live(const Hosted *hosted) {
+        return hosted->state == HOSTED_STARTING || hosted->state == HOSTED_RUNNING;
+}
+
+static void check_all_ended(Host *host) {
+        void (*done)(void *user) = host->all_ended;
+
+        for (Hosted *hosted = host->first; hosted; hosted = hosted->next)
+                if (is_live(hosted))
+                        return;
+        host->all_ended = NULL;
+        if (done)
+                done(host->all_ended_user);
+}
 
 void hosted_set_state(Hosted *hosted, HostedEvent event) {
         HostedState next = transitions[hosted->state][event];
@@ -54,9 +72,20 @@ void hosted_set_state(Hosted *hosted, HostedEvent event) {
                    (int)hosted->pid);
         hosted->state = next;
         hosted->state_since_us = loop_wall_us(hosted->host->daemon->loop);
+        check_all_ended(hosted->host);
+}
+
+void host_end_all(Host *host, int grace_ms, void (*done)(void *user), void *user) {
+        host->all_ended = done;
+        host->all_ended_user = user;
+        for (Hosted *hosted = host->first; hosted; hosted = hosted->next)
+                if (is_live(hosted))
+                        host_discard(hosted, grace_ms);
+        check_all_ended(host);
 }
 
 int host_new(Host **ret, Daemon *daemon) {
+        _cleanup_(freep) char *recordings = NULL;
         Host *host = calloc(1, sizeof(*host));
         int r;
 
@@ -65,6 +94,16 @@ int host_new(Host **ret, Daemon *daemon) {
         host->daemon = daemon;
         host->dir = path_join(daemon->home, "host");
         r = host->dir ? dir_make(host->dir, 0700) : -ENOMEM;
+        recordings = path_join(daemon->home, "recordings"); /* there before a sandbox is to cover it */
+        if (!r)
+                r = recordings ? dir_make(recordings, 0700) : -ENOMEM;
+        if (!r && cgroups_open(&host->cgroups, daemon->config.cgroup))
+                log_warning(&daemon->log, "host",
+                            "cannot use the cgroup %s: no folder of cgroup2 that we may write",
+                            daemon->config.cgroup ? daemon->config.cgroup : "that was delegated");
+        if (host->cgroups.folder)
+                log_notice(&daemon->log, "host", "cgroup=%s memory=%s pids=%s", host->cgroups.folder,
+                           host->cgroups.has_memory ? "yes" : "no", host->cgroups.has_pids ? "yes" : "no");
         if (r) {
                 host_free(host);
                 return error_trace(r);
@@ -79,6 +118,7 @@ Host *host_free(Host *host) {
         while (host->first)
                 hosted_unlink_and_free(host->first);
         free(host->dir);
+        cgroups_deinit(&host->cgroups);
         free(host);
         return NULL;
 }
@@ -125,8 +165,9 @@ int hosted_new(Hosted **ret, Host *host, const char *id) {
 }
 
 static void free_texts(Hosted *hosted) {
-        char *texts[] = {hosted->dir,     hosted->owner,   hosted->object, hosted->workspace,
-                         hosted->command, hosted->sandbox, hosted->meta};
+        char *texts[] = {hosted->dir,       hosted->owner,          hosted->object,
+                         hosted->workspace, hosted->command,        hosted->sandbox,
+                         hosted->meta,      hosted->recording_path, hosted->cgroup};
 
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
                 free(texts[i]);
@@ -141,6 +182,8 @@ void hosted_unlink_and_free(Hosted *hosted) {
         while (hosted->viewers)
                 viewer_detach(hosted->viewers);
         deferred_cancel(&hosted->settle);
+        if (hosted->recording)
+                recording_drop(hosted->recording);
         hosted_close_io(hosted);
         hosted->watch_control = loop_fd_close(hosted->watch_control);
         hosted->control = close_fd(hosted->control);
@@ -195,6 +238,18 @@ int hosted_exit_code(const Hosted *hosted) {
                                                 : WEXITSTATUS(hosted->wait_status);
 }
 
+/* By the time since boot, as its start is noted: nobody can set that clock. */
+int64_t hosted_age_ms(const Hosted *hosted) {
+        int64_t start = hosted->record ? (int64_t)hosted->record->child_start : 0;
+        struct timespec now;
+        int64_t age_ms;
+
+        if (!start || clock_gettime(CLOCK_BOOTTIME, &now))
+                return 0;
+        age_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - start * 1000 / sysconf(_SC_CLK_TCK);
+        return MAX(age_ms, (int64_t)0);
+}
+
 /* ---- ending ---------------------------------------------------------------------------------- */
 
 void host_kill(Hosted *hosted, int grace_ms) {
@@ -208,6 +263,23 @@ void host_discard(Hosted *hosted, int grace_ms) {
         if (hosted->record)
                 atomic_store(&hosted->record->is_discarded, 1);
         host_kill(hosted, grace_ms);
+}
+
+void host_stop(Hosted *hosted, int grace_ms) {
+        hosted->is_stopped = true;
+        if (hosted->record)
+                atomic_store(&hosted->record->is_stopped, 1);
+        host_kill(hosted, grace_ms);
+}
+
+const char *host_missing_limit(const Host *host, const HostedLimits *limits) {
+        if (limits->memory_max && !host->cgroups.has_memory)
+                return "memory_max cannot be enforced: no delegated cgroup with the memory controller";
+        if (limits->n_pids && !host->cgroups.has_pids && geteuid() == 0)
+                return "pids_max cannot be enforced: no delegated cgroup with the pids controller, and root "
+                       "is not "
+                       "bound by RLIMIT_NPROC";
+        return NULL;
 }
 
 /* With all that is in it: a daemon that was killed may have left a temporary file. There are no folders
@@ -232,5 +304,7 @@ void host_forget(Hosted *hosted) {
                 return;
         }
         remove_folder(hosted->dir);
+        if (hosted->cgroup)
+                cgroup_remove(hosted->host->daemon->loop, hosted->cgroup);
         hosted_unlink_and_free(hosted);
 }

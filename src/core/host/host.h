@@ -11,6 +11,7 @@
  */
 #include "base/json-writer.h"
 #include "core/daemon.h"
+#include "core/host/host-cgroup.h"
 #include "core/host/modes.h"
 #include "core/host/ring.h"
 #include "core/host/shim.h"
@@ -31,7 +32,8 @@ typedef enum HostedState {
         HOSTED_RUNNING,
         HOSTED_ENDED,
         HOSTED_FAILED,
-        HOSTED_LOST
+        HOSTED_LOST,
+        HOSTED_FOREIGN, /* left alone: it is another version's; nothing leads here or away */
 } HostedState;
 
 typedef enum HostedEvent {
@@ -48,12 +50,16 @@ typedef struct HostedSpec {
         const char *sandbox;   /* for people: "none" or "bwrap" */
         const char *command;   /* for people; NULL: argv[0] */
         Str meta;              /* JSON object, the domain's own */
+        bool is_recorded;      /* PTY: into an asciicast, see recording.h */
         ShimKind kind;
         char *const *argv;
         char *const *env; /* the whole environment */
         unsigned cols, rows;
         size_t n_ring;         /* 0: the default */
+        size_t n_ring_err;     /* pipes: of stderr; 0: as n_ring */
+        bool has_no_input;     /* pipes: stdin is /dev/null */
         unsigned long n_files; /* 0: as the daemon's own at its start */
+        HostedLimits limits;
 } HostedSpec;
 
 typedef struct HostedHandler {
@@ -69,6 +75,9 @@ struct Hosted {
         char *dir;
         char *owner, *object, *workspace, *command, *sandbox;
         char *meta;
+        HostedLimits limits;
+        char *cgroup;         /* its own; NULL: none */
+        char *recording_path; /* NULL: it is not recorded */
         ShimKind kind;
         HostedState state;
         int64_t state_since_us;
@@ -76,7 +85,8 @@ struct Hosted {
         int64_t started_us, ended_us;
         int wait_status; /* ENDED */
         bool is_adopted;
-        bool is_killed; /* on our word */
+        bool is_killed;  /* on our word */
+        bool is_stopped; /* for good, but not to be thrown away */
 
         const HostedHandler *handler; /* the domain's; NULL: nobody is told */
         void *user;
@@ -96,8 +106,10 @@ struct Hosted {
         unsigned cols, rows;
         Viewer *viewers;
         size_t n_viewers;
-        Deferred settle; /* finish what a callback started */
-        Timer reopen;    /* nobody has the terminal open: look again */
+        size_t n_terminals;          /* of them: those that answer what a program asks */
+        struct Recording *recording; /* NULL: none, or it is over */
+        Deferred settle;             /* finish what a callback started */
+        Timer reopen;                /* nobody has the terminal open: look again */
 };
 
 /* What viewers get: the same bytes for all, framed once per kind. */
@@ -115,17 +127,19 @@ Chunk *output_tagged(HostOutput *output);
 struct Viewer {
         Hosted *hosted;
         Viewer *next, **link;
+        bool is_passive; /* no terminal: it only looks */
         void (*output)(Viewer *viewer, HostOutput *output);
         void (*room)(Viewer *viewer); /* input is taken again after host_write() said FULL; may be NULL */
 };
 
 enum {
         HOST_INPUT_MAX = 1 << 20,   /* bytes of input waiting for a process: above it senders are held */
+        HOST_SHORT_READ = 1 << 10,  /* a read of fewer bytes is the last one of its turn */
         HOST_TURN_BYTES = 64 << 10, /* output taken from one process per turn */
         HOST_REOPEN_MS = 50,        /* how often a terminal that nobody has open is looked at */
 };
 
-enum { _HOST_E_SUCCESS, HOST_E_FULL, HOST_E_ENDED, HOST_E_WORKSPACE };
+enum { _HOST_E_SUCCESS, HOST_E_FULL, HOST_E_ENDED, HOST_E_WORKSPACE, HOST_E_META, HOST_E_NO_LIMIT };
 
 int host_new(Host **ret, Daemon *daemon);
 Host *host_free(Host *host); /* lets go of everything; the processes run on */
@@ -136,19 +150,32 @@ Hosted *host_first(Host *host);
 Hosted *host_find(Host *host, Str id);
 const char *hosted_state_name(HostedState state);
 
-/* Starts one; handler->started follows in a later turn. Condition: HOST_E_WORKSPACE. */
+/* Starts one; handler->started follows in a later turn. Conditions: HOST_E_WORKSPACE, HOST_E_NO_LIMIT
+ * (host_missing_limit() says which), HOST_E_META (too long
+ * to be found again). */
 int host_start(Host *host, const HostedSpec *spec, const HostedHandler *handler, void *user, Hosted **ret);
+/* What stands in the way of these limits, in words; NULL: nothing. */
+const char *host_missing_limit(const Host *host, const HostedLimits *limits);
 /* Takes all of bytes, in order. Conditions: HOST_E_FULL (taken, but hold your sender until viewer->room()),
  * HOST_E_ENDED. */
 int host_write(Hosted *hosted, Str bytes);
 /* Takes the last n bytes back: true, if exactly these wait and the process has taken none of them. */
 bool host_take_back(Hosted *hosted, size_t n);
+/* What belongs to the scrollback although this process did not print it: shown to who attaches, not
+ * recorded. */
+void host_put_past(Hosted *hosted, Str bytes);
+bool host_is_full(const Hosted *hosted);                        /* senders are to wait for viewer->room() */
 void host_close_input(Hosted *hosted);                          /* pipes: end of stdin */
 void host_resize(Hosted *hosted, unsigned cols, unsigned rows); /* 0: that side stays */
 /* TERM, then KILL after grace_ms, for the whole tree. */
 void host_kill(Hosted *hosted, int grace_ms);
 /* The same, and for good: should this daemon die meanwhile, the next one ends it instead of adopting it. */
 void host_discard(Hosted *hosted, int grace_ms);
+/* TERM and KILL as well; it is kept, and a later daemon finds is_stopped set: it is not to be started again.
+ */
+void host_stop(Hosted *hosted, int grace_ms);
+/* Discards every process that runs; done follows when none is left, perhaps at once. For a stop, once. */
+void host_end_all(Host *host, int grace_ms, void (*done)(void *user), void *user);
 /* Forgets an ended process and removes its folder; a running one is killed first and forgotten when it is
  * gone. */
 void host_forget(Hosted *hosted);
@@ -157,7 +184,12 @@ void viewer_attach(Viewer *viewer, Hosted *hosted);
 void viewer_detach(Viewer *viewer);
 /* The last n_max bytes of output so far, contiguous, valid until the next turn. */
 Str hosted_scrollback(const Hosted *hosted, size_t n_max);
+Str hosted_stderr(const Hosted *hosted); /* pipes: what is left of it, as above */
 /* Appends bytes that bring a fresh terminal of the same size to where this one is now. */
 int hosted_snapshot(const Hosted *hosted, Buf *out);
+/* In a sandbox the program itself, not what holds it; else hosted->pid. */
+pid_t hosted_agent_pid(const Hosted *hosted);
+/* Since its start; 0 for one that did not start. */
+int64_t hosted_age_ms(const Hosted *hosted);
 /* 0..255, 128 + signal when one ended it; -1 unless ENDED. */
 int hosted_exit_code(const Hosted *hosted);

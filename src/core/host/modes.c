@@ -249,7 +249,29 @@ static void apply_string(Modes *modes) {
                 set_title(modes, (Str){body.data + 2, body.n - 2});
 }
 
+static bool is_csi_query(const VtParser *vt) {
+        switch (vt->final) {
+        case 'c': return !vt->intermediate && (!vt->leader || vt->leader == '>');
+        case 'n': return !vt->intermediate && (!vt->leader || vt->leader == '?');
+        case 'p': return vt->intermediate == '$' && vt->leader == '?';
+        case 'u': return !vt->intermediate && vt->leader == '?';
+        default: return false;
+        }
+}
+
+unsigned modes_colour_query(const VtParser *vt) {
+        static const char *const bodies[] = {"10;?", "11;?", "12;?"};
+
+        for (unsigned i = 0; i < ARRAY_SIZE(bodies); i++)
+                if (vt->raw[1] == ']' && str_is(vt_string(vt), bodies[i]))
+                        return 10 + i;
+        return 0;
+}
+
 void modes_apply(Modes *modes, VtEvent event) {
+        if ((event == VT_EVENT_CSI && is_csi_query(&modes->parser)) ||
+            (event == VT_EVENT_STRING && modes_colour_query(&modes->parser)))
+                modes->n_queries++;
         if (event == VT_EVENT_CSI)
                 apply_csi(modes);
         else if (event == VT_EVENT_ESCAPE)
@@ -258,9 +280,10 @@ void modes_apply(Modes *modes, VtEvent event) {
                 apply_string(modes);
 }
 
-/* Of the plain CSI sequences these matter here; the others move, erase and colour. */
+/* Of the plain CSI sequences these matter here (modes, margins, queries); the others move, erase and colour.
+ */
 static bool is_ours(char final) {
-        return final == 'h' || final == 'l' || final == 'r' || final == 's';
+        return final == 'h' || final == 'l' || final == 'r' || final == 's' || final == 'n' || final == 'c';
 }
 
 static const char *pass_over(const char *p, const char *end) {

@@ -62,6 +62,7 @@ typedef struct Modes {
         uint8_t keyboards[2][MODES_KEYBOARDS]; /* [0] below what is pushed */
         uint16_t top, bottom;                  /* scroll region as asked for; 0, 0: none */
         uint16_t left, right;
+        uint32_t n_queries; /* so far: what a terminal is asked and Screen can answer */
         uint8_t n_title;
         char title[MODES_TITLE_MAX]; /* UTF-8 without controls */
 } Modes;
@@ -75,3 +76,5 @@ void modes_resized(Modes *modes);
 /* 0: unknown, 1: set, 2: reset, as DECRPM has it. */
 unsigned modes_report(const Modes *modes, unsigned number);
 unsigned modes_keyboard(const Modes *modes);
+/* 10, 11, 12: the string just read asks for the colour of text, background, cursor; 0: it does not. */
+unsigned modes_colour_query(const VtParser *vt);

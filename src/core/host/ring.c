@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -62,8 +60,7 @@ static int map(Ring *ring, int fd, size_t n_bytes) {
 static bool is_sound(const RingHeader *header, off_t size) {
         uint64_t n = header->n_bytes;
 
-        return !memcmp(header->magic, ring_magic, sizeof(ring_magic)) && header->version == RING_VERSION &&
-               header->n_header == RING_HEADER && n >= RING_BYTES_MIN && (n & (n - 1)) == 0 &&
+        return header->n_header == RING_HEADER && n >= RING_BYTES_MIN && (n & (n - 1)) == 0 &&
                (uint64_t)size >= RING_HEADER + n;
 }
 
@@ -75,7 +72,11 @@ int ring_open(Ring *ring, const char *path) {
         if (fd < 0 || fstat(fd, &st))
                 return error_origin(-errno);
         if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
-            !is_sound(&header, st.st_size))
+            memcmp(header.magic, ring_magic, sizeof(ring_magic)) != 0)
+                return RING_E_DAMAGED;
+        if (header.version != RING_VERSION)
+                return RING_E_VERSION;
+        if (!is_sound(&header, st.st_size))
                 return RING_E_DAMAGED;
         return error_trace(map(ring, fd, (size_t)header.n_bytes));
 }
@@ -108,103 +109,73 @@ static void commit(Ring *ring, size_t n) {
 /* ---- the declared read ----------------------------------------------------------------------- */
 
 static void lay_pattern(char *place, size_t n, uint64_t pattern) {
-        size_t i = 0;
-
-        for (; i + 8 <= n; i += 8)
-                memcpy(place + i, &pattern, 8);
-        memcpy(place + i, &pattern, n - i);
+        for (size_t i = 0; i < n; i += sizeof(pattern))
+                memcpy(place + i, &pattern, sizeof(pattern));
 }
 
-static bool has_pattern(const char *place, size_t n, uint64_t pattern) {
-        size_t i = 0;
+/* How many bytes were read over the pattern: all up to the last one that differs from it. */
+static size_t count_taken(const char *place, size_t n, uint64_t pattern) {
+        char laid[sizeof(pattern)];
 
-        for (; i + 8 <= n; i += 8)
-                if (memcmp(place + i, &pattern, 8) != 0)
-                        return false;
-        return memcmp(place + i, &pattern, n - i) == 0;
+        memcpy(laid, &pattern, sizeof(laid));
+        while (n && place[n - 1] == laid[(n - 1) % sizeof(laid)])
+                n--;
+        return n;
 }
 
-/* A new pattern for each read: a counter through a mixer, seeded once by the kernel, every byte between F8
- * and FF. */
-static uint64_t next_pattern(RingHeader *header) {
-        uint64_t z = header->pattern;
+/* Whether the output is text as far as it goes: only its last byte can be mistaken for a pattern's. */
+static bool ends_in_text(const Ring *ring) {
+        uint64_t end = ring_end(ring);
+
+        return !end || (unsigned char)ring->data[(end - 1) & (ring->n_bytes - 1)] < 0xf8;
+}
+
+/* A new pattern for each read: a counter through a mixer, seeded once by the kernel. After text every byte
+ * is between F8 and FF, where no text is; after other bytes it may be any. */
+static uint64_t next_pattern(const Ring *ring) {
+        uint64_t z = ring->header->pattern;
 
         if (!z && getrandom(&z, sizeof(z), GRND_NONBLOCK) != (ssize_t)sizeof(z))
                 z = (uint64_t)(uintptr_t)&z;
         z += 0x9e3779b97f4a7c15u;
         z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        return (z ^ (z >> 31)) | 0xf8f8f8f8f8f8f8f8u;
+        z ^= z >> 31;
+        return ends_in_text(ring) ? z | 0xf8f8f8f8f8f8f8f8u : z;
 }
 
 static void declare(Ring *ring, char *place, size_t n) {
         RingHeader *header = ring->header;
 
-        header->pattern = next_pattern(header);
+        header->pattern = next_pattern(ring);
         header->intent_at = ring_end(ring);
         lay_pattern(place, n, header->pattern);
         atomic_store_explicit(&header->n_intent, (uint32_t)n, memory_order_release);
 }
 
-/*
- * How many bytes are there. A read of one byte more than that would be a read whose size nobody knows
- * beforehand, so nothing is read unless there is something, or the other side has ended and the read is
- * there to say so.
- */
-static int available(int fd, size_t *ret_n) {
-        struct pollfd pfd = {.fd = fd, .events = POLLIN};
-        int n = 0;
-
-        if (ioctl(fd, FIONREAD, &n))
-                return error_origin(-errno);
-        if (n <= 0 && (poll(&pfd, 1, 0) < 1 || !(pfd.revents & (POLLHUP | POLLERR))))
-                return -EAGAIN;
-        *ret_n = n > 0 ? (size_t)n : 1;
-        return 0;
-}
-
 int ring_read(Ring *ring, int fd, size_t *ret_n) {
-        size_t limit = ring->n_bytes / 4 < RING_READ_MAX ? ring->n_bytes / 4 : RING_READ_MAX;
         char *place = write_place(ring);
-        size_t n = 0;
         ssize_t k;
-        int r;
+        int r = 0;
 
-        *ret_n = 0;
-        r = available(fd, &n);
-        if (r)
-                return r;
-        n = n > limit ? limit : n;
-        declare(ring, place, n);
-        k = read(fd, place, n);
-        if (k < 0) {
+        declare(ring, place, RING_READ_MAX);
+        k = read(fd, place, RING_READ_MAX);
+        if (k < 0)
                 r = -errno;
-                atomic_store_explicit(&ring->header->n_intent, 0, memory_order_release);
-                return r;
-        }
-        commit(ring, (size_t)k);
-        *ret_n = (size_t)k;
-        return 0;
+        commit(ring, k > 0 ? (size_t)k : 0);
+        *ret_n = k > 0 ? (size_t)k : 0;
+        return r;
 }
 
-/* Whether a declared read took place: its bytes are there, or they are no longer where they came from. */
-static bool took_place(Ring *ring, size_t n, int fd) {
-        int left = 0;
-
-        if (!has_pattern(write_place(ring), n, ring->header->pattern))
-                return true;
-        return fd >= 0 && !ioctl(fd, FIONREAD, &left) && (size_t)left < n;
-}
-
-void ring_recover(Ring *ring, int fd) {
+void ring_recover(Ring *ring) {
         size_t n = atomic_load_explicit(&ring->header->n_intent, memory_order_acquire);
 
-        if (!n || n > ring->n_bytes / 4)
+        if (!n || n > RING_READ_MAX)
                 return;
         if (ring->header->intent_at != ring_end(ring)) /* committed; only its end was not noted any more */
                 atomic_store_explicit(&ring->header->n_intent, 0, memory_order_release);
         else
-                commit(ring, took_place(ring, n, fd) ? n : 0);
+                commit(ring, count_taken(write_place(ring), n, ring->header->pattern));
 }
 
 void ring_append(Ring *ring, Str bytes) {

@@ -4,11 +4,12 @@
  * Ring: the last bytes that a hosted process printed, in a file that daemon and shim both map.
  *
  * One of the two reads the terminal at a time: the daemon while it is connected to the shim, else the shim.
- * Whoever reads declares it first (ring_read): how many bytes are there (FIONREAD is exact for terminals and
- * pipes) and a pattern laid where they will go. If the reader is killed in the middle, the other one sees by
- * the pattern whether the read took place (ring_recover), so no byte is lost or repeated. The pattern is
- * made of bytes that no UTF-8 text holds (F8 to FF, at random): for text the answer is exact; for n bytes of
- * anything else it is wrong with probability 8^-n at most, and only if as many bytes have come since.
+ * Whoever reads declares it first (ring_read) by laying a pattern where the bytes may go. If the reader is
+ * killed in the middle, the other one sees by what is left of the pattern how many bytes were taken
+ * (ring_recover), so none is lost or repeated. The pattern is made of bytes that no UTF-8 text holds (F8 to
+ * FF, at random): for text the answer is exact. Other bytes are lost if they are the last ones of that read
+ * and equal to the pattern: one byte with probability 1/256 (1/8 if the read before ended in text), two with
+ * the square of it.
  * The data area is mapped twice in a row, so every span of it is contiguous. No allocation, no lock, no
  * loop.
  */
@@ -20,12 +21,11 @@
 #include "base/str.h"
 
 enum {
-        RING_VERSION = 1,
+        RING_VERSION = 2,
         RING_HEADER = 4096, /* bytes of the file before the data */
         RING_BYTES_DEFAULT = 2 << 20,
         RING_BYTES_MIN = 64 << 10,
-        RING_READ_MAX =
-                64 << 10, /* most that one ring_read() takes; never more than a quarter of the ring */
+        RING_READ_MAX = 8 << 10, /* most that one ring_read() takes; a terminal never has more than 4 KiB */
 };
 
 typedef struct RingHeader {
@@ -33,8 +33,8 @@ typedef struct RingHeader {
         uint32_t version;
         uint32_t n_header;
         uint64_t n_bytes;           /* of the data area, a power of two */
-        _Atomic uint64_t n_written; /* since the beginning; the ring holds the last n_bytes of them */
-        _Atomic uint32_t n_intent;  /* > 0: a read of exactly so many bytes may have taken place */
+        _Atomic uint64_t n_written; /* since the beginning; see ring_begin() */
+        _Atomic uint32_t n_intent;  /* > 0: a read of at most so many bytes may have taken place */
         uint32_t unused;
         uint64_t pattern;   /* laid under it */
         uint64_t intent_at; /* n_written when it was declared: a later n_written means it is committed */
@@ -49,23 +49,25 @@ typedef struct Ring {
 /* Makes the file with all its blocks, so that no later write can fail for want of space. n_bytes is rounded
  * up. */
 int ring_create(const char *path, size_t n_bytes);
-enum { _RING_E_SUCCESS, RING_E_DAMAGED };
-int ring_open(Ring *ring, const char *path); /* condition: RING_E_DAMAGED */
+enum { _RING_E_SUCCESS, RING_E_DAMAGED, RING_E_VERSION };
+int ring_open(Ring *ring,
+              const char *path); /* conditions: RING_E_DAMAGED, RING_E_VERSION (of another one) */
 void ring_close(Ring *ring);
 
 static inline uint64_t ring_end(const Ring *ring) {
         return atomic_load_explicit(&ring->header->n_written, memory_order_acquire);
 }
+/* The oldest byte that is still there: the place of the next read is not. */
 static inline uint64_t ring_begin(const Ring *ring) {
-        uint64_t end = ring_end(ring);
-        return end > ring->n_bytes ? end - ring->n_bytes : 0;
+        uint64_t end = ring_end(ring), kept = ring->n_bytes - RING_READ_MAX;
+        return end > kept ? end - kept : 0;
 }
 /* The bytes from..ring_end(); from is moved up to ring_begin() when they are gone already. */
 Str ring_span(const Ring *ring, uint64_t from);
-/* One read from fd. *ret_n: bytes taken. Returns 0, -EAGAIN, or another negative errno (-EIO: the terminal
- * has ended; for a pipe the end is *ret_n == 0). */
+/* One read from fd, which must not block. *ret_n: bytes taken. Returns 0, -EAGAIN, or another negative errno
+ * (-EIO: the terminal has ended; for a pipe the end is *ret_n == 0). */
 int ring_read(Ring *ring, int fd, size_t *ret_n);
 /* Bytes that come from elsewhere (notices). */
 void ring_append(Ring *ring, Str bytes);
 /* Settles a read that its reader did not live to finish. */
-void ring_recover(Ring *ring, int fd); /* fd: what it read from, -1 when that is gone */
+void ring_recover(Ring *ring);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,15 @@
 enum {
         PROBE_MS = 5000,
         LANDLOCK_VERSION = 1, /* LANDLOCK_CREATE_RULESET_VERSION, which old headers do not have */
+};
+
+/* By which an administrator forbids what a sandbox needs. */
+static const struct {
+        const char *path, *bad;
+} switches[] = {
+        {"/proc/sys/user/max_user_namespaces", "0"},
+        {"/proc/sys/kernel/unprivileged_userns_clone", "0"},
+        {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"},
 };
 
 static int find_program(const char *name, char **ret) {
@@ -108,14 +118,6 @@ static void read_reason(int fd, char *reason, size_t n_reason) {
 
 /* A word on the switch that usually is the cause. */
 static void append_hint(char *reason, size_t n_reason) {
-        static const struct {
-                const char *path, *bad;
-        } switches[] = {
-                {"/proc/sys/user/max_user_namespaces", "0"},
-                {"/proc/sys/kernel/unprivileged_userns_clone", "0"},
-                {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"},
-        };
-
         for (size_t i = 0; i < ARRAY_SIZE(switches); i++) {
                 _cleanup_(buf_deinit) Buf text = BUF_NULL;
                 size_t n = strlen(reason);
@@ -164,8 +166,58 @@ static int try_network(const char *helper, const char *bwrap, SandboxNetwork net
         return error_trace(r);
 }
 
-int sandbox_probe(const char *helper, SandboxProbe *ret) {
+/* ---- what is known already ------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, const void *data, size_t n) {
+        const unsigned char *bytes = data;
+
+        for (size_t i = 0; i < n; i++)
+                hash = (hash ^ bytes[i]) * 0x100000001b3u;
+        return hash;
+}
+
+static uint64_t mix_file(uint64_t hash, const char *path) {
+        struct stat st;
+
+        if (stat(path, &st))
+                return mix(hash, "?", 1);
+        hash = mix(hash, path, strlen(path) + 1);
+        hash = mix(hash, &st.st_dev, sizeof(st.st_dev));
+        hash = mix(hash, &st.st_ino, sizeof(st.st_ino));
+        hash = mix(hash, &st.st_size, sizeof(st.st_size));
+        hash = mix(hash, &st.st_mtim, sizeof(st.st_mtim));
+        return mix(hash, &st.st_ctim, sizeof(st.st_ctim));
+}
+
+/* Of everything a result of the probe stands on that can be looked at without running it. Never 0. */
+static uint64_t fingerprint(const char *helper, const char *program) {
+        uint64_t hash = mix_file(mix_file(0xcbf29ce484222325u, helper), program);
+
+        for (size_t i = 0; i < ARRAY_SIZE(switches); i++) {
+                _cleanup_(buf_deinit) Buf text = BUF_NULL;
+
+                if (file_read(switches[i].path, 64, &text) == 0)
+                        hash = mix(hash, text.data, text.n);
+                hash = mix(hash, "", 1);
+        }
+        return hash | 1;
+}
+
+static int try_networks(const char *helper, SandboxProbe *ret) {
+        int r = try_network(helper, ret->program, SANDBOX_NETWORK_HOST, ret->reason, sizeof(ret->reason));
+
+        if (r || ret->reason[0])
+                return error_trace(r);
+        ret->is_available = true;
+        r = try_network(helper, ret->program, SANDBOX_NETWORK_NONE, ret->network_reason,
+                        sizeof(ret->network_reason));
+        ret->has_network_none = !r && !ret->network_reason[0];
+        return error_trace(r);
+}
+
+int sandbox_probe(const char *helper, SandboxNetwork network, SandboxKnown *known, SandboxProbe *ret) {
         long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
+        uint64_t now;
         int r;
 
         *ret = (SandboxProbe){.landlock = abi < 0 ? 0 : (int)abi};
@@ -176,13 +228,15 @@ int sandbox_probe(const char *helper, SandboxProbe *ret) {
                 snprintf(ret->reason, sizeof(ret->reason), "bubblewrap (bwrap) is not installed");
                 return 0;
         }
-        r = try_network(helper, ret->program, SANDBOX_NETWORK_HOST, ret->reason, sizeof(ret->reason));
-        if (r || ret->reason[0])
-                return error_trace(r);
-        ret->is_available = true;
-        r = try_network(helper, ret->program, SANDBOX_NETWORK_NONE, ret->network_reason,
-                        sizeof(ret->network_reason));
-        ret->has_network_none = !r && !ret->network_reason[0];
+        now = fingerprint(helper, ret->program);
+        if (known->fingerprint == now && (network == SANDBOX_NETWORK_HOST || known->has_network_none)) {
+                ret->is_available = true;
+                ret->has_network_none = known->has_network_none;
+                return 0;
+        }
+        r = try_networks(helper, ret);
+        *known = (SandboxKnown){.fingerprint = !r && ret->is_available ? now : 0,
+                                .has_network_none = ret->has_network_none};
         return error_trace(r);
 }
 

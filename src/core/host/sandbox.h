@@ -20,6 +20,7 @@
  * hence the second step.
  */
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/config.h"
 
@@ -73,13 +74,20 @@ typedef struct SandboxProbe {
         int landlock;             /* ABI; 0: this kernel has none, and that layer is left out */
 } SandboxProbe;
 
+/* A probe that worked. Zero: nothing is known. Whoever probes again keeps it in between, and forgets it
+ * (sets it to zero) when a sandbox did not come up after all. */
+typedef struct SandboxKnown {
+        uint64_t fingerprint; /* of bubblewrap, the helper and the kernel's switches at that time */
+        bool has_network_none;
+} SandboxKnown;
+
 int sandbox_mode_from_name(const char *name); /* a SandboxMode, or -EINVAL */
 const char *sandbox_mode_name(SandboxMode mode);
 int sandbox_network_from_name(const char *name); /* a SandboxNetwork, or -EINVAL */
 
-/* Runs a sandbox with `true` in it, twice, each with a deadline. 0 also when nothing can be had: see reason.
- * Call deinit always. */
-int sandbox_probe(const char *helper, SandboxProbe *ret);
+/* Runs a sandbox with `true` in it, twice, each with a deadline; nothing is run when it is known already
+ * that this network can be had. 0 also when nothing can be had: see reason. Call deinit always. */
+int sandbox_probe(const char *helper, SandboxNetwork network, SandboxKnown *known, SandboxProbe *ret);
 void sandbox_probe_deinit(SandboxProbe *probe);
 
 /* Appends the argv to run instead of argv to ret; a NULL for exec is after its last item, not counted. Mode

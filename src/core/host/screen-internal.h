@@ -106,6 +106,7 @@ void screen_peek(Screen *screen, bool at_main);
 void screen_reply_status(Screen *screen);
 void screen_reply_mode(Screen *screen);
 void screen_reply_attributes(Screen *screen, char leader);
+void screen_reply_colour(Screen *screen);
 void screen_reply_keyboard(Screen *screen);
 
 /* screen-sequence.c */

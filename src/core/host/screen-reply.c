@@ -52,6 +52,18 @@ void screen_reply_keyboard(Screen *screen) {
         reply(screen, text, snprintf(text, sizeof(text), "\x1b[?%uu", modes_keyboard(&screen->modes)));
 }
 
+/* Light on dark, as most people have it who have not said otherwise. */
+void screen_reply_colour(Screen *screen) {
+        unsigned number = modes_colour_query(&screen->modes.parser);
+        char text[48];
+
+        if (number)
+                reply(screen, text,
+                      snprintf(text, sizeof(text), "\x1b]%u;rgb:%s%s", number,
+                               number == 11 ? "0000/0000/0000" : "e5e5/e5e5/e5e5",
+                               screen->modes.parser.final == '\\' ? "\x1b\\" : "\a")); /* ended as asked */
+}
+
 int screen_take_replies(Screen *screen, Buf *out) {
         int r = buf_append_str(out, buf_str(&screen->replies));
 

@@ -213,6 +213,8 @@ static void obey(Screen *screen, VtEvent event, char c) {
                 screen_escape(screen);
         else if (event == VT_EVENT_CSI)
                 screen_csi(screen);
+        else if (event == VT_EVENT_STRING)
+                screen_reply_colour(screen);
 }
 
 /* One byte, or a run of text. Returns what was taken. */

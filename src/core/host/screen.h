@@ -12,8 +12,8 @@
  *
  * Not kept: scrollback, double-width lines, hyperlinks, images, underline colours. Side margins (DECSLRM)
  * are restored but not obeyed. Cost: about 80 KB for 80x24 and 375 KB for 200x50; from the first use of the
- * alternate screen 70 and 360 KB more. Owned by its Hosted: made when somebody needs it and freed when
- * nobody has for a while.
+ * alternate screen 70 and 360 KB more. Owned by whoever makes one: the host makes it from the
+ * recent output for a single question (host-screen.c) and frees it at once.
  */
 #include "base/buf.h"
 #include "core/host/modes.h"
@@ -50,8 +50,8 @@ const Modes *screen_modes(const Screen *screen);
 int screen_snapshot(Screen *screen, Buf *out);
 
 /*
- * Moves the answers to queries (DA, DSR, DECRQM, keyboard flags) to the end of out. They belong to the
- * process's input, and only when no terminal is attached that answers itself. More than SCREEN_REPLIES_MAX
- * bytes of them are dropped.
+ * Moves the answers to queries (DA, DSR, DECRQM, keyboard flags, colours) to the end of out. They belong to
+ * the process's input, and only when no terminal is attached that answers itself. More than
+ * SCREEN_REPLIES_MAX bytes of them are dropped.
  */
 int screen_take_replies(Screen *screen, Buf *out);

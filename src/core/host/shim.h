@@ -39,6 +39,14 @@ typedef enum ShimState {
 #define SHIM_SOCKET "sock"
 #define SHIM_META   "meta.json"
 
+/* How far a recording has got; the daemon's own. */
+typedef struct ShimRecorded {
+        uint64_t position; /* of the ring */
+        uint64_t n_bytes;  /* of the file */
+        int64_t at_ms;     /* time of the last event */
+        uint64_t is_over;
+} ShimRecorded;
+
 typedef struct ShimRecord {
         char magic[8]; /* "musshim1" */
         uint32_t version;
@@ -50,7 +58,10 @@ typedef struct ShimRecord {
         _Atomic uint32_t is_discarded;    /* by the daemon: to be ended, not adopted */
         uint64_t shim_start, child_start; /* from /proc/PID/stat: with the pid an identity, never without */
         int64_t started_us, ended_us;
-        uint64_t boot; /* a hash of the boot id: pids of another boot mean nothing */
+        uint64_t boot;                  /* a hash of the boot id: pids of another boot mean nothing */
+        _Atomic uint32_t is_stopped;    /* by the daemon: ended for good, but kept */
+        _Atomic uint32_t recorded_slot; /* which of the two holds */
+        ShimRecorded recorded[2];
 } ShimRecord;
 
 enum {
@@ -59,14 +70,14 @@ enum {
         SHIM_EXITED,      /* to daemon: a = wait status */
         SHIM_GONE,        /* to daemon: nothing of the tree is left */
         SHIM_KILL,        /* to shim: a = grace in ms between TERM and KILL, 0: KILL at once */
-        SHIM_SIGNAL,      /* to shim: a = signal for the child's process group */
-        SHIM_RELEASE,     /* to shim: end */
+        SHIM_RELEASE = 6, /* to shim: end */
 };
 
 typedef struct ShimMessage {
         uint32_t type;
         int32_t a, b;
-        uint32_t unused;
+        uint32_t fds; /* SHIM_STARTED: which descriptors come with it: 1 master or stdin, 2 stdout, 4 stderr
+                       */
 } ShimMessage;
 _Static_assert(sizeof(ShimMessage) == 16, "the wire form");
 

@@ -498,8 +498,9 @@ static char *helper_path(void) {
 }
 
 static int show_probe(void) {
+        SandboxKnown known = {0};
         SandboxProbe probe;
-        int r = sandbox_probe(helper_path(), &probe);
+        int r = sandbox_probe(helper_path(), SANDBOX_NETWORK_HOST, &known, &probe);
 
         printf("%d %d %d\n%s\n%s\n%s\n", probe.is_available, probe.has_network_none, probe.landlock,
                probe.program ? probe.program : "", probe.reason, probe.network_reason);

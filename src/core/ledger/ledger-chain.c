@@ -16,6 +16,8 @@
 
 #include "base/error.h"
 
+enum { FLUSH = 1024 * 1024 };
+
 typedef struct Chain {
         int fd;
         uint64_t n; /* records in the file */
@@ -108,7 +110,7 @@ static int extend_line(void *user, Str piece, uint64_t offset _unused_, bool is_
 
         if (r == 0 && is_end)
                 r = buf_printf(&chain->out, "%016llx %s\n", (unsigned long long)chain->end, chain->hash);
-        return error_trace(r == 0 && chain->out.n > 1024 * 1024 ? flush(chain) : r);
+        return error_trace(r == 0 && chain->out.n > FLUSH ? flush(chain) : r);
 }
 
 int chain_extend(const char *path, int ledger_fd, uint64_t end, bool is_new) {

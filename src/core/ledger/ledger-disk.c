@@ -15,7 +15,7 @@
 #include "core/ledger/ledger-index-file.h"
 #include "core/ledger/ledger-internal.h"
 
-enum { LOCK_WAIT_MS = 10000, LOCK_STEP_US = 50, LOCK_STEP_MAX_US = 5000, COPY = 256 * 1024 };
+enum { LOCK_WAIT_US = 10 * 1000 * 1000, LOCK_STEP_US = 50, LOCK_STEP_MAX_US = 5000, COPY = 256 * 1024 };
 
 static int64_t now_us(void) {
         struct timespec now;
@@ -37,7 +37,7 @@ static int fill_lock(int fd) {
 
 int ledger_lock_take(const LedgerPlace *place, int *ret_fd) {
         _cleanup_(freep) char *path = path_join(place->state_path, "ledger.lock");
-        int64_t until = now_us() + LOCK_WAIT_MS * 1000;
+        int64_t until = now_us() + LOCK_WAIT_US;
         long step_us = LOCK_STEP_US;
         int r;
 

@@ -151,7 +151,7 @@ void index_prefetch(const Index *index, const Record *record) {
 
 int index_append(Index *index, const Record *record) {
         Segment *s = index->segments[index->n_segments - 1];
-        uint32_t position = (uint32_t)(s->start + s->n), numbers[LEDGER_TAGS_MAX];
+        uint32_t position = (uint32_t)(s->start + s->n), numbers[LEDGER_TAGS_MAX] = {0};
         bool is_repeated;
         uint64_t other;
         int r;

@@ -200,7 +200,9 @@ static int count_term(Writer *writer _unused_, const IndexTerm *old, const HeapT
 
 static int put_term(Writer *writer, const IndexTerm *old, const HeapTerm *young, void *user) {
         uint64_t *first = user;
-        IndexTerm term = {.hash = old ? old->hash : young->hash,
+        IndexTerm term = {.hash = old     ? old->hash
+                                  : young ? young->hash
+                                          : 0,
                           .first = (uint32_t)*first,
                           .n = (old ? old->n : 0) + (young ? young->n : 0)};
 

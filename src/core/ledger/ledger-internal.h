@@ -132,7 +132,7 @@ struct Ledger {
 /* Worker side. */
 int ledger_lock_take(const LedgerPlace *place, int *ret_fd); /* waits, but not for ever: -ETIMEDOUT */
 /* Under the lock. The key (may be NULL) is the one that hashes given out before were made with. */
-int ledger_load(const LedgerPlace *place, const SipKey *key, int64_t wall_us, LedgerLoad *ret);
+int ledger_load(const LedgerPlace *place, const SipKey *key, int64_t wall_us, LedgerLoad *load);
 void ledger_load_deinit(LedgerLoad *load);
 /* Under the lock: takes in what others did since job->end. Afterwards own_start is where own lines go. */
 int ledger_catch_up(LedgerJob *job);

@@ -13,7 +13,7 @@
 #include "core/ledger/ledger-index-file.h"
 #include "core/ledger/ledger-internal.h"
 
-enum { PREFETCH = 8 };
+enum { PREFETCH = 8, AHEAD = 8 * 1024 * 1024 }; /* from so many bytes on two threads are worth it */
 
 LedgerFile *ledger_file_ref(LedgerFile *file) {
         file->n_refs++;
@@ -63,8 +63,8 @@ static void persist(Loading *loading, uint32_t n_least) {
         LedgerLoad *load = loading->load;
         Index *index = load->index;
         IndexStand stand = {.ino = load->file->ino,
-                            .end = loading->scan.at,
-                            .n_damaged = loading->n_damaged + loading->scan.n_damaged};
+                            .end = loading->scan.taken_at,
+                            .n_damaged = loading->n_damaged + loading->scan.taken_damaged};
 
         if (index->segments[index->n_segments - 1]->n >= n_least)
                 (void)index_persist(index, loading->index_path, load->file->fd, &stand);
@@ -103,9 +103,10 @@ static int load_rest(const LedgerPlace *place, int64_t wall_us, Loading *loading
                        .index = load->index,
                        .classify = place->classify,
                        .take = take_records,
-                       .user = loading};
+                       .user = loading,
+                       .taken_at = load->end};
         loading->n_damaged = load->n_damaged;
-        r = scan_run(scan);
+        r = *size - load->end > AHEAD ? scan_run_ahead(scan) : scan_run(scan);
         if (r == 0)
                 r = ledger_mend_tail(place, load->file->fd, scan, wall_us, size, &load->n_cut);
         load->n_scanned += scan->at - load->end;
@@ -113,7 +114,6 @@ static int load_rest(const LedgerPlace *place, int64_t wall_us, Loading *loading
         for (size_t i = 0; i < scan->n_damage && load->n_damage < SCAN_DAMAGE_MAX; i++)
                 load->damage[load->n_damage++] = scan->damage[i];
         load->end = scan->at;
-        scan->n_damaged = 0;
         scan_deinit(scan);
         return error_trace(r);
 }
@@ -128,7 +128,6 @@ static int load_tail(const LedgerPlace *place, int64_t wall_us, LedgerLoad *load
                 if (r == 0)
                         r = load_rest(place, wall_us, &loading, &size);
         } while (r == 0 && load->end < size);
-        loading.n_damaged = load->n_damaged;
         if (r == 0)
                 persist(&loading, LEDGER_MERGE_OPEN);
         free(loading.index_path);

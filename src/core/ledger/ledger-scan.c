@@ -146,6 +146,8 @@ int scan_run(Scan *scan) {
                         break;
                 from += n;
                 r = take_lines(scan);
+                scan->taken_at = scan->at;
+                scan->taken_damaged = scan->n_damaged;
                 if (r == 0 && scan->take)
                         r = scan->take(scan->user, &scan->records);
         }

@@ -29,6 +29,7 @@ typedef struct Scan {
         int (*line)(void *user, Str piece, uint64_t offset, bool is_end);
         void *user;
 
+        uint64_t taken_at, taken_damaged; /* at take(): how far its records go, and n_damaged there */
         uint64_t n_lines, n_events;
         uint64_t n_damaged;
         ScanDamage damage[SCAN_DAMAGE_MAX]; /* the first ones */
@@ -41,6 +42,8 @@ typedef struct Scan {
 } Scan;
 
 int scan_run(Scan *scan); /* `at`, `end`, `fd`, … set; the rest zero */
+int scan_run_ahead(
+        Scan *scan); /* the same with take() and without line(), on two threads; take() in this one */
 void scan_deinit(Scan *scan);
 /* Whether this is one event; the facts point into line and arena. */
 bool scan_classify(Arena *arena, LedgerClassifyFn classify, Str line, LedgerFacts *facts);

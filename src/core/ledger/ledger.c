@@ -12,9 +12,10 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "core/config.h"
 #include "core/ledger/ledger-internal.h"
 
-enum { INTERVAL_MS = 1000 };
+enum { INTERVAL_MS = 1000, INTERVAL_MAX_MS = 3600 * 1000 };
 
 static const char *const policy_names[] = {"commit", "interval", "none"};
 
@@ -27,6 +28,16 @@ int ledger_policy_from_name(Str name) {
                 if (str_is(name, policy_names[i]))
                         return (int)i;
         return error_origin(-EINVAL);
+}
+
+void ledger_options_apply(LedgerOptions *options, const Config *config) {
+        int policy =
+                config->durability ? ledger_policy_from_name(str_from(config->durability)) : LEDGER_COMMIT;
+
+        options->policy = policy < 0 ? LEDGER_COMMIT
+                                     : (LedgerPolicy)policy; /* words are checked where they are read */
+        options->interval_ms = (unsigned)MIN(MAX(config->sync_interval_ms, 0), INTERVAL_MAX_MS);
+        options->has_chain = config->ledger_chain;
 }
 
 static void free_ledger(Ledger *ledger) {
@@ -54,7 +65,7 @@ static void close_work(void *user) {
 
         if (job->ledger->is_dirty && job->file)
                 (void)fdatasync(job->file->fd);
-        if (path && index && index->n_segments < LEDGER_SEGMENTS &&
+        if (path && index && job->file && index->n_segments < LEDGER_SEGMENTS &&
             index->segments[index->n_segments - 1]->n >= LEDGER_MERGE_OPEN)
                 (void)index_persist(index, path, job->file->fd, &job->ledger->frozen);
         job->load.index = index_free(index);

@@ -78,6 +78,10 @@ typedef struct LedgerOptions {
         void *user;
 } LedgerOptions;
 
+/* Policy, interval and chain as the configuration says. */
+typedef struct Config Config;
+void ledger_options_apply(LedgerOptions *options, const Config *config);
+
 /* opened() runs in a later turn, with 0 or a negative number; only then may the rest be called. If it
  * failed, the ledger still has to be closed. The strings are copied. */
 int ledger_open(Ledger **ret, const LedgerOptions *options, void (*opened)(void *user, int r));

@@ -54,6 +54,8 @@ static int aiwg_open(Endpoint *endpoint) {
                         return error_trace(r);
                 endpoint->context = project;
         }
+        if (project->is_ending)
+                return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "its last tasks are still being ended");
         r = open_project(endpoint, project);
         if (r && endpoint->listener) {
                 endpoint->listener = listener_free(endpoint->listener);
@@ -66,8 +68,9 @@ static void aiwg_close(Endpoint *endpoint) {
         Project *project = endpoint->context;
 
         endpoint_unlink(endpoint);
-        project_end(project);
-        (void)unlink(project->lock_path);
+        project->lock_fd = endpoint->lock_fd; /* nobody else gets the project before its tasks have ended */
+        endpoint->lock_fd = -1;
+        project_end(project, project->supervisor.is_forced);
 }
 
 static void aiwg_reload(Endpoint *endpoint) {

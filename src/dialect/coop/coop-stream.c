@@ -15,13 +15,18 @@ enum {
         TAG_DATA = 0,
         TAG_CONTROL = 1,
         STREAM_QUEUE_MAX = 4 << 20, /* bytes queued for one client: above it output is dropped */
+        STREAM_BACKLOG_MAX =
+                4 << 20, /* input of one client that waits for the process: above it the client is held */
+        STREAM_LEAVE_MAX = 16 << 20, /* all input that waits: what a client that leaves has not brought in by
+                                        then is lost */
 };
 
 typedef struct CoopStream {
         Client *client;
         PtyClient shown;
         bool is_read_only;
-        bool is_held;       /* its input waits for the process */
+        Buf backlog;        /* its input that waits; meanwhile it can still resize and detach */
+        bool is_held;       /* too much of it: nothing is read */
         uint64_t n_dropped; /* > 0: it has fallen behind */
 } CoopStream;
 
@@ -87,10 +92,23 @@ static void on_output(PtyClient *shown, HostOutput *output) {
 static void on_room(PtyClient *shown) {
         CoopStream *stream = stream_of(shown);
 
+        if (stream->backlog.n && pty_write(shown->pty, buf_str(&stream->backlog)) < 0)
+                return; /* no memory: it waits for the next time */
+        buf_deinit(&stream->backlog);
         if (!stream->is_held)
                 return;
         stream->is_held = false;
         client_release(stream->client);
+}
+
+/* What a client leaves behind when it goes is still typed, unless far too much waits already. */
+static void leave_backlog(CoopStream *stream) {
+        Pty *pty = stream->shown.pty;
+
+        if (stream->backlog.n && pty && pty->hosted &&
+            pty->hosted->input.n + stream->backlog.n <= STREAM_LEAVE_MAX)
+                (void)pty_write(pty, buf_str(&stream->backlog));
+        buf_deinit(&stream->backlog);
 }
 
 static void on_exited(PtyClient *shown, int code) {
@@ -118,9 +136,17 @@ static const PtyClientOps shown_ops = {.output = on_output,
 /* ---- from the client ------------------------------------------------------------------------- */
 
 static void type(CoopStream *stream, Str bytes) {
-        if (stream->is_read_only || !stream->shown.pty)
+        Pty *pty = stream->shown.pty;
+
+        if (stream->is_read_only || !pty)
                 return;
-        if (pty_write(stream->shown.pty, bytes) == HOST_E_FULL && !stream->is_held) {
+        if (!stream->backlog.n && !(pty->hosted && host_is_full(pty->hosted))) {
+                (void)pty_write(pty, bytes);
+                return;
+        }
+        if (buf_append_str(&stream->backlog, bytes))
+                conn_abort(stream->client->conn, "out of memory");
+        else if (stream->backlog.n > STREAM_BACKLOG_MAX && !stream->is_held) {
                 stream->is_held = true;
                 client_hold(stream->client);
         }
@@ -133,7 +159,7 @@ static void resize(CoopStream *stream, const Json *message) {
             !json_uint64(json_get(message, "cols"), &cols) ||
             !json_uint64(json_get(message, "rows"), &rows) || cols > UINT16_MAX || rows > UINT16_MAX)
                 return;
-        host_resize(stream->shown.pty->hosted, (unsigned)cols, (unsigned)rows);
+        pty_resize(&stream->shown, (unsigned)cols, (unsigned)rows);
 }
 
 /* Bad, unknown and misplaced messages are ignored, as the contract says. */
@@ -193,6 +219,7 @@ static void on_leaving(Client *client) {
 static void on_close(Client *client) {
         CoopStream *stream = client->state;
 
+        leave_backlog(stream);
         pty_detach(&stream->shown);
         free(stream);
         client->state = NULL;
@@ -213,19 +240,23 @@ static const Dialect coop_stream_dialect = {
 
 void coop_stream(Client *client, void *target, bool is_read_only) {
         CoopStream *stream = calloc(1, sizeof(*stream));
-        Pty *pty = target;
+        const PtyTarget *asked = target;
+        Pty *pty = asked->pty;
 
         if (!stream) {
                 conn_abort(client->conn, "out of memory");
                 return;
         }
-        *stream = (CoopStream){.client = client, .is_read_only = is_read_only, .shown.ops = &shown_ops};
+        *stream = (CoopStream){.client = client,
+                               .is_read_only = is_read_only,
+                               .shown = {.ops = &shown_ops, .is_passive = is_read_only}};
         client->state = stream;
         client_switch(client, &coop_stream_dialect, client->endpoint, STR_NULL);
         if (pty_scrollback(pty).n)
                 put_frame(client->conn, TAG_DATA, pty_scrollback(pty));
         pty_attach(pty, &stream->shown);
-        if (pty->hosted && !pty_is_live(pty)) { /* it has ended already: say so, and that was it */
+        pty_resize(&stream->shown, asked->cols, asked->rows);
+        if (pty_is_over(pty)) { /* it has ended already: say so, and that was it */
                 on_exited(&stream->shown, pty_exit_code(pty->hosted));
                 pty_detach(&stream->shown);
                 conn_finish(client->conn, "the terminal has ended");

@@ -9,13 +9,17 @@
 #include "core/daemon.h"
 #include "dialect/jsonrpc/jsonrpc.h"
 
-enum { BATCH_TURN = 64 }; /* elements per turn */
+enum {
+        BATCH_TURN = 64,      /* elements per turn */
+        PUSHED_MAX = 8 << 20, /* bytes of notifications held back for one batch; then the client is closed */
+};
 
 typedef struct Batch {
         Client *client;
         Arena arena;
         Json *next; /* element not handled yet */
         Buf out;    /* "[" and the replies so far */
+        Buf pushed; /* notifications that came meanwhile: they follow the replies */
         bool is_stepping;
         Deferred more;
 } Batch;
@@ -24,6 +28,7 @@ static void batch_free(Batch *batch) {
         deferred_cancel(&batch->more);
         arena_deinit(&batch->arena);
         buf_deinit(&batch->out);
+        buf_deinit(&batch->pushed);
         free(batch);
 }
 
@@ -43,6 +48,8 @@ static void batch_end(Batch *batch) {
                 (void)conn_write(client->conn, buf_str(&batch->out));
                 (void)conn_write(client->conn, STR("\n"));
         }
+        if (batch->pushed.n)
+                (void)conn_write(client->conn, buf_str(&batch->pushed));
         batch_free(batch);
         client_release(client);
 }
@@ -72,6 +79,13 @@ void jsonrpc_batch_replied(Client *client) {
 
         if (!batch->is_stepping)
                 batch_step(batch);
+}
+
+void jsonrpc_batch_push(Client *client, Str text) {
+        Batch *batch = client->state;
+
+        if (batch->pushed.n + text.n > PUSHED_MAX || buf_append_str(&batch->pushed, text))
+                conn_abort(client->conn, "slow reader");
 }
 
 void jsonrpc_batch(Client *client, Str line) {

@@ -139,3 +139,22 @@ void jsonrpc_replied(Client *client) {
         if (client->state)
                 jsonrpc_batch_replied(client);
 }
+
+/* ---- notifications --------------------------------------------------------------------------- */
+
+Chunk *jsonrpc_notification(const char *name, Str params) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+
+        if (buf_printf(&text, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":", name) ||
+            buf_append_str(&text, params) || buf_append_str(&text, STR("}\n")))
+                return NULL;
+        return chunk_new(buf_str(&text));
+}
+
+void jsonrpc_push(Client *client, Chunk *chunk) {
+        trace(client, "->", (Str){chunk->data, chunk->n - 1});
+        if (client->state)
+                jsonrpc_batch_push(client, (Str){chunk->data, chunk->n});
+        else
+                (void)conn_write_chunk(client->conn, chunk);
+}

@@ -36,11 +36,14 @@ void jsonrpc_begin_result(const Call *call, Buf *out);
 void jsonrpc_end_result(const Call *call, Buf *out);
 void jsonrpc_write_error(const Call *call, Buf *out);
 void jsonrpc_replied(Client *client);
+Chunk *jsonrpc_notification(const char *name, Str params);
+void jsonrpc_push(Client *client, Chunk *chunk);
 
 #define JSONRPC_FUNCTIONS                                                                                   \
         .frame = jsonrpc_frame, .eof = jsonrpc_eof, .oversize = jsonrpc_oversize, .close = jsonrpc_close,   \
         .begin_result = jsonrpc_begin_result, .end_result = jsonrpc_end_result,                             \
         .write_error = jsonrpc_write_error, .replied = jsonrpc_replied,                                     \
+        .notification = jsonrpc_notification, .push = jsonrpc_push,                                         \
         .framing = {.kind = FRAMING_LINE, .n_max = JSONRPC_LINE_MAX}
 
 /* For jsonrpc-batch.c. */
@@ -50,3 +53,4 @@ static inline const JsonRpcDialect *jsonrpc_of(const Client *client) {
 void jsonrpc_handle(Client *client, const Json *message, Buf *out);
 void jsonrpc_batch(Client *client, Str line); /* line: an array with at least one element */
 void jsonrpc_batch_replied(Client *client);
+void jsonrpc_batch_push(Client *client, Str text); /* behind the replies of the batch under way */

@@ -1,19 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/cast.h"
+#include "base/cast.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json-writer.h"
 #include "base/macro.h"
 
-static void put_line(CastWriter *cast, const JsonWriter *w, const Buf *line) {
-        if (w->failed)
-                cast->is_out_of_memory = true;
-        else
-                fprintf(cast->out, STR_FMT "\n", STR_ARG(buf_str(line)));
+static bool is_plain(char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+               c == '.';
 }
 
-void cast_begin(CastWriter *cast, FILE *out, const CastHeader *header, int64_t now_ms) {
+void cast_file_name(const char *title, char ret[CAST_NAME_MAX + 1]) {
+        size_t n = strnlen(title, CAST_NAME_MAX);
+
+        for (size_t i = 0; i < n; i++)
+                ret[i] = is_plain(title[i]) && (i || title[i] != '.') ? title[i] : '_';
+        ret[n] = 0;
+}
+
+static void put_line(CastWriter *cast, const JsonWriter *w, const Buf *line) {
+        if (w->failed || buf_append_str(cast->out, buf_str(line)) || buf_append(cast->out, "\n", 1))
+                cast->is_out_of_memory = true;
+}
+
+void cast_begin(CastWriter *cast, Buf *out, const CastHeader *header, int64_t now_ms) {
         _cleanup_(buf_deinit) Buf line = BUF_NULL;
         JsonWriter w = JSON_WRITER(&line);
 

@@ -1,0 +1,37 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * LineEdit: one line as it is typed at a terminal in raw mode: characters, the usual keys, and the lines
+ * before it.
+ *
+ * It knows no terminal and does not read: bytes go in, events come out, and draw() says how the line looks
+ * now; so the command can wait for other things meanwhile. Characters are taken as one column wide. Owned by
+ * the command.
+ */
+#include "base/buf.h"
+
+enum { LINE_HISTORY = 100 };
+
+typedef enum LineEvent {
+        LINE_MORE,      /* go on */
+        LINE_DONE,      /* Enter: text is the line */
+        LINE_INTERRUPT, /* Ctrl+C */
+        LINE_END,       /* Ctrl+D on an empty line */
+} LineEvent;
+
+typedef struct LineEdit {
+        Buf text;
+        size_t at;                 /* of the cursor in text, between characters */
+        Buf history[LINE_HISTORY]; /* oldest first */
+        size_t n_history, chosen;  /* chosen == n_history: the new line */
+        Buf draft;                 /* the new line while an older one is shown */
+        char keys[8];              /* of a key's sequence that is not complete */
+        size_t n_keys;
+} LineEdit;
+
+void line_edit_deinit(LineEdit *line);
+LineEvent line_edit_byte(LineEdit *line, char byte);
+/* Remembers the line and begins a new one. */
+void line_edit_next(LineEdit *line);
+/* Bytes that show prompt and line, and put the cursor in its place. */
+int line_edit_draw(const LineEdit *line, const char *prompt, Buf *out);

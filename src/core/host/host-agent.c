@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which process of a sandbox is the one that people mean: bubblewrap and our own helper stand before it.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/host/host-internal.h"
+
+enum { HELPERS_MAX = 6 };
+
+/* From /proc, which is memory. */
+static ssize_t read_proc(pid_t pid, const char *name, char *out, size_t n) {
+        char path[96];
+        ssize_t k;
+        int fd;
+
+        snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        k = fd < 0 ? -1 : read(fd, out, n - 1);
+        close_fd(fd);
+        out[k > 0 ? k : 0] = 0;
+        return k;
+}
+
+static bool is_helper(pid_t pid) {
+        char name[32];
+
+        return read_proc(pid, "comm", name, sizeof(name)) > 0 &&
+               (!strcmp(name, "bwrap\n") || !strncmp(name, "muster-sandbox", 14));
+}
+
+static pid_t first_child(pid_t pid) {
+        char name[64], text[64];
+
+        snprintf(name, sizeof(name), "task/%d/children", (int)pid);
+        return read_proc(pid, name, text, sizeof(text)) > 0 ? (pid_t)atoi(text) : 0;
+}
+
+pid_t hosted_agent_pid(const Hosted *hosted) {
+        pid_t pid = hosted->pid;
+
+        if (hosted->state != HOSTED_RUNNING || !strcmp(hosted->sandbox, "none"))
+                return pid;
+        for (int i = 0; i < HELPERS_MAX && is_helper(pid); i++) {
+                pid_t child = first_child(pid);
+
+                if (child <= 0)
+                        return hosted->pid; /* on its way in, or out */
+                pid = child;
+        }
+        return pid;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * project.add, project.ls, project.rm: which AIWG projects this daemon serves. The list is kept before the
+ * answer leaves.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "daemon/projects.h"
+#include "dialect/aiwg/aiwg.h"
+#include "gen/native-ops.h"
+#include "tasks/project.h"
+
+typedef struct Save {
+        Call *call;
+        const Endpoint *added; /* NULL: one was removed */
+        char *path;
+        Buf text;
+        int r;
+} Save;
+
+/* ---- answers ---------------------------------------------------------------------------------- */
+
+static void write_project(const Endpoint *endpoint, JsonWriter *w) {
+        const Project *project = endpoint->context;
+        uint64_t counts[TASK_N_STATES] = {0};
+
+        if (project && endpoint->state == ENDPOINT_LISTENING)
+                supervisor_count(project, counts);
+        jw_begin_object(w);
+        jw_field_cstr(w, "dir", endpoint->where);
+        jw_field_cstr(w, "state", endpoint_state_name(endpoint->state));
+        if (endpoint->state != ENDPOINT_LISTENING && *endpoint->reason)
+                jw_field_cstr(w, "reason", endpoint->reason);
+        jw_field_bool(w, "kept", endpoint->is_kept);
+        jw_field_uint(w, "clients", endpoint->n_clients);
+        jw_field_uint(w, "running", counts[TASK_RUNNING]);
+        jw_field_uint(w, "queued", counts[TASK_QUEUED]);
+        jw_end_object(w);
+}
+
+static void write_removed(JsonWriter *w) {
+        jw_begin_object(w);
+        jw_field_bool(w, "removed", true);
+        jw_end_object(w);
+}
+
+/* ---- keeping the list ------------------------------------------------------------------------ */
+
+static void save_run(void *user) {
+        Save *save = user;
+
+        save->r = file_replace(save->path, buf_str(&save->text), 0600, FILE_DURABLE);
+}
+
+static void save_done(void *user) {
+        Save *save = user;
+
+        if (!save->r && save->added)
+                write_project(save->added, call_result(save->call));
+        else if (!save->r)
+                write_removed(call_result(save->call));
+        call_finish(save->call, save->r);
+        free(save->path);
+        buf_deinit(&save->text);
+        free(save);
+}
+
+static int save_text(const Daemon *daemon, Buf *text) {
+        JsonWriter w = JSON_WRITER(text);
+
+        jw_begin_object(&w);
+        jw_field_int(&w, "version", 1);
+        jw_key(&w, "projects");
+        jw_begin_array(&w);
+        for (const Endpoint *e = daemon->endpoints; e; e = e->next)
+                if (e->type == &aiwg_endpoint && e->is_kept && !e->is_removed)
+                        jw_cstr(&w, e->where);
+        jw_end_array(&w);
+        jw_end_object(&w);
+        return w.failed ? error_origin(-ENOMEM) : 0;
+}
+
+static int save_later(Call *call, const Endpoint *added) {
+        Save *save = calloc(1, sizeof(*save));
+        int r = save ? 0 : -ENOMEM;
+
+        if (save) {
+                save->call = call;
+                save->added = added;
+                save->path = path_join(call->daemon->home, "projects.json");
+                r = save->path ? save_text(call->daemon, &save->text) : -ENOMEM;
+        }
+        if (!r)
+                r = loop_work(call->daemon->loop, save_run, save_done, save);
+        if (!r)
+                return CALL_LATER;
+        if (save) {
+                free(save->path);
+                buf_deinit(&save->text);
+        }
+        free(save);
+        return error_trace(r);
+}
+
+/* ---- the ops --------------------------------------------------------------------------------- */
+
+int op_native_project_ls(Call *call, _unused_ const NativeProjectLsArgs *args) {
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        jw_key(w, "projects");
+        jw_begin_array(w);
+        for (const Endpoint *e = call->daemon->endpoints; e; e = e->next)
+                if (e->type == &aiwg_endpoint && !e->is_removed)
+                        write_project(e, w);
+        jw_end_array(w);
+        jw_end_object(w);
+        return 0;
+}
+
+int op_native_project_add(Call *call, const NativeProjectAddArgs *args) {
+        Endpoint *endpoint = NULL;
+        int r;
+
+        if (args->dir.data[0] != '/' || memchr(args->dir.data, 0, args->dir.n))
+                return call_fail(call, CALL_E_INVALID_PARAMS, "dir must be an absolute path");
+        r = projects_endpoint(call->daemon, args->dir.data, &endpoint);
+        if (r)
+                return error_trace(r);
+        if (endpoint->state != ENDPOINT_LISTENING)
+                (void)endpoint_open(endpoint);
+        if (endpoint->state != ENDPOINT_LISTENING) {
+                endpoint->is_removed = !endpoint->is_kept;
+                return call_fail(call, CALL_E_UNAVAILABLE, "%s: %s", endpoint_state_name(endpoint->state),
+                                 endpoint->reason);
+        }
+        endpoint->is_removed = false;
+        endpoint->is_kept = true;
+        return save_later(call, endpoint);
+}
+
+static Endpoint *find(Daemon *daemon, Str dir) {
+        Endpoint *e = daemon->endpoints;
+
+        while (e && (e->type != &aiwg_endpoint || e->is_removed || !str_is(dir, e->where)))
+                e = e->next;
+        return e;
+}
+
+int op_native_project_rm(Call *call, const NativeProjectRmArgs *args) {
+        Endpoint *endpoint = find(call->daemon, args->dir);
+        Project *project = endpoint ? endpoint->context : NULL;
+
+        if (!endpoint)
+                return call_fail(call, CALL_E_PROJECT_NOT_FOUND, "not served: " STR_FMT, STR_ARG(args->dir));
+        if (project)
+                project->supervisor.is_forced = args->force;
+        endpoint->is_removed = true;
+        endpoint->is_kept = false;
+        endpoint_close(endpoint);
+        return save_later(call, NULL);
+}

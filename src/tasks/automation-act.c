@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a rule does when it fires: a task for an agent, a notice, a webhook. What fails and may succeed later
+ * is tried again by the router.
+ */
+#define LOG_MODULE "tasks/automation"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/time.h"
+#include "tasks/automation.h"
+#include "tasks/webhook.h"
+
+/* An action whose outcome is not known yet: a task on its way to the disk, or a webhook. */
+struct PendingAct {
+        PendingAct *next;
+        Automation *automation;
+        Webhook *webhook; /* NULL: a task */
+        char task[AUTOMATION_ID_MAX];
+        Event *event;
+        unsigned n_attempts;
+        size_t n_rule;
+        char rule[];
+};
+
+static PendingAct *pending_new(Automation *automation, Str rule, Event *event, unsigned n_attempts) {
+        PendingAct *pending = malloc(sizeof(*pending) + rule.n + 1);
+
+        if (!pending)
+                return NULL;
+        *pending = (PendingAct){.next = automation->pending,
+                                .automation = automation,
+                                .event = event_ref(event),
+                                .n_attempts = n_attempts,
+                                .n_rule = rule.n};
+        memcpy(pending->rule, rule.data, rule.n);
+        automation->pending = pending;
+        return pending;
+}
+
+static void pending_free(PendingAct *pending) {
+        PendingAct **link = &pending->automation->pending;
+
+        while (*link != pending)
+                link = &(*link)->next;
+        *link = pending->next;
+        pending->automation->n_webhooks -= !!pending->webhook;
+        event_unref(pending->event);
+        free(pending);
+}
+
+/* ---- outcomes -------------------------------------------------------------------------------- */
+
+static void succeed(Automation *automation, Str rule, const Event *event, const char *status,
+                    const char *key, const char *value) {
+        RuleState *state = automation_find(automation, rule);
+
+        if (state)
+                state->error[0] = '\0';
+        automation_note(automation, rule, event->type, status, key, value);
+}
+
+/* n_attempts: this one included; ROUTER_RETRIES + 1: there is no use in another one. */
+static void fail(Automation *automation, Str rule, Event *event, unsigned n_attempts, const char *error) {
+        RuleState *state = automation_find(automation, rule);
+
+        if (state)
+                snprintf(state->error, sizeof(state->error), "%s", error);
+        automation_note(automation, rule, event->type, "error", "error", error);
+        log_warning(automation->log, automation->dir, "rule failed id=" STR_FMT " attempt=%u: %s",
+                    STR_ARG(rule), n_attempts, error);
+        router_failed(&automation->router, event, rule, n_attempts, error);
+}
+
+static Str action_text(const RuleState *state, const char *member) {
+        return json_str(json_get(state->rule->action_json, member));
+}
+
+/* ---- agent ----------------------------------------------------------------------------------- */
+
+static int write_metadata(Buf *out, const RuleState *state, const Event *event) {
+        JsonWriter w = JSON_WRITER(out);
+
+        jw_begin_object(&w);
+        jw_field_str(&w, "ruleId", state->rule->id);
+        jw_field_str(&w, "eventType", event->type);
+        jw_end_object(&w);
+        return w.failed ? -ENOMEM : 0;
+}
+
+static const char *submit_error(int r) {
+        switch (r) {
+        case RULE_SUBMIT_E_FULL: return "the queue is full";
+        case RULE_SUBMIT_E_STOPPING: return "tasks are not taken now";
+        case RULE_SUBMIT_E_INVALID: return "the prompt is empty or too long";
+        default: return strerror(-r);
+        }
+}
+
+static int submit(Automation *automation, const RuleState *state, const Json *json, PendingAct *pending) {
+        _cleanup_(buf_deinit) Buf prompt = BUF_NULL, metadata = BUF_NULL;
+        const Json *priority = json_get(state->rule->action_json, "priority");
+        int r = rule_expand(&prompt, action_text(state, "prompt"), json);
+
+        if (!r)
+                r = write_metadata(&metadata, state, pending->event);
+        if (!r && !prompt.n)
+                r = RULE_SUBMIT_E_INVALID;
+        if (r)
+                return r;
+        return automation->actions.submit(
+                automation->actions.user,
+                &(TaskRequest){.prompt = buf_str(&prompt),
+                               .agent = action_text(state, "agent"),
+                               .priority = json_is(priority, JSON_NUMBER)
+                                                   ? (Str){priority->text, priority->n}
+                                                   : STR_NULL,
+                               .metadata = buf_str(&metadata),
+                               .ret_id = pending->task});
+}
+
+static void act_agent(Automation *automation, RuleState *state, const Json *json, Event *event,
+                      unsigned n_before) {
+        PendingAct *pending = pending_new(automation, state->rule->id, event, n_before + 1);
+        int r = pending ? submit(automation, state, json, pending) : -ENOMEM;
+
+        if (!r) {
+                memcpy(state->task, pending->task, sizeof(state->task));
+                state->is_task_live = true;
+                return; /* automation_task_kept() has the rest */
+        }
+        if (pending)
+                pending_free(pending);
+        fail(automation, state->rule->id, event,
+             r == RULE_SUBMIT_E_INVALID ? ROUTER_RETRIES + 1 : n_before + 1, submit_error(r));
+}
+
+void automation_task_kept(Automation *automation, Str id, int r) {
+        PendingAct *pending = automation->pending;
+        RuleState *state;
+        Str rule;
+
+        while (pending && !str_is(id, pending->task))
+                pending = pending->next;
+        if (!pending)
+                return;
+        rule = (Str){pending->rule, pending->n_rule};
+        state = automation_find(automation, rule);
+        if (r && state)
+                state->is_task_live = false;
+        if (r)
+                fail(automation, rule, pending->event, pending->n_attempts, submit_error(r));
+        else
+                succeed(automation, rule, pending->event, "submitted", "taskId", pending->task);
+        pending_free(pending);
+}
+
+/* ---- notice ---------------------------------------------------------------------------------- */
+
+static void act_notify(Automation *automation, RuleState *state, const Json *json, Event *event,
+                       unsigned n_before) {
+        _cleanup_(buf_deinit) Buf message = BUF_NULL;
+
+        if (rule_expand(&message, action_text(state, "message"), json)) {
+                fail(automation, state->rule->id, event, n_before + 1, "out of memory");
+                return;
+        }
+        automation->actions.notify(automation->actions.user,
+                                   &(RuleNotice){.rule = state->rule->id,
+                                                 .channel = action_text(state, "channel"),
+                                                 .message = buf_str(&message),
+                                                 .event = event->text});
+        succeed(automation, state->rule->id, event, "notified", NULL, NULL);
+}
+
+/* ---- webhook --------------------------------------------------------------------------------- */
+
+static void on_sent(void *user, const char *error) {
+        PendingAct *pending = user;
+        Str rule = {pending->rule, pending->n_rule};
+
+        if (error)
+                fail(pending->automation, rule, pending->event, pending->n_attempts, error);
+        else
+                succeed(pending->automation, rule, pending->event, "webhook_sent", NULL, NULL);
+        pending_free(pending);
+}
+
+static int write_body(Buf *out, const RuleState *state, const Event *event) {
+        JsonWriter w = JSON_WRITER(out);
+        char time[TIME_TEXT_MAX];
+
+        time_format_ms(event->wall_us, time);
+        jw_begin_object(&w);
+        jw_field_str(&w, "ruleId", state->rule->id);
+        jw_field_cstr(&w, "timestamp", time);
+        jw_key(&w, "event");
+        jw_raw(&w, event->text);
+        jw_end_object(&w);
+        return w.failed ? -ENOMEM : 0;
+}
+
+static int send_webhook(Automation *automation, RuleState *state, PendingAct *pending,
+                        char why[WEBHOOK_WHY_MAX]) {
+        _cleanup_(buf_deinit) Buf body = BUF_NULL;
+        int r = write_body(&body, state, pending->event);
+
+        if (!r)
+                r = webhook_send(&pending->webhook, automation->loop,
+                                 &(WebhookSpec){.url = action_text(state, "url"),
+                                                .body = buf_str(&body),
+                                                .hosts = automation->set->hosts,
+                                                .n_hosts = automation->set->n_hosts,
+                                                .done = on_sent,
+                                                .user = pending},
+                                 why);
+        automation->n_webhooks += !r;
+        return r;
+}
+
+static void act_webhook(Automation *automation, RuleState *state, Event *event, unsigned n_before) {
+        char why[WEBHOOK_WHY_MAX] = "";
+        PendingAct *pending;
+        int r;
+
+        if (automation->n_webhooks >= AUTOMATION_WEBHOOKS) {
+                fail(automation, state->rule->id, event, n_before + 1, "too many webhooks under way");
+                return;
+        }
+        pending = pending_new(automation, state->rule->id, event, n_before + 1);
+        r = pending ? send_webhook(automation, state, pending, why) : -ENOMEM;
+        if (!r)
+                return;
+        if (pending)
+                pending_free(pending);
+        fail(automation, state->rule->id, event, r > 0 ? ROUTER_RETRIES + 1 : n_before + 1,
+             r > 0 ? why : strerror(-r));
+}
+
+void automation_forget_pending(Automation *automation) {
+        while (automation->pending) {
+                PendingAct *pending = automation->pending;
+                if (pending->webhook)
+                        webhook_cancel(pending->webhook);
+                pending_free(pending);
+        }
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+void automation_act(Automation *automation, RuleState *state, Event *event, unsigned n_before) {
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        Json *json = NULL;
+
+        if (json_parse(&arena, event->text.data, event->text.n, NULL, &json, NULL)) {
+                fail(automation, state->rule->id, event, n_before + 1, "out of memory");
+                return;
+        }
+        switch (state->rule->action) {
+        case RULE_ACT_AGENT: act_agent(automation, state, json, event, n_before); break;
+        case RULE_ACT_NOTIFY: act_notify(automation, state, json, event, n_before); break;
+        case RULE_ACT_WEBHOOK: act_webhook(automation, state, event, n_before); break;
+        default:
+                automation_note(automation, state->rule->id, event->type, "unknown_action_type", NULL, NULL);
+        }
+}

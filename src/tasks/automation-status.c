@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/time.h"
+#include "tasks/automation.h"
+
+static void field_time(JsonWriter *w, const char *key, int64_t us) {
+        char text[TIME_TEXT_MAX];
+
+        time_format_ms(us, text);
+        jw_field_cstr(w, key, text);
+}
+
+static int64_t next_run(const Automation *automation, const RuleState *state) {
+        int64_t next_us = -1;
+
+        for (size_t i = 0; automation->set->is_scheduling && automation->jobs && i < state->n_jobs; i++) {
+                int64_t job_us = automation->jobs[state->jobs[i]].next_us;
+                if (job_us >= 0 && (next_us < 0 || job_us < next_us))
+                        next_us = job_us;
+        }
+        return next_us;
+}
+
+/* The first six are the contract's, the rest is ours. */
+static void write_rule(const Automation *automation, const RuleState *state, JsonWriter *w) {
+        const Rule *rule = state->rule;
+        int64_t next_us = next_run(automation, state);
+
+        jw_begin_object(w);
+        jw_field_str(w, "id", rule->id);
+        jw_field_value(w, "trigger", rule->trigger_json);
+        jw_field_value(w, "action", rule->action_json);
+        jw_field_bool(w, "enabled", state->is_enabled);
+        if (rule->cooldown_json)
+                jw_field_value(w, "cooldownMs", rule->cooldown_json);
+        else
+                jw_field_int(w, "cooldownMs", 0);
+        jw_field_bool(w, "requiresApproval", rule->requires_approval);
+        jw_field_uint(w, "fired", state->n_fired);
+        if (state->n_fired)
+                field_time(w, "lastFired", state->fired_us);
+        if (next_us >= 0)
+                field_time(w, "nextRun", next_us);
+        if (rule->is_broken || state->error[0])
+                jw_field_cstr(w, "lastError", rule->is_broken ? rule->fault : state->error);
+        jw_end_object(w);
+}
+
+static void write_rules(const Automation *automation, JsonWriter *w) {
+        jw_key(w, "rules");
+        jw_begin_array(w);
+        for (size_t i = 0; automation->set && i < automation->set->n_rules; i++)
+                write_rule(automation, automation->states[i], w);
+        jw_end_array(w);
+}
+
+static void write_executions(const Automation *automation, JsonWriter *w) {
+        size_t n = MIN(automation->n_executions, (size_t)AUTOMATION_SHOWN);
+
+        jw_key(w, "recentExecutions");
+        jw_begin_array(w);
+        for (size_t i = automation->n_executions - n; i < automation->n_executions; i++)
+                jw_raw(w, str_from(automation->executions[(automation->execution_at + i) %
+                                                          AUTOMATION_EXECUTIONS]));
+        jw_end_array(w);
+}
+
+static void write_router(const Router *router, JsonWriter *w) {
+        jw_key(w, "events");
+        jw_begin_object(w);
+        jw_field_uint(w, "received", router->n_events);
+        jw_field_uint(w, "dropped", router->n_dropped);
+        jw_field_uint(w, "retrying", router->n_waiting);
+        jw_field_uint(w, "dead", router->n_died);
+        jw_end_object(w);
+        jw_key(w, "deadLetters");
+        router_write_dead(router, w, AUTOMATION_SHOWN);
+}
+
+void automation_write(const Automation *automation, JsonWriter *w) {
+        jw_begin_object(w);
+        jw_field_bool(w, "enabled", automation->is_enabled);
+        jw_field_uint(w, "ruleCount", automation->set ? automation->set->n_rules : 0);
+        write_rules(automation, w);
+        write_executions(automation, w);
+        write_router(&automation->router, w);
+        if (automation->config_error)
+                jw_field_cstr(w, "configError", automation->config_error);
+        jw_end_object(w);
+}
+
+void automation_write_watcher(const Automation *automation, JsonWriter *w) {
+        const RuleSet *set = automation->set;
+
+        jw_begin_object(w);
+        jw_field_bool(w, "enabled", set && set->is_watching);
+        if (set && set->is_watching) {
+                jw_key(w, "paths");
+                jw_begin_array(w);
+                for (size_t i = 0; i < set->n_watches; i++)
+                        jw_str(w, set->watches[i].path);
+                jw_end_array(w);
+                jw_field_uint(w, "events_received", automation->n_file_events);
+                jw_field_bool(w, "ready", automation_watch_is_ready(automation));
+        }
+        jw_end_object(w);
+}
+
+static void write_times(const Automation *automation, JsonWriter *w, const char *key, bool is_next) {
+        char text[TIME_TEXT_MAX];
+
+        jw_key(w, key);
+        jw_begin_object(w);
+        for (size_t i = 0; automation->jobs && i < automation->set->n_jobs; i++) {
+                int64_t us = is_next ? automation->jobs[i].next_us : automation->jobs[i].fired_us;
+                bool is_twice = false;
+
+                for (size_t j = 0; j < i; j++)
+                        is_twice |= str_eq(automation->set->jobs[i].id, automation->set->jobs[j].id);
+                if (us <= 0 || is_twice)
+                        continue;
+                time_format_ms(us, text);
+                jw_key_str(w, automation->set->jobs[i].id);
+                jw_cstr(w, text);
+        }
+        jw_end_object(w);
+}
+
+void automation_write_scheduler(const Automation *automation, JsonWriter *w) {
+        const RuleSet *set = automation->set;
+
+        jw_begin_object(w);
+        jw_field_bool(w, "enabled", set && set->is_scheduling);
+        if (set && set->is_scheduling) {
+                jw_field_uint(w, "jobs", set->n_jobs);
+                write_times(automation, w, "last_fires", false);
+                write_times(automation, w, "next_fires", true);
+        }
+        jw_end_object(w);
+}

@@ -1,0 +1,94 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Supervisor: the queue of a project's tasks and the agents that run them.
+ *
+ * A task is acknowledged after its line is in the history; no crash of the daemon runs an agent twice: the
+ * folder of a hosted process is made before it, and is found again. An end is visible after it is kept.
+ * Agents are hosted processes on pipes: they outlive this daemon and are found again by supervisor_load().
+ * Embedded in its Project.
+ *
+ *   submit ──► kept ──► waits in the queue ──► kept as running ──► agent ──► end kept ──► told ──► gone
+ *                 └── a slot is free: kept as running at once ──┘
+ */
+#include "tasks/task.h"
+
+enum { TASK_BUCKETS = 1024, SUPERVISOR_DRAIN_MS = 5000, TASK_KEEP_AGAIN_MS = 1000 };
+
+typedef struct TaskFollower TaskFollower;
+typedef struct TaskCall TaskCall;
+
+typedef struct Supervisor {
+        Task *queue;  /* waiting, in the order in which they will run */
+        Task *active; /* they hold a slot, or their end is on its way to the disk */
+        Task *queue_last;
+        size_t n_queue;
+        size_t n_slots;              /* taken */
+        size_t n_submitting;         /* submitted, not kept yet … */
+        size_t n_entering;           /* … and of these without a slot */
+        Task *buckets[TASK_BUCKETS]; /* every task that clients can find, by row */
+        bool is_stopping, is_forced;
+        bool is_loading;   /* the tasks of the last daemon are being read */
+        int fault;         /* why there is no store; 0: there is, or will be */
+        TaskCall *waiting; /* calls that came before the store was open, newest first */
+        Timer drain;
+        void (*drained)(Project *project);
+        TaskFollower *followers;
+        struct TaskLoad *load;
+} Supervisor;
+
+enum {
+        _SUPERVISOR_E_SUCCESS,
+        SUPERVISOR_E_FULL,
+        SUPERVISOR_E_UNAVAILABLE,
+        SUPERVISOR_E_UNKNOWN,
+        SUPERVISOR_E_ENDED
+};
+
+void supervisor_init(Project *project);
+void supervisor_deinit(Project *project);
+/* The store is open (or not: r): tasks of an earlier daemon go on, calls that waited are run. */
+void supervisor_load(Project *project, int r);
+/* Calls that came too early: runs run() again when the store is open. Returns CALL_LATER. Condition: false
+ * when there is nothing to wait for. */
+bool supervisor_must_wait(Project *project, Call *call, int (*run)(Call *call, const void *args),
+                          const void *args, int *ret);
+
+/* The id is the task's own and good in this turn; call (may be NULL) is finished later. Conditions: FULL,
+ * UNAVAILABLE. */
+int supervisor_submit(Project *project, const TaskSpec *spec, Call *call, bool says_state,
+                      const char **ret_id);
+/* call is finished later when *ret_is_later. Conditions: UNKNOWN, ENDED, UNAVAILABLE. */
+int supervisor_cancel(Project *project, Str id, Call *call, bool *ret_is_later);
+Task *supervisor_find_row(const Project *project, uint64_t row); /* NULL: not there, or it has ended */
+TaskState supervisor_state_of(const Project *project, uint64_t row);
+void supervisor_count(const Project *project, uint64_t counts[TASK_N_STATES]);
+/* Nothing more is taken; the queue is cancelled; what runs has SUPERVISOR_DRAIN_MS, or no time. drained()
+ * once. */
+void supervisor_drain(Project *project, bool is_forced, void (*drained)(Project *project));
+void supervisor_write(const Project *project, JsonWriter *w,
+                      const char *limit_key);                       /* as daemon.status has it */
+void supervisor_write_stats(const Project *project, JsonWriter *w); /* as task.stats has it */
+size_t task_short_prompt(Str prompt);                               /* bytes of its first 80 characters */
+
+/* ---- between supervisor*.c ---- */
+void supervisor_pump(Project *project);              /* starts what may start */
+void supervisor_end(Task *task, const TaskEnd *end); /* decides an end; all the rest follows */
+void supervisor_answer_submit(Task *task);           /* once; also tells that it is queued */
+void supervisor_add(Task *task);                     /* clients can find it from now on */
+void supervisor_enqueue(Task *task);
+void supervisor_activate(Task *task);                 /* into the list of those under way; takes a slot */
+void supervisor_run(Task *task);                      /* from waiting to running, and that is kept */
+void supervisor_keep_end(Task *task);                 /* again, or after what is being kept now */
+void supervisor_watch(Task *task);                    /* supervisor-agent.c: makes a new one ready */
+void supervisor_start(Task *task);                    /* supervisor-agent.c: the agent */
+void supervisor_adopt(Task *task, Hosted *hosted);    /* the same of one that runs already, or has ended */
+void supervisor_stop_agent(Task *task, int grace_ms); /* ends it and lets go of it */
+
+/* task-events.c: what clients are told. */
+void task_tell(Project *project, const char *name, Str params);
+void task_tell_output(Task *task, HostOutput *output);
+void task_tell_rest(Task *task);                           /* characters that never became whole */
+int task_follow(Project *project, Client *client, Str id); /* id: empty for all */
+void task_unfollow(Project *project, Client *client);
+void task_followers_free(Project *project);

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What clients are told without asking. Every connected client of the project gets every event but the
+ * output of agents, which goes to those who follow it.
+ *
+ * A client that does not read is closed at the hard limit of its connection. Output is dropped long before
+ * that, from FOLLOW_PENDING_MAX on, and the next chunk says how much.
+ */
+#define LOG_MODULE "tasks/events"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include "core/dialect.h"
+#include "tasks/project.h"
+
+enum { FOLLOW_PENDING_MAX = 1 << 20, FOLLOWERS_MAX = 4096 };
+
+struct TaskFollower {
+        TaskFollower *next;
+        uint64_t client; /* its number: a client may go without a word */
+        uint64_t n_dropped;
+        char *task; /* NULL: all */
+};
+
+void task_tell(Project *project, const char *name, Str params) {
+        const Dialect *dialect = project->endpoint->type->dialect;
+        Chunk *chunk = project->endpoint->clients ? dialect->notification(name, params) : NULL;
+
+        for (Client *client = project->endpoint->clients, *next; chunk && client; client = next) {
+                next = client->next;
+                client->dialect->push(client, chunk);
+        }
+        chunk_unref(chunk);
+}
+
+/* ---- followers ------------------------------------------------------------------------------- */
+
+static TaskFollower *follower_free(TaskFollower *follower) {
+        TaskFollower *next = follower->next;
+
+        free(follower->task);
+        free(follower);
+        return next;
+}
+
+void task_followers_free(Project *project) {
+        while (project->supervisor.followers)
+                project->supervisor.followers = follower_free(project->supervisor.followers);
+}
+
+static Client *client_of(const Project *project, const TaskFollower *follower) {
+        Client *client = project->endpoint->clients;
+
+        while (client && client->number != follower->client)
+                client = client->next;
+        return client;
+}
+
+/* Leaves out those whose client has gone; returns how many are left. */
+static size_t tidy(Project *project) {
+        TaskFollower **at = &project->supervisor.followers;
+        size_t n = 0;
+
+        while (*at)
+                if (client_of(project, *at)) {
+                        at = &(*at)->next;
+                        n++;
+                } else
+                        *at = follower_free(*at);
+        return n;
+}
+
+void task_unfollow(Project *project, Client *client) {
+        TaskFollower **at = &project->supervisor.followers;
+
+        while (*at)
+                if ((*at)->client == client->number)
+                        *at = follower_free(*at);
+                else
+                        at = &(*at)->next;
+}
+
+int task_follow(Project *project, Client *client, Str id) {
+        TaskFollower *follower = tidy(project) < FOLLOWERS_MAX ? calloc(1, sizeof(*follower)) : NULL;
+
+        if (!follower)
+                return error_origin(-ENOMEM);
+        follower->client = client->number;
+        follower->task = id.n ? strndup(id.data, id.n) : NULL;
+        if (id.n && !follower->task) {
+                free(follower);
+                return error_origin(-ENOMEM);
+        }
+        follower->next = project->supervisor.followers;
+        project->supervisor.followers = follower;
+        return 0;
+}
+
+static Chunk *output_chunk(const Task *task, Str text, bool is_stderr, uint64_t n_dropped) {
+        _cleanup_(buf_deinit) Buf params = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&params);
+
+        jw_begin_object(&w);
+        jw_field_cstr(&w, "taskId", task->id);
+        jw_field_str(&w, "chunk", text);
+        jw_field_cstr(&w, "stream", is_stderr ? "stderr" : "stdout");
+        if (n_dropped)
+                jw_field_uint(&w, "dropped", n_dropped);
+        jw_end_object(&w);
+        return w.failed ? NULL
+                        : task->project->endpoint->type->dialect->notification("event.taskOutput",
+                                                                               buf_str(&params));
+}
+
+static void show_to(const Task *task, TaskFollower *follower, Client *client, Str text, bool is_stderr,
+                    Chunk *shared) {
+        Chunk *chunk = follower->n_dropped ? output_chunk(task, text, is_stderr, follower->n_dropped)
+                                           : chunk_ref(shared);
+
+        if (!chunk || conn_pending(client->conn) > FOLLOW_PENDING_MAX)
+                follower->n_dropped += text.n;
+        else {
+                follower->n_dropped = 0;
+                client->dialect->push(client, chunk);
+        }
+        chunk_unref(chunk);
+}
+
+static void show(Task *task, Str text, bool is_stderr) {
+        Chunk *shared = NULL;
+
+        for (TaskFollower *f = task->project->supervisor.followers; f && text.n; f = f->next) {
+                Client *client = client_of(task->project, f);
+                if (!client || (f->task && strcmp(f->task, task->id) != 0))
+                        continue;
+                if (!shared)
+                        shared = output_chunk(task, text, is_stderr, 0);
+                if (shared)
+                        show_to(task, f, client, text, is_stderr, shared);
+        }
+        chunk_unref(shared);
+}
+
+/* ---- whole characters ------------------------------------------------------------------------ */
+
+/* How many bytes at the end are the beginning of a character. */
+static size_t unfinished(Str text) {
+        for (size_t k = 1; k <= 3 && k <= text.n; k++) {
+                unsigned char c = (unsigned char)text.data[text.n - k];
+                size_t n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+
+                if (c < 0x80 || c >= 0xf8)
+                        return 0;
+                if (c >= 0xc0)
+                        return n > k ? k : 0;
+        }
+        return 0;
+}
+
+void task_tell_output(Task *task, HostOutput *output) {
+        TaskTail *tail = &task->tails[output->is_stderr];
+        _cleanup_(buf_deinit) Buf joined = BUF_NULL;
+        Str text = output->bytes;
+        size_t cut;
+
+        if (!task->project->supervisor.followers) {
+                tail->n = 0;
+                return;
+        }
+        if (tail->n) {
+                if (buf_append(&joined, tail->bytes, tail->n) || buf_append_str(&joined, text))
+                        return;
+                text = buf_str(&joined);
+        }
+        cut = unfinished(text);
+        show(task, (Str){text.data, text.n - cut}, output->is_stderr);
+        tail->n = cut;
+        memcpy(tail->bytes, text.data + text.n - cut, cut);
+}
+
+void task_tell_rest(Task *task) {
+        for (int stream = 0; stream < 2; stream++) {
+                TaskTail *tail = &task->tails[stream];
+                show(task, (Str){tail->bytes, tail->n}, stream == 1);
+                tail->n = 0;
+        }
+}

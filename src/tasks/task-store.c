@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "tasks/store"
+
+#include "tasks/task-store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/time.h"
+#include "tasks/project.h"
+
+enum { CATCH_UP_LINES = 512, CATCH_UP_BYTES = 8 << 20 };
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static bool classify(_unused_ Arena *arena, const Json *line, LedgerFacts *facts) {
+        if (!json_is(json_get(line, "task"), JSON_OBJECT))
+                return false;
+        facts->kind = json_str(json_get(line, "kind"));
+        if (!time_parse(json_str(json_get(line, "ts")), &facts->ts_us))
+                facts->ts_us = 0;
+        return true;
+}
+
+static int64_t time_member_ms(const Json *record, const char *key) {
+        int64_t us = 0;
+
+        return time_parse(json_str(json_get(record, key)), &us) ? us / 1000 : 0;
+}
+
+static void purge(TaskStore *store, const Json *ids) {
+        json_each (id, ids) {
+                int64_t row = task_rows_find(&store->rows, json_str(id));
+                if (row >= 0)
+                        task_rows_set_state(&store->rows, (uint64_t)row, TASK_PURGED);
+        }
+        store->rows.header->n_stable = store->rows.header->stable_bytes = 0;
+}
+
+static void apply_record(TaskStore *store, const Json *record, uint64_t position) {
+        Str id = json_str(json_get(record, "id"));
+        bool is_whole = json_get(record, "prompt");
+        int64_t row = task_rows_find(&store->rows, id);
+        TaskState state = TASK_RUNNING;
+        TaskRow *at;
+
+        if (!id.n || (is_whole && !task_state_from_name(json_str(json_get(record, "state")), &state)) ||
+            (row < 0 && (!is_whole || task_rows_reserve(&store->rows, 1))))
+                return;
+        if (row < 0)
+                row = (int64_t)task_rows_add(&store->rows, id, state, time_member_ms(record, "createdAt"));
+        at = &store->rows.rows[row];
+        if (is_whole) {
+                at->position = position;
+                at->completed_ms = time_member_ms(record, "completedAt");
+        }
+        at->started_ms = time_member_ms(record, "startedAt");
+        task_rows_set_state(&store->rows, (uint64_t)row, state);
+}
+
+void task_store_apply(TaskStore *store, Str line, uint64_t position) {
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        const Json *record, *purged;
+        Json *json = NULL;
+
+        if (json_parse(&arena, line.data, line.n, NULL, &json, NULL))
+                return;
+        record = json_get(json, "task");
+        purged = json_get(record, "purged");
+        if (purged)
+                purge(store, purged);
+        else
+                apply_record(store, record, position);
+}
+
+static void cover(TaskStore *store, uint64_t n) {
+        LedgerEntry last = n ? ledger_entry(store->ledger, n - 1) : (LedgerEntry){0};
+
+        task_rows_cover(&store->rows, n, last.offset + last.n_bytes);
+}
+
+void task_store_note(TaskStore *store, uint64_t row, TaskState state, const LedgerChange *change) {
+        store->rows.rows[row].position = change->first;
+        task_rows_set_state(&store->rows, row, state);
+        cover(store, change->first + change->n_lines);
+}
+
+void task_store_cover(TaskStore *store, const LedgerChange *change) {
+        cover(store, change->first + change->n_lines);
+}
+
+uint64_t task_store_total(const TaskStore *store) {
+        return task_rows_n(&store->rows) - store->rows.counts[TASK_PURGED];
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void finish_open(TaskStore *store, int r) {
+        store->is_ready = !r;
+        if (!r)
+                log_notice(&store->project->daemon->log, store->project->dir, "store open tasks=%llu",
+                           (unsigned long long)task_store_total(store));
+        store->opened(store->project, r);
+        if (!r && (store->is_dirty ||
+                   (!store->rows.was_clean &&
+                    task_rows_n(&store->rows)))) /* after a crash the file may lack the last changes */
+                task_store_changed(store, NULL);
+}
+
+static void catch_up(TaskStore *store);
+
+static void apply_read(TaskStore *store, int r) {
+        uint64_t first = store->rows.header->n_covered;
+
+        for (uint64_t i = 0; !r && i < store->n_reading; i++)
+                task_store_apply(store, ledger_read_line(&store->read, i), first + i);
+        ledger_read_deinit(&store->read);
+        if (r) {
+                finish_open(store, r);
+                return;
+        }
+        cover(store, first + store->n_reading);
+        deferred_schedule(&store->more);
+}
+
+static void on_read(LedgerRead *read, int r) {
+        apply_read(container_of(read, TaskStore, read), r);
+}
+
+/* The lines that the rows do not know yet: none after a clean stop, a few after a crash, all when the rows
+ * are new. */
+static void catch_up(TaskStore *store) {
+        uint64_t positions[CATCH_UP_LINES], n = 0, n_bytes = 0, first = store->rows.header->n_covered;
+        int r;
+
+        while (n < CATCH_UP_LINES && n_bytes < CATCH_UP_BYTES &&
+               first + n < ledger_n_committed(store->ledger)) {
+                n_bytes += ledger_entry(store->ledger, first + n).n_bytes;
+                positions[n] = first + n;
+                n++;
+        }
+        if (!n) {
+                task_store_import(store, finish_open);
+                return;
+        }
+        store->n_reading = n;
+        store->read = (LedgerRead){.done = on_read};
+        r = ledger_read(store->ledger, &store->read, positions, n);
+        if (r != LEDGER_LATER)
+                apply_read(store, r);
+}
+
+/* Whether the rows were made from this very history. */
+static bool fits(const TaskStore *store) {
+        const TaskRowsHeader *header = store->rows.header;
+        LedgerEntry last;
+
+        if (header->n_covered > ledger_n_committed(store->ledger))
+                return false;
+        if (!header->n_covered)
+                return header->n_rows == 0;
+        last = ledger_entry(store->ledger, header->n_covered - 1);
+        return last.offset + last.n_bytes == header->covered_bytes;
+}
+
+static void on_opened(void *user, int r) {
+        TaskStore *store = user;
+
+        if (r) {
+                finish_open(store, r);
+                return;
+        }
+        if (!fits(store)) {
+                log_notice(&store->project->daemon->log, store->project->dir,
+                           "rows are made anew lines=%llu",
+                           (unsigned long long)ledger_n_committed(store->ledger));
+                task_rows_clear(&store->rows);
+        }
+        catch_up(store);
+}
+
+static void on_committed(_unused_ void *user, _unused_ uint64_t first, _unused_ uint64_t n) {}
+
+static int make_paths(TaskStore *store) {
+        store->dir = path_join(store->project->daemon_dir, "history");
+        store->json_path = path_join(store->project->daemon_dir, "tasks.json");
+        if (!store->dir || !store->json_path)
+                return error_origin(-ENOMEM);
+        store->ledger_path = path_join(store->dir, "ledger.jsonl");
+        store->state_path = path_join(store->dir, "state");
+        store->rows_path = path_join(store->dir, "rows");
+        return store->ledger_path && store->state_path && store->rows_path ? 0 : error_origin(-ENOMEM);
+}
+
+static void on_more(Deferred *deferred) {
+        catch_up(container_of(deferred, TaskStore, more));
+}
+
+static void on_retention(Timer *timer) {
+        task_store_retain(container_of(timer, TaskStore, retention));
+}
+
+static void on_write_timer(Timer *timer) {
+        task_store_write(container_of(timer, TaskStore, write_timer));
+}
+
+int task_store_open(TaskStore *store, Project *project, void (*opened)(Project *project, int r)) {
+        LedgerOptions options = {.loop = project->daemon->loop,
+                                 .policy = LEDGER_COMMIT,
+                                 .classify = classify,
+                                 .committed = on_committed,
+                                 .user = store};
+        int r;
+
+        *store = (TaskStore){.project = project, .opened = opened, .rows = {.fd = -1}};
+        deferred_init(&store->more, project->daemon->loop, on_more);
+        timer_init(&store->retention, project->daemon->loop, on_retention);
+        timer_init(&store->write_timer, project->daemon->loop, on_write_timer);
+        r = make_paths(store);
+        if (!r)
+                r = dir_make(store->dir, 0700);
+        if (!r)
+                r = task_rows_open(&store->rows, store->rows_path);
+        if (r == TASK_ROWS_E_NEW)
+                r = 0;
+        options.path = store->ledger_path;
+        options.state_path = store->state_path;
+        if (!r)
+                r = ledger_open(&store->ledger, &options, on_opened);
+        return error_trace(r);
+}
+
+/* ---- closing --------------------------------------------------------------------------------- */
+
+static void on_ledger_closed(void *user) {
+        TaskStore *store = user;
+
+        store->ledger = NULL;
+        store->is_ready = false;
+        task_rows_close(&store->rows, true);
+        store->closed(store->project);
+}
+
+static void close_ledger(TaskStore *store) {
+        if (store->ledger)
+                ledger_close(store->ledger, on_ledger_closed, store);
+        else
+                on_ledger_closed(store);
+}
+
+static void last_written(TaskStoreWait *wait) {
+        close_ledger(container_of(wait, TaskStore, last));
+}
+
+void task_store_close(TaskStore *store, void (*closed)(Project *project)) {
+        store->closed = closed;
+        if (store->retention.loop)
+                timer_clear(&store->retention);
+        store->last.done = last_written;
+        store->is_last = true;
+        if (store->is_ready)
+                task_store_changed(store, &store->last);
+        else
+                close_ledger(store);
+}
+
+void task_store_deinit(TaskStore *store) {
+        if (store->write_timer.loop)
+                timer_clear(&store->write_timer);
+        if (store->retention.loop)
+                timer_clear(&store->retention);
+        if (store->more.loop)
+                deferred_cancel(&store->more);
+        task_rows_close(&store->rows, false);
+        free(store->dir);
+        free(store->ledger_path);
+        free(store->state_path);
+        free(store->rows_path);
+        free(store->json_path);
+        *store = (TaskStore){.rows = {.fd = -1}};
+}

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""What a daemon finds and cannot have: processes of another version, without a folder, with a long coopfile. Nothing is guessed,
+nothing is ended that could be somebody's."""
+import json
+import os
+import struct
+
+from clients import COOP_MAX, Rpc
+from coop_stream import Sessions, coopfile
+from harness import Daemon, Home, check, equal, eventually, is_alive, start_time
+
+ONLY = {"only": "coop,native", "args": ["--sandbox", "none"]}
+
+
+def _ps(d):
+    with Rpc(d.home.native_sock) as c:
+        return c.result("ps")["processes"]
+
+
+RING_VERSION = 2  # src/core/host/ring.h
+
+
+def test_ring_of_another_version():
+    """The process runs on under its own shim, is shown, and its folder stays for the version that made it."""
+    with Home() as home:
+        with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
+            pid = s.created("while :; do echo more; sleep 0.01; done", name="newer")["pid"]
+            s.attach("newer").until("more")
+            d.kill()
+        who, (record,) = (pid, start_time(pid)), home.hosted()
+        ring = os.path.join(record.folder, "out")
+
+        def written():
+            with open(ring, "rb") as f:
+                return struct.unpack_from("<Q", f.read(32), 24)[0]
+
+        with open(ring, "r+b") as f:
+            f.seek(8)
+            f.write(struct.pack("<I", RING_VERSION + 1))
+        with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
+            (one,) = _ps(d)
+            equal((one["state"], one["object"], one["pid"]), ("foreign", "newer", pid))
+            check("another version" in d.log(), "the log does not say so")
+            before = written()
+            eventually(lambda: written() > before, what="its shim reads on")
+        check(is_alive(*who) and os.path.exists(ring), "it was touched")
+        with open(ring, "r+b") as f:
+            f.seek(8)
+            f.write(struct.pack("<I", RING_VERSION))
+        with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
+            s.attach("newer").until("more")
+
+
+def test_folder_is_gone():
+    """Found by its environment, reported lost with the names it has there, not touched."""
+    with Home() as home:
+        with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
+            workspace = s.workspace()
+            pid = s.created(name="homeless", workspace=workspace)["pid"]
+            s.attach("homeless").until("ready")
+            d.kill()
+        who, (record,) = (pid, start_time(pid)), home.hosted()
+        kept = record.folder + ".kept"
+        os.rename(record.folder, kept)
+        with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
+            one = eventually(lambda: next(iter(_ps(d)), None), what="it is reported")
+            equal((one["state"], one["object"], one["workspace"]), ("lost", "homeless", workspace))
+            check(is_alive(one["pid"], start_time(one["pid"])) and is_alive(*who), "it was ended")
+            check(s.listed("homeless") is None, "a session was made up")
+            check("its folder is gone" in d.log(), "the log does not say so")
+        os.rename(kept, record.folder)
+
+
+def test_processes_of_other_daemons_are_not_ours():
+    """Their folder is another one."""
+    with Home() as theirs, Home() as home:
+        with Daemon(home=theirs, **ONLY) as d, Sessions(d) as s:
+            s.create(name="theirs")
+            s.attach("theirs").until("ready")
+            with Daemon(home=home, **ONLY) as ours:
+                with Sessions(ours) as o:
+                    o.create(name="ours")
+                    equal([p["object"] for p in _ps(ours)], ["ours"])
+
+
+def test_long_coopfile_is_found_again():
+    """As long as a message can be: what is kept of it must not be longer than what is read back."""
+    with Home() as home:
+        with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
+            text = coopfile("stty -echo; printf 'ready\\n'; exec cat")
+            message = {"cmd": "create", "name": "long", "workspace": s.workspace(), "coopfile": text}
+            message["coopfile"] += "#" * (COOP_MAX - len(json.dumps(message)))
+            s.good(message)
+            c = s.attach("long")
+            c.until("ready")
+            pid = s.listed("long")["pid"]
+            d.kill()
+        with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
+            equal(s.listed("long")["pid"], pid)
+            c = s.attach("long")
+            c.key(b"still\n")
+            c.until("still")
+
+
+def test_adopted_ones_have_their_true_age():
+    with Home() as home:
+        with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
+            s.create(name="old")
+            s.create("echo go; read l; exit 4", name="over")
+            with s.attach("over") as c:
+                c.until("go")
+                c.key(b"\n")
+                c.event("pty_exited")
+            before = {p["object"]: (p["state"], p["since"]) for p in _ps(d)}
+            d.kill()
+        with Daemon(home=home, **ONLY) as d:
+            after = {p["object"]: (p["state"], p["since"]) for p in _ps(d)}
+            equal(set(after), {"old", "over"})
+            for name, (state, since) in after.items():
+                equal(state, before[name][0], name)
+                check(since <= before[name][1], "%s: since %s, was %s" % (name, since, before[name][1]))

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""Agents that misbehave, and prompts that no agent can be given: one task fails, the daemon does not notice."""
+import os
+import signal
+import stat
+
+from aiwg_project import Tasks
+from harness import DEADLINE, Daemon, check, equal, eventually, memory_bound, write_text
+
+TIMEOUT = 240
+
+
+def _still_works(t):
+    equal(t.client.result("daemon.status")["health"], "healthy")
+    equal(t.client.result("ping")["pong"], True)
+
+
+def test_missing_from_path():
+    with Tasks(agent_command="no-such-agent") as t:
+        reply = t.client.result("task.submit", {"prompt": "x"})
+        equal(reply["state"], "running")
+        record = t.client.ended(reply["taskId"])
+        equal((record["state"], record["error"], record["result"]), ("failed", "spawn no-such-agent ENOENT", None))
+        check(record["startedAt"] and record["completedAt"], "times")
+        _still_works(t)
+        eventually(lambda: not t.agent_folders(), what="nothing is left behind")
+
+
+def test_not_executable():
+    t = Tasks(agent="#!/bin/sh\n")
+    path = os.path.join(t.path, "claude")
+    os.chmod(path, stat.S_IRUSR)
+    t.configure(agent_command=path)
+    with t:
+        equal(t.client.ended(t.client.submit("x"))["error"], "spawn %s EACCES" % path)
+
+
+def test_prompt_over_the_argument_limit():
+    with Tasks() as t:
+        for n in (200 << 10, 10 << 20):
+            record = t.client.ended(t.client.submit("a" * n))
+            equal((record["state"], record["error"], len(record["prompt"])), ("failed", "spawn claude E2BIG", n))
+        equal(t.client.error("task.submit", {"prompt": "a" * (13 << 20)}), -32602)
+        equal(t.client.ended(t.client.submit("echo:" + "b" * (100 << 10)))["result"], "b" * (100 << 10))
+        t.restart("kill")
+        equal(len(t.client.get("task-0001")["prompt"]), 10 << 20)
+
+
+def test_prompt_with_a_nul():
+    with Tasks() as t:
+        record = t.client.ended(t.client.submit("a\0b"))
+        equal((record["state"], record["prompt"]), ("failed", "a\0b"))
+        check("NUL" in record["error"], record["error"])
+
+
+def test_crashing():
+    with Tasks(agent="#!/bin/sh\nprintf half; ulimit -c 0; kill -SEGV $$\n") as t:
+        record = t.client.ended(t.client.submit("x"))
+        equal((record["state"], record["output"], record["error"]), ("failed", "half", "Process killed by signal SIGSEGV"))
+
+
+def test_forking_away():
+    """What an agent leaves behind holds its pipes open; it is ended, and the task is not kept waiting for it."""
+    with Tasks(agent="#!/bin/sh\n(trap '' TERM HUP; setsid sleep 1000) & echo $! > child; printf done\n") as t:
+        record = t.client.ended(t.client.submit("x"))
+        equal((record["state"], record["result"]), ("completed", "done"))
+        eventually(lambda: not t.agent_folders(), what="nothing is left behind")
+
+
+def test_closing_its_streams_and_going_on():
+    with Tasks(agent="#!/bin/sh\nprintf a; exec >&- 2>&-; sleep 0.5; exit 3\n") as t:
+        task = t.client.submit("x")
+        t.restart("kill")
+        record = t.client.ended(task)
+        equal((record["state"], record["error"], record["output"]), ("failed", "Process exited with code 3", "a"))
+
+
+def test_a_gigabyte():
+    with Tasks(agent="#!/bin/sh\nhead -c 1073741824 /dev/zero | tr '\\0' y; printf end\n") as t:
+        kept = (1 << 20) - (8 << 10)  # the ring, less the place of one read
+        before = t.daemon.rss()
+        task = t.client.submit("x")
+        record = t.client.ended(task, 12 * DEADLINE)
+        equal((record["state"], len(record["result"]), record["result"][-4:]), ("completed", kept, "yend"))
+        equal(record["metadata"]["outputDroppedBytes"], (1 << 30) + 3 - kept)
+        check(t.daemon.rss() - before < memory_bound(32 << 20), "memory grew by %d" % (t.daemon.rss() - before))
+
+
+def test_invalid_utf8_and_control_characters():
+    with Tasks(agent="#!/bin/sh\nprintf 'a\\377\\300\\257\\355\\240\\200b\\001\\000c'; printf '\\377x' >&2; exit $2\n") as t:
+        good, bad = t.client.ended(t.client.submit("0")), t.client.ended(t.client.submit("1"))
+        equal(good["result"], b"a\xff\xc0\xaf\xed\xa0\x80b\x01\x00c".decode("utf-8", "replace"))
+        equal(bad["error"], "\ufffdx")
+
+
+def test_a_megabyte_of_nothing_but_zeros():
+    """Six characters each in JSON, twice in a record: more than a line of the history holds, so less of it is kept."""
+    with Tasks(agent="#!/bin/sh\nhead -c 3000000 /dev/zero\n") as t:
+        record = t.client.ended(t.client.submit("x"))
+        equal(record["state"], "completed")
+        check(record["metadata"]["outputDroppedBytes"] + len(record["output"]) == 3000000, "bytes add up")
+        equal(len(t.client.result("task.list")), 1)
+
+
+def test_a_disk_that_takes_no_more():
+    """A file at its size limit: that task is refused, the next one that fits is taken."""
+    import resource  # noqa: PLC0415
+    with Tasks(limits=[(resource.RLIMIT_FSIZE, (4 << 20, 4 << 20))], max_parallel_actions=1) as t:
+        first = t.client.submit("echo:a")
+        t.client.ended(first)
+        equal(t.client.error("task.submit", {"prompt": "x" * (6 << 20)}), -32603)
+        equal(t.client.ended(t.client.submit("echo:b"))["result"], "b")
+        equal(t.client.result("task.stats")["total"], 2)
+
+
+def test_client_gone_before_its_task_ends():
+    with Tasks() as t:
+        other = t.connect()
+        task = other.submit("slow:0.3:kept")
+        other.close()
+        equal(t.client.ended(task)["result"], "kept")
+
+
+def test_stalled_client_does_not_hold_the_others():
+    with Tasks(agent="#!/bin/sh\nhead -c 40000 /dev/zero | tr '\\0' x\n") as t:
+        slow = t.connect(rcvbuf=4096)
+        slow.result("ping")
+        for _ in range(30):
+            t.client.ended(t.client.submit("x"))
+        _still_works(t)
+
+
+def test_1000_requests_in_one_write_with_errors_between():
+    with Tasks(max_parallel_actions=1, max_queue_size=0) as t:
+        t.client.submit("sleep:60")
+        lines, want = [], []
+        for i in range(1000):
+            kind = i % 5
+            lines.append(['{"jsonrpc":"2.0","method":"task.submit","params":{"prompt":"echo:%d"},"id":%d}' % (i, i),
+                          '{"jsonrpc":"2.0","method":"task.get","params":{"taskId":"none"},"id":%d}' % i, "null", "not json",
+                          '{"jsonrpc":"2.0","method":"task.list","params":{"limit":1},"id":%d}' % i][kind])
+            want.append([(i, None), (i, -32000), (None, -32600), (None, -32700), (i, None)][kind])
+        t.client.send(("\n".join(lines) + "\n").encode())
+        got = [t.client.message() for _ in want]
+        equal([(m["id"], m.get("error", {}).get("code")) for m in got], want)
+        equal(t.client.result("task.stats")["queued"], 200)
+
+
+def test_a_character_cut_at_every_byte():
+    text = "echo:ä€\U0001f600"
+    line = ('{"jsonrpc":"2.0","method":"task.submit","params":{"prompt":"%s"},"id":1}\n' % text).encode()
+    with Tasks() as t:
+        for cut in range(line.index(b"echo:"), len(line)):
+            with t.connect() as c:
+                c.send(line[:cut])
+                t.client.result("ping")  # the first half has been read: the daemon serves in turns
+                c.send(line[cut:])
+                task = c.message()["result"]["taskId"]
+            equal(t.client.get(task)["prompt"], text, "cut at %d" % cut)
+
+
+def test_a_project_that_cannot_be_written():
+    if os.geteuid() == 0:
+        return  # root may write everywhere
+    with Tasks() as t:
+        t.stop()
+        os.chmod(t.home.aiwg_file("daemon/history"), 0o500)
+        t.start()
+        equal(t.client.error("task.submit", {"prompt": "x"}), -32003)
+        _still_works(t)
+        os.chmod(t.home.aiwg_file("daemon/history"), 0o700)
+
+
+def test_store_that_cannot_be_opened():
+    """A file where the folder of the history should be: tasks are unavailable, the rest is served."""
+    t = Tasks()
+    write_text(t.home.aiwg_file("daemon/history"), "in the way")
+    with t:
+        for method, params in (("task.submit", {"prompt": "x"}), ("chat.send", {"message": "x"}), ("task.list", {}), ("task.get", {"taskId": "x"}),
+                               ("task.cancel", {"taskId": "x"}), ("task.stats", {}), ("task.follow", {})):
+            equal(t.client.error(method, params), -32003, method)
+        _still_works(t)
+
+
+def test_stop_right_after_the_start():
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with Tasks() as t:
+            t.daemon.stop(number)
+    with Daemon(only="aiwg", wait_ready=False) as d:
+        d.wait_notice("READY=1")
+        d.stop()

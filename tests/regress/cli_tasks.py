@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT
+"""muster task, chat, project: as scripts use them, and chat as a person does."""
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import termios
+
+from aiwg_project import Tasks
+from harness import DEADLINE, MUSTER, Daemon, Failed, Home, check, equal, eventually, ready, wait_pid, write_text
+
+
+class Run:
+    """One run of muster in the project: status, out, err."""
+
+    def __init__(self, t, *args, stdin=b"", cwd=None):
+        self.status, out, err = t.home.muster(*args, cwd=cwd or t.home.project, stdin=stdin)
+        self.out, self.err = (x.decode() if isinstance(x, bytes) else x for x in (out, err))
+
+
+def test_submit_list_get_and_stats():
+    with Tasks() as t:
+        equal(Run(t, "task", "submit", "echo:one", "two").out, "Task submitted: task-0000 (running)\n")
+        equal(json.loads(Run(t, "task", "submit", "--json", "--priority", "-2.5", "--agent", "me", "agent").out), {"taskId": "task-0001", "state": "running"})
+        equal(Run(t, "task", "submit", "-", stdin=b"echo:from stdin").status, 0)
+        equal(Run(t, "task", "wait", "task-0000").out, "one two")
+        equal(Run(t, "task", "wait", "task-0001").out, "agent=me")
+        equal(Run(t, "task", "wait", "task-0002").out, "from stdin")
+        lines = Run(t, "task", "ls").out.splitlines()
+        equal([line.split()[0] for line in lines], ["ID", "task-0002", "task-0001", "task-0000"])
+        equal(len(Run(t, "task", "ls", "--limit", "1").out.splitlines()), 2)
+        equal(Run(t, "task", "ls", "--state", "failed").out, "No tasks found\n")
+        equal(len(json.loads(Run(t, "task", "ls", "--json").out)), 3)
+        record = json.loads(Run(t, "task", "get", "task-0001").out)
+        equal((record["priority"], record["agent"]), (-2.5, "me"))
+        equal(json.loads(Run(t, "task", "stats", "--json").out)["completed"], 3)
+
+
+def test_wait_and_tail_say_how_it_ended():
+    with Tasks() as t:
+        t.client.submit("fail:3:boom")
+        t.client.submit("slow:0.5:late")
+        t.client.submit("sleep:60")
+        bad = Run(t, "task", "wait", "task-0000")
+        equal((bad.status, bad.out, bad.err), (1, "", "muster: task-0000: failed: boom\n"))
+        good = Run(t, "task", "tail", "task-0001")
+        equal((good.status, good.out), (0, "late"))
+        equal(Run(t, "task", "tail", "task-0001").out, "late", "again, when it has ended")
+        slow = Run(t, "task", "wait", "--timeout", "0.3", "task-0002")
+        equal(slow.status, 4)
+        equal(Run(t, "task", "cancel", "task-0002").out, "Task task-0002 cancelled\n")
+        gone = Run(t, "task", "wait", "task-0002")
+        equal((gone.status, gone.err), (1, "muster: task-0002: cancelled\n"))
+        equal(Run(t, "task", "cancel", "task-0002", "task-0000").status, 1)
+
+
+def test_logs_of_a_task():
+    with Tasks() as t:
+        t.client.submit("slow:0.3:text")
+        got = Run(t, "logs", "-f", "task-0000")
+        equal((got.status, got.out), (0, "text"))
+        equal(Run(t, "logs", "task-0000").out, "text")
+
+
+def test_wrong_lines_and_wrong_places():
+    with Tasks() as t:
+        for args in (("task", "nonsense"), ("task", "submit"), ("task", "get"), ("task", "get", "a", "b"), ("task", "ls", "--limit", "x"),
+                     ("task", "submit", "--priority", "high", "x"), ("project", "nonsense"), ("chat", "--priority", "x", "y"), ("task",)):
+            got = Run(t, *args)
+            equal((got.status, got.out), (2, ""), repr(args))
+        check("did you mean: muster task submit?" in Run(t, "task", "submti", "x").err, "advice")
+        got = Run(t, "task", "get", "task-7777")
+        equal((got.status, got.err), (1, "muster: task get: -32000: Task not found: task-7777\n"))
+        equal(Run(t, "task", "ls", cwd="/").status, 2, "no project here")
+        inner = os.path.join(t.home.project, "a", "b")
+        os.makedirs(inner)
+        equal(Run(t, "task", "ls", cwd=inner).status, 0, "the project above")
+        equal(Run(t, "task", "ls", "--project", t.home.project, cwd="/").status, 0)
+        t.stop()
+        equal(Run(t, "task", "ls").status, 3, "nobody serves it")
+        t.start()
+
+
+def test_chat_lines_from_a_pipe():
+    with Tasks() as t:
+        got = Run(t, "chat", stdin=b"echo:hello\n\n/nonsense\nfail:1:no\n/run echo:later\n/tasks\n/status\n/history\n/help\n/quit\necho:never\n")
+        check(got.out.startswith("hello\n"), got.out)
+        check("Task submitted: task-0002" in got.out and "never" not in got.out, got.out)
+        check("Unknown command: /nonsense. Type /help for available commands." in got.err and "[Error: no]" in got.err, got.err)
+        one = Run(t, "chat", "echo:a", "b")
+        equal((one.status, one.out), (0, "a b\n"))
+        equal(t.client.get("task-0000")["metadata"], {"source": "ipc-chat"})
+        equal(Run(t, "chat", "quiet:4").status, 1)
+
+
+class Person:
+    """muster chat on a terminal of its own."""
+
+    def __init__(self, t, *args):
+        self.data = b""
+        self.master, slave = os.openpty()
+        environment = t.home.env({"TERM": "xterm"})
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.setsid()
+                fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+                for fd in (0, 1, 2):
+                    os.dup2(slave, fd)
+                os.closerange(3, 256)
+                os.chdir(t.home.project)
+                os.execve(MUSTER, [MUSTER, "chat", *args], environment)
+            finally:
+                os._exit(127)
+        os.close(slave)
+
+    def read_until(self, word, deadline=DEADLINE):
+        while word not in self.data:
+            check(ready([self.master], deadline=deadline)[0], lambda: "no %r in %r" % (word, self.data[-500:]))
+            try:
+                self.data += os.read(self.master, 65536)
+            except OSError as e:
+                raise Failed("ended before %r: %r" % (word, self.data[-500:])) from e
+        before, self.data = self.data.split(word, 1)
+        return before
+
+    def type(self, keys):
+        os.write(self.master, keys)
+
+    def end(self):
+        check(wait_pid(self.pid), "muster chat still runs")
+        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        os.close(self.master)
+        return status
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(self.pid, signal.SIGKILL)
+                os.waitpid(self.pid, 0)
+
+
+def test_chat_of_a_person():
+    with Tasks() as t, Person(t) as p:
+        p.read_until(b"muster> ")
+        p.type(b"ecxo:hi\x1b[D\x1b[D\x1b[D\x1b[D\x7fh\r")  # left four times, backspace, the right letter
+        p.read_until(b"hi\r\n")
+        p.read_until(b"muster> ")
+        p.type(b"sleep:60\r")
+        eventually(lambda: t.client.result("task.stats")["running"] == 1, what="its task")
+        eventually(lambda: t.client.get("task-0001")["pid"], what="its agent")
+        p.type(b"\x03")
+        p.read_until(b"[cancelled]")
+        equal(t.client.state("task-0001"), "cancelled", "Ctrl+C cancels the task, not the program")
+        p.read_until(b"muster> ")
+        p.type(b"\x1b[A\x1b[A\r")  # the line before the last one
+        p.read_until(b"hi\r\n")
+        p.read_until(b"muster> ")
+        p.type(b"half a line\x03")
+        p.read_until(b"muster> ")
+        p.type(b"\x04")
+        equal(p.end(), 0)
+        equal([r["prompt"] for r in t.client.result("task.list")], ["echo:hi", "sleep:60", "echo:hi"])
+
+
+def test_projects():
+    with Home() as home:
+        dirs = [os.path.join(home.base, "one"), os.path.join(home.base, "two")]
+        for d in dirs:
+            os.makedirs(d)
+        quiet = {"daemon": {"agent_command": "echo"}, "watch": {"enabled": False, "paths": []}, "schedule": {"enabled": False, "jobs": []}, "rules": []}
+        write_text(os.path.join(dirs[1], ".aiwg/daemon.json"), json.dumps(quiet))
+
+        def muster(*args, cwd=None):
+            status, out, err = home.muster(*args, cwd=cwd or home.base)
+            return status, out.decode() if isinstance(out, bytes) else out, err.decode() if isinstance(err, bytes) else err
+
+        with Daemon(home=home, project=False) as d:
+            for path in dirs:
+                equal(muster("project", "add", path)[:2], (0, "Serving %s\n" % path))
+            equal(muster("project", "add", dirs[0])[0], 0, "again")
+            with d.native() as n:
+                listed = n.result("project.ls")["projects"]
+                equal([(p["dir"], p["state"], p["kept"]) for p in listed], [(p, "listening", True) for p in dirs])
+                equal(n.error("project.add", {"dir": "relative"}), -32602)
+                equal(n.error("project.add", {"dir": os.path.join(home.base, "missing")}), -32003)
+                equal(n.error("project.rm", {"dir": os.path.join(home.base, "missing")}), -32004)
+                equal(n.error("project.add", {}), -32602)
+                equal(len(n.result("project.ls")["projects"]), 2)
+            equal(muster("task", "submit", "hello", cwd=dirs[1])[:2], (0, "Task submitted: task-0000 (running)\n"))
+            equal(muster("task", "wait", "task-0000", cwd=dirs[1])[1], "-p hello\n")
+            equal(muster("task", "ls", cwd=dirs[0])[1], "No tasks found\n", "each has its own store")
+        with Daemon(home=home, project=False):
+            status, out, _ = muster("project", "ls")
+            check(status == 0 and all(p in out for p in dirs), out)
+            equal(muster("project", "rm", dirs[0])[0], 0)
+            equal(muster("task", "ls", cwd=dirs[0])[0], 3)
+            equal(json.loads(muster("project", "ls", "--json")[1])["projects"][0]["dir"], dirs[1])
+            equal(muster("project", "rm", dirs[0])[0], 1, "gone already")
+        with Daemon(home=home, project=False) as d, d.native() as n:
+            equal([p["dir"] for p in n.result("project.ls")["projects"]], dirs[1:])
+            equal(n.result("project.rm", {"dir": dirs[1], "force": True}), {"removed": True})
+            equal(n.result("project.ls"), {"projects": []})

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""muster as a person uses it, inside tmux: a shell, vim and top; the window changes, the person leaves, the daemon is killed, the person
+comes back. What counts is what is on the screen."""
+import contextlib
+import os
+import shlex
+import shutil
+import subprocess
+
+from harness import MUSTER, Home, Skip, check, equal, eventually, read_text, start_time
+
+TIMEOUT = 120
+
+
+class Tmux:
+    """One window."""
+
+    def __init__(self, home, cols=90, rows=24):
+        if not shutil.which("tmux"):
+            raise Skip("tmux is not installed")
+        self.home, self.socket = home, os.path.join(home.base, "tmux")
+        self.workspace = os.path.join(home.base, "project")
+        os.mkdir(self.workspace)
+        self.run("new-session", "-d", "-x", str(cols), "-y", str(rows), "env PS1='outside> ' sh")
+        self.until("outside>")
+
+    def run(self, *args):
+        env = self.home.env({"TERM": "xterm-256color", "MUSTER_SANDBOX": "none", "PATH": os.path.dirname(MUSTER) + ":" + os.environ["PATH"]})
+        p = subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", *args], env=env, cwd=self.workspace, stdout=subprocess.PIPE, check=True)
+        return p.stdout.decode()
+
+    def type(self, *keys):
+        self.run("send-keys", *keys)
+
+    def screen(self):
+        return self.run("capture-pane", "-p").rstrip("\n").split("\n")
+
+    def until(self, text, line=None):
+        """Until text is on the screen, or at the beginning of this line of it."""
+        def there():
+            lines = self.screen()
+            return any(text in one for one in lines) if line is None else len(lines) > line and lines[line].startswith(text)
+        try:
+            return eventually(there, what="%r on the screen" % text)
+        except Exception:
+            print("\n".join(self.screen()))
+            raise
+
+    def resize(self, cols, rows):
+        self.run("resize-window", "-x", str(cols), "-y", str(rows))
+
+
+@contextlib.contextmanager
+def _tmux():
+    with Home() as home:
+        t = Tmux(home)
+        try:
+            yield t
+        finally:
+            with contextlib.suppress(subprocess.CalledProcessError):
+                t.run("kill-server")
+            home.muster("kill", "--all", "-f")
+            home.muster("down")
+
+
+def _attached(t, command, sign="[attached to project"):
+    """sign: what is on the screen then; a program that clears it wipes our own line away."""
+    t.type("clear; muster new -- " + command, "Enter")
+    t.until(sign)
+
+
+def test_shell():
+    """Its size is the window's, keys and colours get through, detaching gives the outside back as it was."""
+    with _tmux() as t:
+        _attached(t, "bash --norc --noprofile")
+        t.type("PS1='inside> '; clear", "Enter")
+        t.until("inside>", 0)
+        t.type("stty size", "Enter")
+        t.until("24 90", 1)
+        t.resize(70, 20)
+        t.type("clear; stty size", "Enter")
+        t.until("20 70")
+        t.type("echo 12", "Left", "x", "Enter")
+        t.until("1x2")
+        t.type("C-]")
+        t.until("[detached]")
+        t.type("clear; stty -a | tr ' ;' '\\n' | grep -x -e -echo -e echo", "Enter")
+        t.until("echo", 0)
+        t.type("clear; muster ps", "Enter")
+        t.until("project")
+        lines = t.screen()
+        check(any(len(one) <= 70 and " project " in one and " running " in one for one in lines), "\n".join(lines))
+
+
+def test_vim_over_the_death_of_the_daemon():
+    if not shutil.which("vim"):
+        raise Skip("vim is not installed")
+    with _tmux() as t:
+        _attached(t, "sh -c 'exec vim -u NONE -N -n file'", "~")
+        t.type("ifirst line", "Enter", "second line", "Escape")
+        t.until("second line", 1)
+        t.resize(60, 15)
+        t.until("~", 13)
+        equal(len(t.screen()), 15)
+        t.type("C-]")
+        t.until("[detached]")
+        pid = int(read_text(os.path.join(t.home.user, ".coop", "daemon.pid")))
+        os.kill(pid, 9)
+        eventually(lambda: not start_time(pid), what="the daemon is gone")
+        t.type("clear; muster attach", "Enter")
+        t.until("second line", 1)
+        equal(t.screen()[0], "first line")
+        t.type("othird line", "Escape", ":wq", "Enter")
+        t.until("[process exited (code 0)]")
+        equal(read_text(os.path.join(t.workspace, "file")), "first line\nsecond line\nthird line\n")
+
+
+def test_top_after_a_while():
+    with _tmux() as t:
+        _attached(t, "top -d 0.5", "top - ")
+        t.resize(100, 30)
+        t.until("top - ", 0)
+        t.type("C-]")
+        t.until("[detached]")
+        t.type("clear; muster attach", "Enter")
+        t.until("top - ", 0)
+        t.until("Tasks:", 1)
+        t.type("q")
+        t.until("[process exited (code 0)]")
+
+
+def test_daemon_killed_while_attached():
+    """The person is told, the terminal is in order, and the way back is shown."""
+    with _tmux() as t:
+        _attached(t, shlex.join(["sh", "-c", "echo still-here; exec cat"]))
+        t.until("still-here")
+        os.kill(int(read_text(os.path.join(t.home.user, ".coop", "daemon.pid"))), 9)
+        t.until("outside>")
+        t.type("clear; muster attach", "Enter")
+        t.until("still-here")
+        t.type("typed", "Enter")
+        t.until("typed")
