@@ -32,6 +32,12 @@ void loop_clock_freeze(Loop *loop, int64_t wall_us) {
         loop->is_frozen = true;
 }
 
+void loop_clock_thaw(Loop *loop) {
+        loop->is_frozen = false;
+        loop->alarm_ms = INT64_MIN;
+        loop_timers_arm(loop);
+}
+
 void loop_clock_advance(Loop *loop, int64_t ms) {
         assert(loop->is_frozen);
         loop->frozen_ms += ms;

@@ -118,6 +118,8 @@ int cmd_actor(const Options *options);
 int cmd_send(const Options *options);
 int cmd_reply(const Options *options);
 int cmd_inbox(const Options *options);
+int cmd_doctor(const Options *options);
+int cmd_mail(const Options *options);
 int cmd_ack(const Options *options);
 int cmd_tail(const Options *options);
 int cmd_events(const Options *options);

@@ -100,6 +100,23 @@ const Command daemon_commands[] = {
                 .run = cmd_schema,
         },
         {
+                .name = "doctor",
+                .summary = "look for what is wrong on the disk, without the daemon",
+                .usage = "[--json]",
+                .details = "Looks at the state folder and the CCCC home ($CCCC_HOME, else ~/.cccc): who may "
+                           "write "
+                           "to them,\n"
+                           "sockets and pid files that nobody answers for, documents that do not parse, "
+                           "ledgers "
+                           "and their\n"
+                           "indexes. Changes nothing. Status 1 when there is an error.\n"
+                           "\n"
+                           "  --json   one JSON object per finding\n",
+                .examples = "  muster doctor\n",
+                .options = CLI_OPTION_JSON,
+                .run = cmd_doctor,
+        },
+        {
                 .name = "rules",
                 .summary = "the automation rules of an AIWG project",
                 .usage = "[ls | check [FILE] | enable [RULE] | disable [RULE] | events] [--json] [--project "

@@ -112,6 +112,19 @@ const Command group_commands[] = {
                 .run = cmd_ack,
         },
         {
+                .name = "mail",
+                .summary = "show what waits for whom and why, and what became of messages",
+                .usage = "[-g G] [--as NAME] [-n N] [--json]",
+                .details =
+                        "For each message and recipient: stored, typed into the terminal (queued, handed, "
+                        "accepted; in doubt\nor dropped), read, acknowledged, replied.\n"
+                        "\n" WHERE "  -n, --tail N     the last N messages (default 20)\n"
+                        "  --json           the daemon's answer as it is\n",
+                .examples = "  muster mail\n",
+                .options = CLI_OPTION_GROUP | CLI_OPTION_TAIL | CLI_OPTION_JSON,
+                .run = cmd_mail,
+        },
+        {
                 .name = "tail",
                 .summary = "show the last events of a group",
                 .usage = "[-g G] [--as NAME] [--kind K] [-n N] [--since EVENT] [-f] [--json]",

@@ -87,6 +87,10 @@ static bool has_groups(const Collab *collab) {
         return collab->n_groups;
 }
 
+static bool has_deliveries(const Collab *collab) {
+        return collab->n_deliveries;
+}
+
 static bool is_registry_busy(const Collab *collab) {
         return collab->registry.is_busy;
 }
@@ -96,6 +100,7 @@ static void close_groups(Collab *collab) {
                 while (collab->groups[i])
                         group_forget(collab->groups[i]);
         settle(collab, has_groups, "ledgers");
+        settle(collab, has_deliveries, "delivery");
 }
 
 static bool is_any_busy(const Collab *collab) {

@@ -35,6 +35,7 @@ struct Collab {
         Registry registry;
         Timer compaction;              /* the next look for ledgers that have grown too long */
         Group *groups[COLLAB_BUCKETS]; /* by id */
+        size_t n_deliveries;           /* of groups, with those whose own ledger is still closing */
         size_t n_groups;               /* with those that have left the table but are still held */
 };
 

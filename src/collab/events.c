@@ -3,7 +3,7 @@
 
 #include "base/time.h"
 
-enum { TO_MAX = LEDGER_TAGS_MAX - 4 }; /* room for by:, re:, client: and to:* */
+enum { TO_MAX = LEDGER_TAGS_MAX - 5 }; /* room for by:, attention:*, re:, client: and to:* */
 
 Str event_tag(Arena *arena, const char *prefix, Str value) {
         return arena_printf(arena, "%s" STR_FMT, prefix, STR_ARG(value));
@@ -34,6 +34,8 @@ static void classify_message(Arena *arena, const Json *line, LedgerFacts *facts)
         Str client = json_str(json_get(data, "client_id"));
 
         tag_recipients(arena, json_get(data, "to"), facts);
+        if (str_is(json_str(json_get(data, "priority")), "attention"))
+                tag(arena, facts, "attention:", STR("*"));
         tag(arena, facts, "re:", json_str(json_get(data, "reply_to")));
         if (client.n)
                 tag(arena, facts, "client:",

@@ -19,6 +19,7 @@ typedef struct CollabPart {
         void (*group_changed)(Group *group, const GroupDoc *old);    /* group->doc is new, by whomever */
         void (*committed)(Group *group, uint64_t first, uint64_t n); /* these lines are kept now */
         void (*rewritten)(Group *group); /* every position in the ledger has changed (compaction) */
+        void (*actor_changed)(Collab *collab, Str group_id, Str actor); /* it is up, or has ended */
         bool (*actor_is_running)(const Group *group, Str actor);
         /* group_delete: ends whatever runs for the group, then calls stopped(), now or later. */
         void (*group_stop)(Group *group, void (*stopped)(void *user), void *user);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "collab/events.h"
+#include "collab/headless-notice.h"
 #include "collab/lines.h"
 #include "collab/recipients.h"
 
@@ -232,6 +233,7 @@ static GroupChange *begin(Call *call, Group *group, Post *post) {
         write_data(change, group_change_event(change, "chat.message", post->by, scope_key), post);
         if (is_long(post))
                 add_blob(change, post);
+        headless_notices(change, post->by, &post->to, post->is_attention);
         if (has_to_wake(group, post->by)) /* then this is an edit */
                 group_change_state(change, GROUP_ACTIVE);
         return change;

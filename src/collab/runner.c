@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "collab/actor-id.h"
 #include "collab/collab.h"
+#include "collab/parts.h"
 
 static const char *const kind_names[] = {[RUNNER_PTY] = "pty", [RUNNER_HEADLESS] = "headless"};
 
@@ -76,6 +77,13 @@ int runner_new(Runner **ret, Collab *collab, RunnerKind kind, Str group_id, Str 
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+static void tell_parts(const Runner *runner) {
+        for (const CollabPart *const *part = collab_parts; *part; part++)
+                if ((*part)->actor_changed)
+                        (*part)->actor_changed(runner->collab, str_from(runner->group_id),
+                                               str_from(runner->actor_id));
+}
+
 static void tell(RunnerWait *waiting, int error) {
         for (RunnerWait *wait = waiting, *next; wait; wait = next) {
                 next = wait->next;
@@ -102,6 +110,7 @@ void runner_settle(Runner *runner) {
                 runner->state = RUNNER_UP;
                 log_notice(&runner->collab->daemon->log, runner->actor_id, "starting → up group=%s kind=%s",
                            runner->group_id, kind_names[runner->kind]);
+                tell_parts(runner);
         } else if (runner->state == RUNNER_ENDING && runner->is_over) {
                 log_notice(&runner->collab->daemon->log, runner->actor_id, "ending → gone group=%s",
                            runner->group_id);
@@ -162,6 +171,7 @@ static void over(Runner *runner) {
         runner->state = RUNNER_ENDING;
         runner->is_over = true;
         runner->wants_file = false;
+        tell_parts(runner);
         runner_sync_file(runner);
         tell(starting, 0); /* it did start */
 }

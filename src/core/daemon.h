@@ -53,6 +53,7 @@ struct Daemon {
         Recorder *recorder; /* NULL: nothing is recorded */
         uint64_t n_clients;
 
+        bool has_test_clock; /* it stands still until daemon.advance turns it */
         bool is_stopping;
         void (*stopping)(Daemon *daemon); /* told once, when a stop begins; may be NULL */
         int n_stop_limits;                /* how often the limit was reached */

@@ -158,6 +158,14 @@ int host_write(Hosted *hosted, Str bytes) {
         return hosted->input.n > HOST_INPUT_MAX ? HOST_E_FULL : 0;
 }
 
+bool host_take_back(Hosted *hosted, size_t n) {
+        if (!n || hosted->input.n != n)
+                return false;
+        buf_deinit(&hosted->input);
+        watch_out(hosted);
+        return true;
+}
+
 bool host_is_full(const Hosted *hosted) {
         return hosted->input.n > HOST_INPUT_MAX;
 }

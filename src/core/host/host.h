@@ -159,6 +159,8 @@ const char *host_missing_limit(const Host *host, const HostedLimits *limits);
 /* Takes all of bytes, in order. Conditions: HOST_E_FULL (taken, but hold your sender until viewer->room()),
  * HOST_E_ENDED. */
 int host_write(Hosted *hosted, Str bytes);
+/* Takes the last n bytes back: true, if exactly these wait and the process has taken none of them. */
+bool host_take_back(Hosted *hosted, size_t n);
 /* What belongs to the scrollback although this process did not print it: shown to who attaches, not
  * recorded. */
 void host_put_past(Hosted *hosted, Str bytes);

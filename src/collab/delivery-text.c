@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include "collab/delivery-text.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+
+/* Characters up to n_max, in bytes. */
+static size_t cut(Str s, size_t n_max) {
+        size_t at = 0;
+
+        for (size_t n = 0; at < s.n; at++)
+                if (((unsigned char)s.data[at] & 0xc0) != 0x80 && n++ == n_max)
+                        break;
+        return at;
+}
+
+static int put(Buf *out, Str s) {
+        return error_trace(buf_append_str(out, s));
+}
+
+/* ---- what may be typed ----------------------------------------------------------------------- */
+
+/* C0 but tab and line feed, DEL, and C1 (which UTF-8 writes as C2 80 to C2 9F). */
+static size_t n_control(Str s, size_t at) {
+        unsigned char c = (unsigned char)s.data[at];
+
+        if ((c < 0x20 && c != '\t' && c != '\n') || c == 0x7f)
+                return 1;
+        return c == 0xc2 && at + 1 < s.n && (unsigned char)s.data[at + 1] < 0xa0 ? 2 : 0;
+}
+
+int delivery_clean(Str s, Buf *out) {
+        size_t from = 0;
+
+        for (size_t at = 0; at < s.n;) {
+                size_t n = n_control(s, at);
+
+                if (!n) {
+                        at++;
+                        continue;
+                }
+                if (buf_append(out, s.data + from, at - from) ||
+                    (s.data[at] == '\r' && !(at + 1 < s.n && s.data[at + 1] == '\n') &&
+                     buf_append(out, "\n", 1)))
+                        return error_origin(-ENOMEM);
+                from = at += n;
+        }
+        return error_trace(buf_append(out, s.data + from, s.n - from));
+}
+
+/* ---- one message ----------------------------------------------------------------------------- */
+
+static int put_recipients(Buf *out, const Json *to) {
+        bool is_first = true;
+        int r = 0;
+
+        json_each (item, to) {
+                if (!r && !is_first)
+                        r = put(out, STR(", "));
+                if (!r)
+                        r = put(out, json_str(item));
+                is_first = false;
+        }
+        return is_first && !r ? put(out, STR("@all")) : r;
+}
+
+static int put_quote(Buf *out, Str quote) {
+        size_t n = cut(quote, DELIVERY_QUOTE_MAX), start;
+        int r = put(out, STR("\n> \""));
+
+        start = out->n;
+        if (!r)
+                r = put(out, (Str){quote.data, n});
+        for (size_t i = start; !r && i < out->n; i++)
+                if (out->data[i] == '\n' || out->data[i] == '\r')
+                        out->data[i] = ' ';
+        if (!r && n < quote.n)
+                r = put(out, STR("..."));
+        return r ? r : put(out, STR("\""));
+}
+
+static int put_head(Buf *out, const Json *event, const Json *data) {
+        Str reply_to = json_str(json_get(data, "reply_to")), quote = json_str(json_get(data, "quote_text"));
+        int r = buf_printf(out, "[cccc] " STR_FMT " → ", STR_ARG(json_str(json_get(event, "by"))));
+
+        if (!r)
+                r = put_recipients(out, json_get(data, "to"));
+        if (!r && reply_to.n)
+                r = buf_printf(out, " (reply:" STR_FMT ")",
+                               STR_ARG(((Str){reply_to.data, cut(reply_to, 8)})));
+        if (!r && quote.n)
+                r = put_quote(out, quote);
+        return r;
+}
+
+/* The lines of one's own that stand before the text. */
+static int put_labels(Buf *out, const Json *event, const Json *data) {
+        Str group = json_str(json_get(data, "src_group_id")), id = json_str(json_get(data, "src_event_id"));
+        int r = 0;
+
+        if (str_is(json_str(json_get(data, "priority")), "attention"))
+                r = buf_printf(out, "[cccc] IMPORTANT (event_id=" STR_FMT "):\n",
+                               STR_ARG(json_str(json_get(event, "id"))));
+        if (!r && group.n && id.n)
+                r = buf_printf(out, "[cccc] RELAYED FROM (group_id=" STR_FMT ", event_id=" STR_FMT "):\n",
+                               STR_ARG(group), STR_ARG(id));
+        return r;
+}
+
+static int put_file(Buf *out, const Json *file) {
+        Str path = json_str(json_get(file, "path")), title = json_str(json_get(file, "title"));
+        int64_t n_bytes = 0;
+
+        json_int64(json_get(file, "bytes"), &n_bytes);
+        return buf_printf(out, "\n- " STR_FMT " (%lld bytes) [" STR_FMT "]", STR_ARG(title.n ? title : path),
+                          (long long)n_bytes, STR_ARG(path));
+}
+
+static int put_files(Buf *out, const Json *files, bool has_text) {
+        size_t n = 0;
+        int r = json_count(files)
+                        ? put(out, has_text ? STR("\n\n[cccc] Attachments:") : STR("[cccc] Attachments:"))
+                        : 0;
+
+        json_each (file, files)
+                if (!r && n++ < DELIVERY_FILES_MAX)
+                        r = put_file(out, file);
+        if (!r && n > DELIVERY_FILES_MAX)
+                r = buf_printf(out, "\n- … (%zu more)", n - DELIVERY_FILES_MAX);
+        return r;
+}
+
+static Str without_end(Str text) {
+        while (text.n && (text.data[text.n - 1] == '\n' || text.data[text.n - 1] == '\r'))
+                text.n--;
+        return text;
+}
+
+static int put_body(Buf *out, const Json *event, const Json *data) {
+        Str text = without_end(json_str(json_get(data, "text")));
+        int r = put_labels(out, event, data);
+
+        if (!r)
+                r = put(out, text);
+        return r ? r : put_files(out, json_get(data, "attachments"), text.n > 0);
+}
+
+static int put_message(Buf *out, const Json *event) {
+        const Json *data = json_get(event, "data");
+        _cleanup_(buf_deinit) Buf body = BUF_NULL;
+        int r = put_head(out, event, data);
+
+        if (!r)
+                r = put_body(&body, event, data);
+        if (!r)
+                r = put(out, body.n && memchr(body.data, '\n', body.n) ? STR(":\n") : STR(": "));
+        return r ? r : put(out, buf_str(&body));
+}
+
+static int put_notice(Buf *out, const Json *event) {
+        const Json *data = json_get(event, "data");
+        Str kind = json_str(json_get(data, "kind")), message = json_str(json_get(data, "message"));
+        int r = buf_printf(out, "[cccc] SYSTEM (" STR_FMT "): " STR_FMT,
+                           STR_ARG(kind.n ? kind : STR("info")), STR_ARG(json_str(json_get(data, "title"))));
+
+        message = without_end(message);
+        if (!r && message.n)
+                r = put(out, STR("\n"));
+        return r ? r : put(out, message);
+}
+
+static bool is_chat(const Json *event) {
+        return str_is(json_str(json_get(event, "kind")), "chat.message");
+}
+
+int delivery_event_text(const Json *event, Buf *out) {
+        _cleanup_(buf_deinit) Buf raw = BUF_NULL;
+        int r = is_chat(event) ? put_message(&raw, event) : put_notice(&raw, event);
+
+        return error_trace(r ? r : delivery_clean(buf_str(&raw), out));
+}
+
+/* ---- several --------------------------------------------------------------------------------- */
+
+static int put_reminder(Buf *out) {
+        return put(
+                out,
+                STR("\n\n[cccc] To answer, use the tools cccc_message_send or cccc_message_reply: what you "
+                    "print in this terminal is not delivered to anybody. Help: cccc_help."));
+}
+
+int delivery_batch_text(const Json *const *events, size_t n, Buf *out) {
+        bool has_chat = false;
+        int r = n > 1 ? buf_printf(out, "[cccc] %zu new messages:\n\n", n) : 0;
+
+        for (size_t i = 0; !r && i < n; i++) {
+                has_chat = has_chat || is_chat(events[i]);
+                if (i)
+                        r = put(out, STR("\n\n"));
+                if (!r)
+                        r = delivery_event_text(events[i], out);
+        }
+        return error_trace(!r && has_chat ? put_reminder(out) : r);
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+int delivery_payload(Str text, bool is_paste, Buf *out) {
+        int r;
+
+        out->n = 0;
+        r = is_paste ? put(out, STR("\x1b[200~")) : 0;
+        if (!r)
+                r = put(out, text);
+        return error_trace(!r && is_paste ? put(out, STR("\x1b[201~")) : r);
+}
+
+Str delivery_submit_key(Str submit) {
+        if (str_is(submit, "none"))
+                return STR_NULL;
+        return str_is(submit, "newline") ? STR("\n") : STR("\r");
+}

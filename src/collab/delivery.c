@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/* Which events have to be typed for whom, and the life of a group's delivery. */
+#define LOG_MODULE "collab/delivery"
+
+#include "collab/delivery.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/time.h"
+#include "collab/collab.h"
+#include "collab/inbox.h"
+
+Delivery *delivery_of(const Group *group) {
+        return group->slots[GROUP_SLOT_DELIVERY];
+}
+
+Delivery *delivery_ref(Delivery *delivery) {
+        delivery->n_refs++;
+        return delivery;
+}
+
+void delivery_unref(Delivery *delivery) {
+        if (--delivery->n_refs)
+                return;
+        while (delivery->mailboxes) {
+                Mailbox *next = delivery->mailboxes->next;
+                mailbox_free(delivery->mailboxes);
+                delivery->mailboxes = next;
+        }
+        delivery->collab->n_deliveries--;
+        free(delivery->path);
+        free(delivery->state_path);
+        free(delivery->sent_path);
+        free(delivery);
+}
+
+bool delivery_is_live(const Delivery *delivery) {
+        return delivery->group && !delivery->group->is_deleting && !delivery->collab->daemon->is_stopping;
+}
+
+static int64_t wall_us(const Delivery *delivery) {
+        return loop_wall_us(delivery->collab->daemon->loop);
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+static bool is_loud(const Json *event) {
+        Str priority = json_str(json_get(json_get(event, "data"), "priority"));
+
+        return str_is(priority, "high") || str_is(priority, "urgent");
+}
+
+static void queue(Delivery *delivery, Str actor, Str event_id, Str what, FactRecord *record) {
+        Mailbox *mailbox = mailbox_get(delivery, actor);
+        MailItem *item = mailbox ? mailbox_item(mailbox, event_id) : NULL;
+
+        if (!mailbox || item)
+                return;
+        item = mailbox_push(mailbox, event_id, what, wall_us(delivery));
+        if (item) {
+                fact_record_add(record, FACT_QUEUED, actor, item, NULL);
+                mailbox_kick(mailbox);
+                return;
+        }
+        log_warning(&delivery->collab->daemon->log, mailbox->actor,
+                    "a message is not typed: its queue is full event=" STR_FMT, STR_ARG(event_id));
+        if (event_id.n && event_id.n <= DELIVERY_ID_MAX) {
+                char id[DELIVERY_ID_MAX + 1] = "";
+                MailItem lost = {.event_id = memcpy(id, event_id.data, event_id.n), .what = id};
+
+                fact_record_add(record, FACT_DROPPED, actor, &lost, "queue full");
+        }
+}
+
+static void judge(Delivery *delivery, Str line, FactRecord *record) {
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        const GroupDoc *doc = delivery->group->doc;
+        int64_t ts_us = 0;
+        bool is_notice;
+        Json *event;
+        Str what;
+
+        if (json_parse(&arena, line.data, line.n, NULL, &event, NULL))
+                return;
+        is_notice = str_is(json_str(json_get(event, "kind")), "system.notify");
+        if (is_notice && !is_loud(event))
+                return;
+        what = is_notice ? json_str(json_get(json_get(event, "data"), "kind")) : STR("chat");
+        time_parse(json_str(json_get(event, "ts")), &ts_us);
+        for (size_t i = 0; i < doc->n_actors; i++)
+                if (str_is(doc->actors[i].runner, "pty") && doc->actors[i].created_us <= ts_us &&
+                    inbox_shows(doc, event, doc->actors[i].id, false))
+                        queue(delivery, doc->actors[i].id, json_str(json_get(event, "id")),
+                              what.n ? what : STR("info"), record);
+}
+
+static void judge_batch(Delivery *delivery) {
+        FactRecord *record = fact_record_new(delivery, NULL, NULL);
+
+        for (size_t i = 0; i < delivery->read.n; i++)
+                judge(delivery, ledger_read_line(&delivery->read, i), record);
+        (void)fact_record_commit(record);
+        delivery->edge = delivery->read_end;
+}
+
+static void on_judged(LedgerRead *read, int r) {
+        Delivery *delivery = container_of(read, Delivery, read);
+
+        delivery->is_reading = false;
+        if (!r && delivery->group)
+                judge_batch(delivery);
+        else if (r && r != -ESTALE)
+                log_warning(&delivery->collab->daemon->log, delivery->path, "cannot read new events: %s",
+                            strerror(-r));
+        ledger_read_deinit(read);
+        if (delivery->group && (!r || r == -ESTALE))
+                deferred_schedule(&delivery->pump);
+        delivery_unref(delivery);
+}
+
+static size_t pick(Delivery *delivery, uint64_t positions[DELIVERY_READ_MAX]) {
+        const Ledger *ledger = delivery->group->ledger;
+        uint64_t at = delivery->edge, end = ledger_n_committed(ledger);
+        size_t n = 0;
+
+        for (; at < end && n < DELIVERY_READ_MAX; at++) {
+                LedgerEntry entry = ledger_entry(ledger, at);
+
+                if (!entry.is_repeated &&
+                    (str_is(entry.kind, "chat.message") || str_is(entry.kind, "system.notify")))
+                        positions[n++] = at;
+        }
+        delivery->read_end = at;
+        return n;
+}
+
+static void on_pump(Deferred *deferred) {
+        Delivery *delivery = container_of(deferred, Delivery, pump);
+        uint64_t positions[DELIVERY_READ_MAX];
+        size_t n;
+        int r;
+
+        if (!delivery_is_live(delivery) || !delivery->is_ready || delivery->is_reading)
+                return;
+        n = pick(delivery, positions);
+        if (!n) {
+                delivery->edge = delivery->read_end;
+                return;
+        }
+        delivery->is_reading = true;
+        delivery_ref(delivery);
+        delivery->read = (LedgerRead){.done = on_judged};
+        r = ledger_read(delivery->group->ledger, &delivery->read, positions, n);
+        if (r != LEDGER_LATER)
+                on_judged(&delivery->read, r);
+}
+
+void delivery_queue_notice(Group *group, Str actor, Str event_id, Str kind) {
+        Delivery *delivery = delivery_of(group);
+        FactRecord *record;
+
+        if (!delivery || !delivery->is_ready)
+                return;
+        record = fact_record_new(delivery, NULL, NULL);
+        queue(delivery, actor, event_id, kind, record);
+        (void)fact_record_commit(record);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static bool has_terminals(const GroupDoc *doc) {
+        for (size_t i = 0; i < doc->n_actors; i++)
+                if (str_is(doc->actors[i].runner, "pty"))
+                        return true;
+        return false;
+}
+
+static int make(Group *group) {
+        Delivery *delivery = calloc(1, sizeof(*delivery));
+        int r;
+
+        if (!delivery)
+                return error_origin(-ENOMEM);
+        *delivery = (Delivery){.collab = group->collab,
+                               .group = group,
+                               .n_refs = 1,
+                               .path = path_join(group->dir, "state/delivery.jsonl"),
+                               .state_path = path_join(group->dir, "state/delivery"),
+                               .sent_path = path_join(group->dir, "state/preamble_sent.json"),
+                               .edge = ledger_n_committed(group->ledger),
+                               .n_known = ledger_n_committed(group->ledger)};
+        deferred_init(&delivery->pump, group->collab->daemon->loop, on_pump);
+        group->collab->n_deliveries++;
+        r = delivery->path && delivery->state_path && delivery->sent_path ? delivery_open(delivery)
+                                                                          : error_origin(-ENOMEM);
+        if (r)
+                delivery_unref(delivery);
+        else
+                group->slots[GROUP_SLOT_DELIVERY] = delivery;
+        return error_trace(r);
+}
+
+static int on_group_opened(Group *group) {
+        return has_terminals(group->doc) ? make(group) : 0;
+}
+
+static void on_closed(void *user) {
+        delivery_unref(user);
+}
+
+static void on_group_closed(Group *group) {
+        Delivery *delivery = steal(&group->slots[GROUP_SLOT_DELIVERY]);
+
+        if (!delivery)
+                return;
+        delivery->group = NULL;
+        delivery->is_ready = false;
+        deferred_cancel(&delivery->pump);
+        for (Mailbox *mailbox = delivery->mailboxes; mailbox; mailbox = mailbox->next) {
+                timer_clear(&mailbox->timer);
+                viewer_detach(&mailbox->viewer);
+        }
+        if (delivery->ledger)
+                ledger_close(steal(&delivery->ledger), on_closed, delivery);
+        else
+                delivery_unref(delivery);
+}
+
+static bool is_any(_unused_ const MailItem *item) {
+        return true;
+}
+
+static void on_group_changed(Group *group, const GroupDoc *old) {
+        Delivery *delivery = delivery_of(group);
+        bool is_awake = old->state != GROUP_ACTIVE && group->doc->state == GROUP_ACTIVE;
+
+        if (!delivery && has_terminals(group->doc) && make(group))
+                log_err(&group->collab->daemon->log, group->id, "nothing can be delivered");
+        if (!delivery || !delivery->is_ready)
+                return;
+        for (Mailbox *mailbox = delivery->mailboxes; mailbox; mailbox = mailbox->next) {
+                const ActorView *actor = group_doc_actor(group->doc, str_from(mailbox->actor));
+
+                if (!actor || !str_is(actor->runner, "pty"))
+                        mailbox_drop(mailbox, is_any, actor ? "no terminal any more" : "actor removed");
+                else if (is_awake)
+                        mailbox_drop(mailbox, mail_item_is_automation, "the group is active again");
+                mailbox_kick(mailbox);
+        }
+}
+
+static void on_committed(Group *group, uint64_t first, uint64_t n) {
+        Delivery *delivery = delivery_of(group);
+
+        if (!delivery)
+                return;
+        delivery->n_known = first + n;
+        deferred_schedule(&delivery->pump);
+}
+
+/* Lines were taken out at the front: what was judged keeps its distance from the end. */
+static void on_rewritten(Group *group) {
+        Delivery *delivery = delivery_of(group);
+        uint64_t n_lines = ledger_n_committed(group->ledger), n_gone;
+
+        if (!delivery)
+                return;
+        n_gone = delivery->n_known > n_lines ? delivery->n_known - n_lines : 0;
+        delivery->edge -= MIN(n_gone, delivery->edge);
+        delivery->n_known = n_lines;
+        deferred_schedule(&delivery->pump);
+}
+
+static void on_actor_changed(Collab *collab, Str group_id, Str actor) {
+        Group *group = group_find(collab, group_id);
+        Delivery *delivery = group ? delivery_of(group) : NULL;
+        Mailbox *mailbox = delivery ? mailbox_find(delivery, actor) : NULL;
+
+        if (mailbox)
+                mailbox_kick(mailbox);
+}
+
+/* ---- group_delete ---------------------------------------------------------------------------- */
+
+typedef struct StopWait {
+        LedgerChange barrier;
+        void (*stopped)(void *user);
+        void *user;
+} StopWait;
+
+static void on_settled(LedgerChange *change, _unused_ int r) {
+        StopWait *wait = container_of(change, StopWait, barrier);
+
+        wait->stopped(wait->user);
+        free(wait);
+}
+
+/* Nothing new is typed or written while it is being deleted; what is on its way is waited for. */
+static void on_group_stop(Group *group, void (*stopped)(void *user), void *user) {
+        Delivery *delivery = delivery_of(group);
+        StopWait *wait = delivery && delivery->is_ready ? calloc(1, sizeof(*wait)) : NULL;
+
+        if (!wait) {
+                stopped(user);
+                return;
+        }
+        *wait = (StopWait){.stopped = stopped, .user = user};
+        ledger_change_init(&wait->barrier, delivery->ledger, on_settled);
+        if (!ledger_change_commit(&wait->barrier))
+                return;
+        ledger_change_deinit(&wait->barrier);
+        free(wait);
+        stopped(user);
+}
+
+/* ---- debug_snapshot -------------------------------------------------------------------------- */
+
+static void write_mailbox(const Mailbox *mailbox, JsonWriter *w) {
+        char ts[TIME_TEXT_MAX];
+
+        time_format_us(mailbox->items->queued_us, ts);
+        jw_begin_object(w);
+        jw_field_uint(w, "pending", mailbox->n_items);
+        jw_field_cstr(w, "since", ts);
+        jw_field_cstr(w, "why", mailbox_why(mailbox));
+        jw_end_object(w);
+}
+
+static void write_debug(const Group *group, JsonWriter *w) {
+        const Delivery *delivery = delivery_of(group);
+        size_t n = 0;
+
+        jw_begin_object(w);
+        jw_field_cstr(w, "group_id", group->id);
+        jw_key(w, "actors");
+        jw_begin_object(w);
+        for (const Mailbox *mailbox = delivery ? delivery->mailboxes : NULL; mailbox;
+             mailbox = mailbox->next) {
+                if (!mailbox->items)
+                        continue;
+                jw_key_str(w, str_from(mailbox->actor));
+                write_mailbox(mailbox, w);
+                n += mailbox->n_items;
+        }
+        jw_end_object(w);
+        jw_field_uint(w, "pending_total", n);
+        jw_end_object(w);
+}
+
+const CollabPart delivery_part = {
+        .name = "delivery",
+        .group_opened = on_group_opened,
+        .group_closed = on_group_closed,
+        .group_changed = on_group_changed,
+        .committed = on_committed,
+        .rewritten = on_rewritten,
+        .actor_changed = on_actor_changed,
+        .group_stop = on_group_stop,
+        .write_debug = write_debug,
+};

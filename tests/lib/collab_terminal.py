@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of delivery and automation share: a daemon whose clock they turn, a group with an actor at a terminal that writes
+down what is typed, and the facts that were recorded."""
+import json
+import os
+
+from collab import group_dir, ok
+from harness import Daemon, eventually, read_text
+
+CLOCK = {"MUSTER_TEST_CLOCK": "1"}
+# Raw, bracketed paste on or off, then everything that comes goes into a file.
+SCRIPT = "stty raw -echo; printf '%sREADY\\r\\n'; exec cat >> %s"
+
+
+def daemon(home=None, **kw):
+    return Daemon(home=home, env=CLOCK, **kw)
+
+
+def advance(d, seconds):
+    with d.native() as n:
+        return n.result("daemon.advance", {"ms": int(seconds * 1000)})["now"]
+
+
+def typed(home, actor="w1"):
+    path = os.path.join(home.base, actor + ".bin")
+    if not os.path.exists(path):
+        return ""
+    with open(path, "rb") as f:
+        return f.read().decode()
+
+
+def add_actor(d, group, actor="w1", paste=True, **more):
+    script = SCRIPT % ("\\033[?2004h" if paste else "", os.path.join(d.home.base, actor + ".bin"))
+    return ok(d, "actor_add", group_id=group, actor_id=actor, runner="pty", runtime="custom", command=["bash", "-c", script], by="user", **more)
+
+
+def make_group(d, actors=("w1",), **more):
+    folder = os.path.join(d.home.base, "proj")
+    os.makedirs(folder, exist_ok=True)
+    group = ok(d, "group_create", title="Del", by="user")["group_id"]
+    ok(d, "attach", path=folder, group_id=group, by="user")
+    for actor in actors:
+        add_actor(d, group, actor, **more)
+    return group
+
+
+def start(d, group, actor="w1"):
+    ok(d, "actor_start", group_id=group, actor_id=actor, by="user")
+    eventually(lambda: "READY" in ok(d, "terminal_tail", group_id=group, actor_id=actor)["text"])
+
+
+def facts(home, group):
+    """[(kind, event id, actor)] in the order in which they were recorded, without the marks."""
+    path = os.path.join(home.cccc_home, "groups", group, "state", "delivery.jsonl")
+    lines = [json.loads(line) for line in read_text(path).splitlines()] if os.path.exists(path) else []
+    return [(line["kind"], line["event_id"], line["actor_id"]) for line in lines if line["kind"] != "mark"]
+
+
+def kinds(home, group, event):
+    return [kind for kind, event_id, _ in facts(home, group) if event_id == event]
+
+
+def wait_typed(d, word, actor="w1", step=0.5):
+    """Turns the clock until the terminal has got the word."""
+    def look():
+        advance(d, step)
+        return word in typed(d.home, actor)
+    eventually(look)
+
+
+def wait_fact(d, group, event, kind, step=0.5):
+    def look():
+        advance(d, step)
+        return kind in kinds(d.home, group, event)
+    eventually(look)
+
+
+def state_file(d, group, name):
+    return json.loads(read_text(os.path.join(group_dir(d, group), "state", name)))

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: MIT
+"""Messages are typed into terminals: after the preamble, once, in order, pasted when the program wants it; what became of each is recorded,
+and a queue survives the daemon."""
+from collab import ok
+from collab_terminal import add_actor, advance, daemon, facts, kinds, make_group, start, state_file, typed, wait_fact, wait_typed
+from harness import Home, check, equal, eventually
+
+PASTE, END = "\x1b[200~", "\x1b[201~"
+
+
+def _send(d, group, text, **args):
+    return ok(d, "send", group_id=group, text=text, by="user", **args)["event"]["id"]
+
+
+def test_preamble_then_messages():
+    with daemon() as d:
+        group = make_group(d)
+        start(d, group)
+        event = _send(d, group, "one", to=["w1"])
+        wait_fact(d, group, event, "accepted")
+        text = typed(d.home)
+        check(text.startswith(PASTE + "[CCCC] You are w1 (foreman) in group 'Del'\ngroup_id: " + group), text)
+        check(END + "\r" + PASTE + "[cccc] user → w1: one\n" in text, text)
+        check(text.endswith(END + "\r"), text)
+        equal(kinds(d.home, group, event), ["queued", "handing", "handed", "accepted"])
+        equal(state_file(d, group, "preamble_sent.json")["w1"].count(":"), 1)
+
+
+def test_submit_comes_later():
+    with daemon() as d:
+        group = make_group(d)
+        start(d, group)
+        advance(d, 1)
+        event = _send(d, group, "one", to=["w1"])
+        wait_typed(d, "You are w1", step=0.1)
+        check(not typed(d.home).endswith("\r"), "submitted at once")
+        advance(d, 1.2)
+        check(not typed(d.home).endswith("\r"), "submitted at once")
+        wait_typed(d, END + "\r", step=0.1)
+        check("one" not in typed(d.home), "the message came with the preamble")
+        wait_fact(d, group, event, "handed", step=0.1)
+        equal(kinds(d.home, group, event), ["queued", "handing", "handed"])
+
+
+def test_raw_without_paste_and_submit_modes():
+    with daemon() as d:
+        group = make_group(d, actors=())
+        add_actor(d, group, "w1", paste=False, submit="newline")
+        add_actor(d, group, "w2", paste=False, submit="none")
+        for actor in ("w1", "w2"):
+            start(d, group, actor)
+        event = _send(d, group, "one", to=["w1", "w2"])
+        eventually(lambda: advance(d, 0.5) and [f for f in facts(d.home, group) if f[0] == "accepted" and f[1] == event and f[2] == "w1"])
+        eventually(lambda: advance(d, 0.5) and [f for f in facts(d.home, group) if f[0] == "accepted" and f[1] == event and f[2] == "w2"])
+        for actor, end in (("w1", "cccc_help.\n"), ("w2", "cccc_help.")):
+            check("\x1b" not in typed(d.home, actor), "pasted")
+            check(typed(d.home, actor).endswith(end), typed(d.home, actor)[-40:])
+
+
+def test_order_and_batches():
+    with daemon() as d:
+        group = make_group(d)
+        events = [_send(d, group, "m%02d" % i, to=["w1"]) for i in range(40)]
+        start(d, group)
+        wait_fact(d, group, events[-1], "accepted")
+        text = typed(d.home)
+        places = [text.index(": m%02d" % i) for i in range(40)]
+        equal(places, sorted(places))
+        equal([text.count(": m%02d" % i) for i in range(40)], [1] * 40)
+        check("[cccc] 32 new messages:" in text and "[cccc] 8 new messages:" in text, text)
+
+
+def test_states_hold():
+    with daemon() as d:
+        group = make_group(d)
+        start(d, group)
+        first = _send(d, group, "first", to=["w1"])
+        wait_fact(d, group, first, "accepted")
+        ok(d, "group_set_state", group_id=group, state="paused", by="user")
+        event = _send(d, group, "held", to=["w1"])
+        for _ in range(20):
+            advance(d, 1)
+        equal(kinds(d.home, group, event), ["queued"])
+        ok(d, "observability_update", by="user", patch={"developer_mode": True})
+        delivery = ok(d, "debug_snapshot", group_id=group, by="user")["delivery"]
+        equal((delivery["pending_total"], delivery["actors"]["w1"]["pending"], delivery["actors"]["w1"]["why"]), (1, 1, "paused"))
+        ok(d, "group_set_state", group_id=group, state="idle", by="user")
+        wait_fact(d, group, event, "accepted")
+        notice = ok(d, "system_notify", group_id=group, priority="high", kind="error", title="T", message="M", target_actor_id="w1", by="user")["event"]["id"]
+        for _ in range(10):
+            advance(d, 1)
+        equal(kinds(d.home, group, notice), ["queued"])
+        ok(d, "group_set_state", group_id=group, state="active", by="user")
+        wait_fact(d, group, notice, "accepted")
+
+
+def test_min_interval():
+    with daemon() as d:
+        group = make_group(d)
+        ok(d, "group_settings_update", group_id=group, patch={"min_interval_seconds": 60}, by="user")
+        start(d, group)
+        wait_fact(d, group, _send(d, group, "first", to=["w1"]), "accepted")
+        event = _send(d, group, "second", to=["w1"])
+        for _ in range(50):
+            advance(d, 1)
+        equal(kinds(d.home, group, event), ["queued"])
+        wait_fact(d, group, event, "accepted", step=5)
+
+
+def test_restart_of_the_actor():
+    """A message that waits is typed into the next session, which is introduced again."""
+    with daemon() as d:
+        group = make_group(d)
+        start(d, group)
+        wait_fact(d, group, _send(d, group, "one", to=["w1"]), "accepted")
+        ok(d, "group_set_state", group_id=group, state="paused", by="user")
+        event = _send(d, group, "two", to=["w1"])
+        ok(d, "actor_restart", group_id=group, actor_id="w1", by="user")
+        ok(d, "group_set_state", group_id=group, state="active", by="user")
+        wait_fact(d, group, event, "accepted")
+        equal(typed(d.home).count("You are w1"), 2)
+        equal(typed(d.home).count(": one"), 1)
+        equal(typed(d.home).count(": two"), 1)
+
+
+def test_session_that_ends_before_the_key():
+    with daemon() as d:
+        group = make_group(d)
+        start(d, group)
+        event = _send(d, group, "one", to=["w1"])
+        wait_fact(d, group, event, "handed", step=0.2)
+        ok(d, "actor_restart", group_id=group, actor_id="w1", by="user")
+        wait_fact(d, group, event, "accepted")
+        check("requeued" in kinds(d.home, group, event), kinds(d.home, group, event))
+
+
+def test_removed_actor():
+    with daemon() as d:
+        group = make_group(d, actors=("w1", "w2"))
+        event = _send(d, group, "one", to=["w2"])
+        eventually(lambda: kinds(d.home, group, event) == ["queued"])
+        ok(d, "actor_remove", group_id=group, actor_id="w2", by="user")
+        eventually(lambda: kinds(d.home, group, event) == ["queued", "dropped"])
+
+
+def test_queue_survives_the_daemon():
+    home = Home()
+    try:
+        with daemon(home) as d:
+            group = make_group(d)
+            event = _send(d, group, "one", to=["w1"])
+            eventually(lambda: kinds(home, group, event) == ["queued"])
+        with daemon(home) as d:
+            start(d, group)
+            wait_fact(d, group, event, "accepted")
+            second = _send(d, group, "two", to=["w1"])
+            wait_fact(d, group, second, "accepted")
+        with daemon(home) as d:
+            third = _send(d, group, "three", to=["w1"])
+            wait_fact(d, group, third, "accepted")
+            text = typed(home)
+            equal([text.count(": " + word) for word in ("one", "two", "three")], [1, 1, 1])
+            equal(text.count("You are w1"), 1)
+            ok(d, "group_stop", group_id=group, by="user")
+    finally:
+        home.remove()
+
+
+def test_delete_with_a_queue():
+    with daemon() as d:
+        group = make_group(d)
+        start(d, group)
+        _send(d, group, "one", to=["w1"])
+        wait_typed(d, "You are w1")
+        ok(d, "group_delete", group_id=group, by="user")
+
+
+def test_clock_of_its_own():
+    from harness import Daemon
+    with Daemon() as d, d.native() as n:
+        equal(n.call("daemon.advance", {"ms": 1})["error"]["code"], -32003)
+
+
+def _mail(d, group, *args):
+    import json
+    status, out, err = d.home.muster("mail", "-g", group, "--json", *args, env={"CCCC_GROUP_ID": None, "CCCC_ACTOR_ID": None})
+    equal(status, 0, err)
+    return json.loads(out)
+
+
+def test_mail():
+    with daemon() as d:
+        group = make_group(d, actors=("w1", "w2"))
+        start(d, group)
+        first = _send(d, group, "one", to=["w1"], priority="attention")
+        second = _send(d, group, "two", to=["w2"])
+        wait_fact(d, group, first, "accepted")
+        ok(d, "chat_ack", group_id=group, actor_id="w1", event_id=first, by="w1")
+        ok(d, "reply", group_id=group, reply_to=first, text="done", by="w1", to=["user"])
+        mail = _mail(d, group)
+        equal([(m["actor_id"], m["why"], [q["event_id"] for q in m["queued"]]) for m in mail["mailboxes"]], [("w2", "stopped", [second])])
+        messages = {m["event_id"]: m for m in mail["messages"]}
+        (w1,) = messages[first]["recipients"]
+        for fact in ("queued", "handing", "handed", "accepted", "acknowledged", "replied"):
+            check(w1.get(fact), "%s is missing: %r" % (fact, w1))
+        (w2,) = messages[second]["recipients"]
+        equal((sorted(w2), w2["read"]), (["actor_id", "queued", "read"], False))
+        equal(len(_mail(d, group, "-n", "1")["messages"]), 1)
+        status, out, _ = d.home.muster("mail", "-g", group, env={"CCCC_GROUP_ID": None, "CCCC_ACTOR_ID": None})
+        equal(status, 0)
+        check("stopped" in out and "replied" in out and "accepted" in out, out)
+
+
+def test_mail_refusals():
+    with daemon() as d, d.native() as n:
+        equal(n.call("group.mail", {"group": "g_nowhere"})["error"]["code"], -32004)
+    with daemon(only="native") as d, d.native() as n:
+        equal(n.call("group.mail", {"group": "g_nowhere"})["error"]["code"], -32003)
