@@ -11,7 +11,8 @@ import subprocess
 import sys
 import time
 
-from bench_base import CLIENT_CORE, SERVER_CORE, Daemon, Row, first_line, pinned, with_unit
+import bench_ledger
+from bench_base import CLIENT_CORE, SERVER_CORE, Note, Daemon, Row, first_line, pinned, with_unit
 
 GROUP = "g_0123456789ab"
 SERIAL, MANY, SENDERS = 1500, 30_000, 64
@@ -59,13 +60,18 @@ def ask(address, request):
 
 
 def raw(bench, n, batch):
-    """Write and fdatasync of one such line, or of a batch: µs per sync, lines per second."""
+    """Write and fdatasync of one such line, or of a batch: µs per sync, lines per second. On the server's core: the disk interrupts one of
+    the cores, and whoever waits on another one waits longer."""
     folder = bench.new_folder()
-    done = subprocess.run(pinned(CLIENT_CORE, [bench.program("bench-ledger"), "raw", folder, str(n), str(batch)]), text=True, capture_output=True, check=False)
+    done = subprocess.run(pinned(SERVER_CORE, [bench.program("bench-ledger"), "raw", folder, str(n), str(batch)]), text=True, capture_output=True, check=False)
     found = [float(x) for x in re.findall(r"[\d.]+", done.stdout)]
     if done.returncode or len(found) < 2:
         sys.exit("bench: bench-ledger raw: %s%s" % (done.stdout, done.stderr))
     return found[0], found[1]
+
+
+def median_ratio(ours, theirs):
+    return statistics.median(a / b for a, b in zip(ours, theirs))
 
 
 def file_writes(pid):
@@ -77,14 +83,19 @@ def file_writes(pid):
 def send_serial(bench):
     daemon = Daemon(bench, "cccc")
     write_group(daemon)
-    syncs, sends = [], []
+    syncs, sends, beside, lines = [], [], [], []
+    load = ["uds-load", "-m", "close", "-c", "1", "-n", str(SERIAL), daemon.cccc, SEND]
     with daemon.started(daemon.cccc):
         ask(daemon.cccc, SEND)
         for _ in range(bench.rounds):
             syncs.append(raw(bench, SERIAL, 1)[0])
-            sends.append(bench.client("uds-load", "-m", "close", "-c", "1", "-n", str(SERIAL), daemon.cccc, SEND)["p50_us"])
-    ratio = statistics.median(b / a for a, b in zip(syncs, sends))
-    return [Row("send, durable, one serial client, p50", with_unit(syncs, "µs fdatasync"), with_unit(sends, "µs"), ratio, "", 1.4, False)]
+            sends.append(bench.client(*load)["p50_us"])
+            beside.append(bench.client(*load, core=SERVER_CORE)["p50_us"])
+            lines.append(bench_ledger.fresh(bench, "append", SERIAL, 1, core=SERVER_CORE)[0])
+    name, disk = "send, durable, one serial client, p50", with_unit(syncs, "µs fdatasync")
+    return [Row(name, disk, with_unit(sends, "µs"), median_ratio(sends, syncs), "", 1.4, False),
+            Note("…; the client on the server's core", disk, with_unit(beside, "µs"), median_ratio(beside, syncs)),
+            Note("…; the ledger alone, on that core", disk, with_unit(lines, "µs"), median_ratio(lines, syncs))]
 
 
 def send_many(bench):
