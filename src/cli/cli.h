@@ -51,6 +51,7 @@ enum {
         CLI_OPTION_INBOX = 1 << 25,
         CLI_OPTION_EVENTS = 1 << 26,
         CLI_OPTION_PRIORITY = 1 << 27,
+        CLI_OPTION_STOP_AGENTS = 1 << 29,
         CLI_OPTION_TASK = 1 << 28, /* all that tasks are chosen by or submitted with */
 };
 
@@ -62,7 +63,8 @@ typedef struct OptionList { /* of an option that may be repeated */
 } OptionList;
 
 typedef struct Options {
-        bool json, help, detach, once, read_only, watch, follow, strip, enter, literal, all, force;
+        bool json, help, detach, once, read_only, watch, follow, strip, enter, literal, all, force,
+                stop_agents;
         bool attention, read;
         int64_t wait_ms, timeout_ms, max_idle_ms;       /* -1: not given */
         int64_t pty, tail, limit;                       /* -1: not given */

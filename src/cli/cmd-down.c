@@ -52,17 +52,28 @@ static bool await_silence(Link *link, const char *path, int64_t deadline_ms) {
 
 /* The handle is opened while the daemon is known to live, and the same connection then carries the request
  * to stop. */
-static int stop(Link *link, const char *path, int64_t *ret_pid) {
+static Json *arguments(Arena *arena, bool stop_agents) {
+        Json *args = json_new(arena, JSON_OBJECT), *truth = json_new_bool(arena, true);
+
+        if (!stop_agents)
+                return args;
+        return args && truth && !json_set(arena, args, STR("stop_agents"), truth) ? args : NULL;
+}
+
+static int stop(Link *link, const char *path, bool stop_agents, int64_t *ret_pid) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         _cleanup_(closep) int pidfd = -1;
-        const Json *answer;
+        const Json *answer, *args = arguments(&arena, stop_agents);
         bool is_gone;
         int r = native_call(link, path, "daemon.info", &arena, &answer);
+
+        if (!args)
+                return complain(CLI_FAILED, "out of memory");
 
         *ret_pid = answer ? info_pid(answer) : link_peer_pid(link);
         if (answer) {
                 pidfd = process_open(link, *ret_pid);
-                r = native_call(link, path, "daemon.shutdown", &arena, &answer);
+                r = native_call_with(link, path, "daemon.shutdown", args, &arena, &answer);
         }
         if (r)
                 return r;
@@ -94,7 +105,7 @@ int cmd_down(const Options *options) {
         if (r && r != LINK_E_ABSENT)
                 return link_complain(r, path);
         if (!r) {
-                int status = stop(&link, path, &pid);
+                int status = stop(&link, path, options->stop_agents, &pid);
 
                 if (status)
                         return status;

@@ -27,14 +27,17 @@ const Command daemon_commands[] = {
         {
                 .name = "down",
                 .summary = "stop the daemon and wait until it has gone",
-                .usage = "[--wait SECONDS] [--json]",
-                .details = "It is fine if none is running.\n"
+                .usage = "[--stop-agents] [--wait SECONDS] [--json]",
+                .details = "It is fine if none is running. Hosted processes run on and are found again by "
+                           "the next "
+                           "daemon.\n"
                            "\n"
+                           "  --stop-agents    end them as well\n"
                            "  --wait SECONDS   how long to wait for its end (default 15)\n"
                            "  --json           the outcome as one JSON object\n",
                 .examples = "  muster down\n"
                             "  muster down --wait 60 && echo gone\n",
-                .options = CLI_OPTION_WAIT | CLI_OPTION_JSON,
+                .options = CLI_OPTION_WAIT | CLI_OPTION_JSON | CLI_OPTION_STOP_AGENTS,
                 .run = cmd_down,
         },
         {

@@ -114,9 +114,10 @@ const Command group_commands[] = {
         {
                 .name = "tail",
                 .summary = "show the last events of a group",
-                .usage = "[-g G] [--as NAME] [--kind K] [-n N] [-f] [--json]",
+                .usage = "[-g G] [--as NAME] [--kind K] [-n N] [--since EVENT] [-f] [--json]",
                 .details = WHERE "  --kind K         only this kind, such as chat.message\n"
                                  "  -n, --tail N     how many (default 20)\n"
+                                 "  --since EVENT    what came behind this one, and go on\n"
                                  "  -f, --follow     go on with messages, notices and acknowledgements\n"
                                  "  --json           one JSON object a line\n",
                 .examples = "  muster tail -f\n",

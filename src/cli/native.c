@@ -49,7 +49,12 @@ int exchange_complain(int r, const char *path) {
 }
 
 int native_call(Link *link, const char *path, const char *method, Arena *arena, const Json **ret) {
-        const Request request = {.dialect = "native", .op = method};
+        return native_call_with(link, path, method, NULL, arena, ret);
+}
+
+int native_call_with(Link *link, const char *path, const char *method, const Json *args, Arena *arena,
+                     const Json **ret) {
+        const Request request = {.dialect = "native", .op = method, .args = args};
         Reply reply = {0};
         int r = exchange(link, &request, arena, &reply);
 

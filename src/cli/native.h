@@ -13,6 +13,8 @@
  * about to end.
  */
 int native_call(Link *link, const char *path, const char *method, Arena *arena, const Json **ret);
+int native_call_with(Link *link, const char *path, const char *method, const Json *args, Arena *arena,
+                     const Json **ret); /* args: an object */
 /* Says what an outcome of exchange() means; r is not 0. Returns the exit status. */
 int exchange_complain(int r, const char *path);
 /* The daemon's error on stderr: `muster: WHAT: CODE: MESSAGE`, or as one JSON object. */

@@ -33,6 +33,7 @@ static const Row rows[] = {
         {"detach", 'd', CLI_OPTION_DETACH, KIND_FLAG, AT(detach)},
         {"name", 'n', CLI_OPTION_NAME, KIND_TEXT, AT(name)},
         {"sandbox", 0, CLI_OPTION_SANDBOX, KIND_TEXT, AT(sandbox)},
+        {"stop-agents", 0, CLI_OPTION_STOP_AGENTS, KIND_FLAG, AT(stop_agents)},
         {"once", 0, CLI_OPTION_ONCE, KIND_FLAG, AT(once)},
         {"read-only", 'r', CLI_OPTION_READ_ONLY, KIND_FLAG, AT(read_only)},
         {"pty", 0, CLI_OPTION_PTY, KIND_COUNT, AT(pty)},

@@ -8,10 +8,5 @@
 
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
-        &runner_part,
-        &compaction_part,
-        &context_part,
-        &inbox_part,
-        &streams_part,
-        NULL,
+        &runner_part, &compaction_part, &context_part, &inbox_part, &streams_part, NULL,
 };

@@ -25,8 +25,8 @@ typedef struct Config {
         char *cgroup;                    /* folder for the cgroups of hosted processes, "none" or "auto" */
         int64_t memory_max_mb, pids_max; /* of each process of a coop session; 0: no limit */
         char *sandbox;                   /* mode for what does not say its own */
-        char *durability;         /* of ledgers: commit, interval or none; NULL: commit */
-        int64_t sync_interval_ms; /* for "interval"; 0: the ledger's default */
+        char *durability;                /* of ledgers: commit, interval or none; NULL: commit */
+        int64_t sync_interval_ms;        /* for "interval"; 0: the ledger's default */
         bool ledger_chain;
         char *coop_socket;
         int64_t coop_idle_ms; /* coop alone: ends after so long without sessions and connections; 0: never */
@@ -42,4 +42,5 @@ typedef struct Config {
 void config_deinit(Config *config);
 int strvec_push(StrVec *vec, const char *item); /* copies */
 void strvec_deinit(StrVec *vec);
-char **strvec_list(const StrVec *vec); /* NULL-terminated; to be freed, its strings are vec's; NULL without memory */
+char **strvec_list(
+        const StrVec *vec); /* NULL-terminated; to be freed, its strings are vec's; NULL without memory */

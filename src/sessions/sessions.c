@@ -132,6 +132,14 @@ void session_kill(Session *session, bool is_forced) {
         session_check_gone(session);
 }
 
+void sessions_kill_all(Sessions *sessions, bool is_forced) {
+        for (Session *session = sessions->first, *next; session; session = next) {
+                next = session->next;
+                if (session->is_listed)
+                        session_kill(session, is_forced);
+        }
+}
+
 /* ---- finding them again ---------------------------------------------------------------------- */
 
 static char *text_of(Arena *arena, const Json *json, const char *key) {

@@ -110,6 +110,7 @@ Session *session_named(Sessions *sessions, const char *name);
 int session_new(Session **ret, Sessions *sessions, const char *name, const char *workspace);
 void session_check_gone(Session *session); /* frees it when it is not listed and nothing of it is left */
 void session_kill(Session *session, bool is_forced);
+void sessions_kill_all(Sessions *sessions, bool is_forced);
 size_t session_n_clients(const Session *session);
 
 /* require.c: what a call names, or the call's error that says that it is not there. */

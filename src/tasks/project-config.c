@@ -58,13 +58,16 @@ static int apply_agent(Project *project, const Json *daemon) {
         int r = 0;
 
         free(project->agent_command);
-        project->agent_command = command.n ? strndup(command.data, command.n) : strdup("claude");
+        project->agent_command = command.data && command.n ? strndup(command.data, command.n) : strdup("claude");
         strvec_deinit(&project->agent_args);
         json_each (item, json_get(daemon, "agent_args")) {
-                _cleanup_(freep) char *arg =
-                        strndup(json_str(item).data ? json_str(item).data : "", json_str(item).n);
-                if (!r && json_is(item, JSON_STRING))
-                        r = arg ? strvec_push(&project->agent_args, arg) : -ENOMEM;
+                _cleanup_(freep) char *arg = NULL;
+                Str text = json_str(item);
+
+                if (r || !text.data || !json_is(item, JSON_STRING))
+                        continue;
+                arg = strndup(text.data, text.n);
+                r = arg ? strvec_push(&project->agent_args, arg) : -ENOMEM;
         }
         project->runtime = runtime_find(name);
         if (!project->runtime && project->agent_command)

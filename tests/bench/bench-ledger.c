@@ -159,7 +159,7 @@ static int raw(Bench *bench, unsigned long n, unsigned long batch) {
         int fd = open(bench->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         off_t at = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
         double start = now_us();
-        char *text = malloc(batch * 1024);
+        char *text = malloc((batch + 1) * 1024);
 
         for (unsigned long i = 0; fd >= 0 && text && i < n; i++) {
                 double began = now_us();
@@ -207,7 +207,7 @@ static void send_next(Send *send) {
 }
 
 static int append(Bench *bench, unsigned long n, unsigned long flight) {
-        Send *sends = calloc(flight, sizeof(*sends));
+        Send *sends = calloc(flight + 1, sizeof(*sends));
         LedgerStats stats;
         double start, took;
 

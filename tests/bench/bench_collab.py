@@ -61,8 +61,8 @@ def ask(address, request):
 
 
 def raw(bench, n, batch):
-    """Write and fdatasync of one such line, or of a batch: µs per sync, lines per second. On the server's core: the disk interrupts one of
-    the cores, and whoever waits on another one waits longer."""
+    """Write and fdatasync of one such line, or of a batch: µs per sync, lines per second. On the core of the server: how long a disk takes
+    depends on which core waits for it."""
     folder = bench.new_folder()
     done = subprocess.run(pinned(SERVER_CORE, [bench.program("bench-ledger"), "raw", folder, str(n), str(batch)]), text=True, capture_output=True, check=False)
     found = [float(x) for x in re.findall(r"[\d.]+", done.stdout)]

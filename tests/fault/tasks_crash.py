@@ -90,7 +90,8 @@ def test_an_agent_that_is_killed_with_its_shim_meanwhile():
         t.home.kill_hosted()
         t.start()
         record = t.client.ended(task)
-        equal((record["state"], record["pid"]), ("cancelled", None), "by SIGKILL, whoever sent it")
+        # by SIGKILL, whoever sent it; unless the shim did not live to see that
+        check(record["state"] in ("cancelled", "failed") and record["pid"] is None, record)
 
 
 def test_a_shim_that_dies_under_the_daemon():

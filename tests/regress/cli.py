@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 
-from harness import MUSTER, Daemon, Home, check, equal, eventually
+from harness import MUSTER, Daemon, Home, check, equal, eventually, start_time
 
 
 def _ok(home, *args, **kw):
@@ -41,6 +41,29 @@ def test_down_waits_for_the_end():
         _ok(home, "down")
         check(not os.path.lexists(home.native_sock) and not os.path.lexists(home.cccc_sock), "sockets are still there")
         eventually(lambda: not os.path.exists("/proc/%d" % pid) or " Z " in open("/proc/%d/stat" % pid).read(), what="the end of the process")
+
+
+def test_down_and_the_agents():
+    """They run on and are adopted, unless they are to be stopped: a session that restarts its agent and an actor alike."""
+    with Home() as home:
+        _ok(home, "up")
+        os.makedirs(home.project, exist_ok=True)
+        _ok(home, "new", "-d", "--sandbox", "none", "--name", "one", home.project, "--", "sh", "-c", "trap '' TERM; while :; do sleep 1; done")
+        _ok(home, "call", "cccc.attach", "path=" + home.project)
+        group = json.loads(_ok(home, "call", "cccc.groups", "--json"))["groups"][0]["group_id"]
+        _ok(home, "actor", "-g", group, "add", "two", "runtime=custom", "--", "cat")
+        _ok(home, "actor", "-g", group, "start", "two")
+        pids = [p["pid"] for p in json.loads(_ok(home, "ps", "--json"))["processes"]]
+        equal(len(pids), 2)
+        _ok(home, "down")
+        check(all(start_time(p) for p in pids), "an agent did not outlive the daemon")
+        _ok(home, "up")
+        equal(sorted(p["pid"] for p in json.loads(_ok(home, "ps", "--json"))["processes"]), sorted(pids))
+        _ok(home, "down", "--stop-agents")
+        check(not any(start_time(p) for p in pids), "an agent is left")
+        _ok(home, "up")
+        equal([p["object"] for p in json.loads(_ok(home, "ps", "--json"))["processes"] if p["owner"] == "sessions"], [])
+        _ok(home, "down", "--stop-agents")
 
 
 def test_no_daemon():

@@ -320,12 +320,9 @@ def test_notify_ack():
 
 
 def test_unread_counts():
-    """Through debug_snapshot, which counts as actor_list does."""
     with _daemon() as d:
-        ok(d, "observability_update", patch={"developer_mode": True})
-
         def counts():
-            return {a["id"]: a["unread_count"] for a in ok(d, "debug_snapshot")["actors"]}
+            return {a["id"]: a["unread_count"] for a in ok(d, "actor_list", include_unread=True)["actors"]}
         equal(counts(), {"lead": 0, "dev": 0, "qa": 0})
         one = send(d, to=["dev"])
         send(d, by="dev", to=["@all"])

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "base/file.h"
 
 enum { SMALL_MAX = 64 << 10, MOUNTS_MAX = 1 << 20 };
+enum { REMOVE_TRIES = 50, REMOVE_TRY_MS = 50 }; /* then the group is left behind */
 
 /* ---- finding the folder ---------------------------------------------------------------------- */
 
@@ -163,8 +165,28 @@ void cgroup_kill(const char *path) {
         (void)put(path, "cgroup.kill", "1");
 }
 
-void cgroup_remove(const char *path) {
-        (void)rmdir(path);
+/* What was killed stays in its group until it is reaped: the kernel says when the last one is gone. */
+static void remove_when_empty(void *user) {
+        _cleanup_(freep) char *events = path_join(user, "cgroup.events");
+        _cleanup_(closep) int fd = events ? open(events, O_RDONLY | O_CLOEXEC) : -1;
+        char text[256];
+
+        for (int i = 0; i < REMOVE_TRIES && rmdir(user) && errno == EBUSY && fd >= 0; i++) {
+                struct pollfd watch = {.fd = fd, .events = POLLPRI};
+
+                (void)!pread(fd, text, sizeof(text), 0); /* from here on changes are told */
+                (void)poll(&watch, 1, REMOVE_TRY_MS);
+        }
+}
+
+void cgroup_remove(Loop *loop, const char *path) {
+        char *copy;
+
+        if (!rmdir(path) || errno != EBUSY)
+                return;
+        copy = strdup(path);
+        if (copy && loop_work(loop, remove_when_empty, free, copy))
+                free(copy);
 }
 
 int64_t count_user_threads(void) {

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/loop.h"
+
 typedef struct HostCgroups {
         char *folder; /* NULL: none */
         bool has_memory, has_pids;
@@ -28,7 +30,7 @@ void cgroups_deinit(HostCgroups *cgroups);
 
 /* These may block for a moment: for workers and the start. */
 int cgroup_create(const char *path, const HostedLimits *limits);
-void cgroup_kill(const char *path);   /* everything in it, at once */
-void cgroup_remove(const char *path); /* if nothing is in it any more */
+void cgroup_kill(const char *path);               /* everything in it, at once */
+void cgroup_remove(Loop *loop, const char *path); /* as soon as nothing is in it any more, within 2.5 s */
 /* How many processes and threads our user has: what RLIMIT_NPROC counts. */
 int64_t count_user_threads(void);

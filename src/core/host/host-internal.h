@@ -23,6 +23,8 @@ struct Host {
         char *spares[HOST_SPARES_MAX]; /* folders for processes to come; when there are as many, others are
                                           removed */
         size_t n_spares;
+        void (*all_ended)(void *user); /* host_end_all(); NULL: nobody asked */
+        void *all_ended_user;
 };
 
 int hosted_new(Hosted **ret, Host *host, const char *id);

@@ -47,6 +47,21 @@ static const HostedState transitions[][4] = {
         [HOSTED_FOREIGN] = {HOSTED_FOREIGN, HOSTED_FOREIGN, HOSTED_FOREIGN, HOSTED_FOREIGN},
 };
 
+static bool is_live(const Hosted *hosted) {
+        return hosted->state == HOSTED_STARTING || hosted->state == HOSTED_RUNNING;
+}
+
+static void check_all_ended(Host *host) {
+        void (*done)(void *user) = host->all_ended;
+
+        for (Hosted *hosted = host->first; hosted; hosted = hosted->next)
+                if (is_live(hosted))
+                        return;
+        host->all_ended = NULL;
+        if (done)
+                done(host->all_ended_user);
+}
+
 void hosted_set_state(Hosted *hosted, HostedEvent event) {
         HostedState next = transitions[hosted->state][event];
 
@@ -57,6 +72,16 @@ void hosted_set_state(Hosted *hosted, HostedEvent event) {
                    (int)hosted->pid);
         hosted->state = next;
         hosted->state_since_us = loop_wall_us(hosted->host->daemon->loop);
+        check_all_ended(hosted->host);
+}
+
+void host_end_all(Host *host, int grace_ms, void (*done)(void *user), void *user) {
+        host->all_ended = done;
+        host->all_ended_user = user;
+        for (Hosted *hosted = host->first; hosted; hosted = hosted->next)
+                if (is_live(hosted))
+                        host_discard(hosted, grace_ms);
+        check_all_ended(host);
 }
 
 int host_new(Host **ret, Daemon *daemon) {
@@ -268,6 +293,6 @@ void host_forget(Hosted *hosted) {
         }
         host_retire_folder(hosted);
         if (hosted->cgroup)
-                cgroup_remove(hosted->cgroup);
+                cgroup_remove(hosted->host->daemon->loop, hosted->cgroup);
         hosted_unlink_and_free(hosted);
 }

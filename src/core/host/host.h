@@ -173,6 +173,8 @@ void host_discard(Hosted *hosted, int grace_ms);
 /* TERM and KILL as well; it is kept, and a later daemon finds is_stopped set: it is not to be started again.
  */
 void host_stop(Hosted *hosted, int grace_ms);
+/* Discards every process that runs; done follows when none is left, perhaps at once. For a stop, once. */
+void host_end_all(Host *host, int grace_ms, void (*done)(void *user), void *user);
 /* Forgets an ended process and removes its folder; a running one is killed first and forgotten when it is
  * gone. */
 void host_forget(Hosted *hosted);
