@@ -100,6 +100,7 @@ void info_print(FILE *out, const Json *info, const char *socket) {
         fputs(")\n", out);
         print_text(out, "home", json_str(json_get(info, "home")));
         print_text(out, "socket", str_from(socket));
+        print_text(out, "durability", json_str(json_get(info, "durability")));
         fprintf(out, "%-13s%lld open, %lld accepted, %lld closed\n\n", "connections",
                 (long long)number(connections, "open"), (long long)number(connections, "accepted"),
                 (long long)number(connections, "closed"));

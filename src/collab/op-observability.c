@@ -7,6 +7,7 @@
 
 #include "collab/collab.h"
 #include "collab/observability.h"
+#include "core/ledger/ledger.h"
 #include "gen/cccc-ops.h"
 
 /* One reading or change of settings.yaml on a worker. */
@@ -39,6 +40,7 @@ static int answer(Job *job) {
         w = call_result(job->call);
         jw_begin_object(w);
         jw_field_value(w, "observability", job->settings);
+        jw_field_cstr(w, "durability", ledger_policy_name(ledger_policy_of(&job->call->daemon->config)));
         jw_end_object(w);
         return 0;
 }

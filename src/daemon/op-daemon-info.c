@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "core/daemon.h"
 #include "core/dialect.h"
+#include "core/ledger/ledger.h"
 #include "core/version.h"
 #include "gen/native-ops.h"
 
@@ -62,6 +63,7 @@ int op_native_daemon_info(Call *call, _unused_ const NativeDaemonInfoArgs *args)
         jw_field_cstr(w, "started_at", started);
         jw_field_int(w, "uptime_seconds", (loop_now_ms(daemon->loop) - daemon->started_ms) / 1000);
         jw_field_cstr(w, "home", daemon->home);
+        jw_field_cstr(w, "durability", ledger_policy_name(ledger_policy_of(&daemon->config)));
         write_endpoints(daemon, w);
         jw_key(w, "connections");
         jw_begin_object(w);

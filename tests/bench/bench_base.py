@@ -103,9 +103,9 @@ class Bench:
         os.mkdir(path)
         return path
 
-    def client(self, name, *args):
+    def client(self, name, *args, core=CLIENT_CORE):
         """Runs a client program on its core; the name=value words it prints."""
-        done = subprocess.run(pinned(CLIENT_CORE, [self.program(name), *args]), text=True, capture_output=True, check=False)
+        done = subprocess.run(pinned(core, [self.program(name), *args]), text=True, capture_output=True, check=False)
         if done.returncode:
             sys.exit("bench: %s failed:\n%s%s" % (name, done.stdout, done.stderr))
         words = dict(word.split("=", 1) for word in done.stdout.split())

@@ -11,18 +11,19 @@ N_EVENTS = 1_000_000
 FIRST = ["chrt", "-f", "1"] if REAL_TIME else []
 
 
-def ledger(bench, command, folder, *args):
-    """The numbers of one run. Both cores, as the daemon's loop and its workers have them."""
-    done = subprocess.run([*FIRST, bench.program("bench-ledger"), command, folder, *map(str, args)],
+def ledger(bench, command, folder, *args, core=None):
+    """The numbers of one run. Both cores, as the daemon's loop and its workers have them, or one."""
+    place = ["taskset", "-c", core] if core else []
+    done = subprocess.run([*place, *FIRST, bench.program("bench-ledger"), command, folder, *map(str, args)],
                           text=True, capture_output=True, check=True)
     return [float(word) for word in done.stdout.split()]
 
 
-def fresh(bench, command, *args):
+def fresh(bench, command, *args, core=None):
     folder = os.path.join(bench.folder, "ledger")
     os.makedirs(folder)
     try:
-        return ledger(bench, command, folder, *args)
+        return ledger(bench, command, folder, *args, core=core)
     finally:
         shutil.rmtree(folder)
 

@@ -10,7 +10,7 @@ import sys
 import time
 
 import bench_ledger
-from bench_base import REAL_TIME, Daemon, Row, with_unit
+from bench_base import SERVER_CORE, Daemon, Row, with_unit
 
 SUBMIT = '{"jsonrpc":"2.0","id":1,"method":"task.submit","params":{"prompt":"measure this"}}'
 LIST = '{"jsonrpc":"2.0","id":1,"method":"task.list","params":{"limit":20}}'
@@ -32,9 +32,9 @@ class Project(Daemon):
             json.dump(config, file)
 
     @contextlib.contextmanager
-    def running(self, first=True):
-        """Before all other work of the machine; not so (first=False) where agents are measured, who inherit it."""
-        command = [*(["chrt", "-f", "1"] if first and REAL_TIME else []), *self.command]
+    def running(self, core=None):
+        """Before all other work of the machine, agents included; on one core, or on all where agents run beside it."""
+        command = [*(["taskset", "-c", core] if core else []), *bench_ledger.FIRST, *self.command]
         with open(os.path.join(self.folder, "output"), "ab") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log, env=self.env, cwd=self.folder)
         try:
@@ -86,9 +86,9 @@ def task_submit(bench):
     disk, serial, many = [], [], []
     for _ in range(bench.rounds):
         daemon = Project(bench, "sh", ["-c", "sleep 1000"], slots=1)
-        with daemon.running(), Client(daemon.aiwg) as client:
+        with daemon.running(core=SERVER_CORE), Client(daemon.aiwg) as client:
             client.call("task.submit", {"prompt": "holds the slot"})
-            disk.append(bench_ledger.fresh(bench, "raw", 300, 1)[0])
+            disk.append(bench_ledger.fresh(bench, "raw", 300, 1, core=SERVER_CORE)[0])
             serial.append(rpc_load(bench, 1, 300, daemon.aiwg, SUBMIT)["p50_us"])
             many.append(rpc_load(bench, 64, 20000, daemon.aiwg, SUBMIT)["rate"])
             client.call("daemon.stop", {"force": True})
@@ -104,10 +104,10 @@ def task_end_to_end(bench):
     for _ in range(max(1, bench.rounds // 2)):
         since = time.perf_counter()
         for _ in range(200):
-            subprocess.run([agent], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=True)
+            subprocess.run([*bench_ledger.FIRST, agent], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=True)
         plain.append(200 / (time.perf_counter() - since))
         daemon = Project(bench, agent)
-        with daemon.running(first=False), Client(daemon.aiwg) as client:
+        with daemon.running(), Client(daemon.aiwg) as client:
             since = time.perf_counter()
             rpc_load(bench, 16, 1000, daemon.aiwg, SUBMIT)
             while client.call("task.stats")["completed"] < 1000:

@@ -171,3 +171,26 @@ def _scribble(path, offset):
     with open(path, "r+b") as f:
         f.seek(offset)
         f.write(b"\xa5" * 16)
+
+
+def _folders(t, pattern):
+    return glob.glob(os.path.join(t.home.muster_home, "**", "host", pattern), recursive=True)
+
+
+def test_folders_of_ended_agents_are_used_again():
+    """Short agents get the folder of one that has ended; nothing of it shows. A killed daemon's spares are removed by the next."""
+    t = Tasks(agent="""#!/bin/sh
+printf '%s' "$2"
+""", max_parallel_actions=1)
+    _project(t)
+    with t:
+        for i in range(6):
+            task = t.client.submit("x" * (2000 - 300 * i))
+            eventually(lambda k=task: t.client.get(k)["state"] in FINAL, what="the end of task %d" % i)
+            equal((t.client.get(task)["state"], t.client.get(task)["result"]), ("completed", "x" * (2000 - 300 * i)))
+        eventually(lambda: len(_folders(t, "spare-*")) in range(1, 9), what="spare folders, not too many")
+        t.restart("kill")
+        eventually(lambda: not _folders(t, "spare-*"), what="no spare after the restart")
+        task = t.client.submit("again")
+        eventually(lambda: t.client.get(task)["state"] in FINAL, what="the end of a task after it")
+        equal(t.client.get(task)["result"], "again")

@@ -41,6 +41,15 @@ def test_info_names_every_endpoint():
     equal((info["pid"], info["home"]), (d.pid, d.home.muster_home))
 
 
+def test_durability_is_shown():
+    with Daemon() as d:
+        equal((d.info()["durability"], d.cccc("observability_get")["result"]["durability"]), ("commit", "commit"))
+    with Daemon(args=["--durability", "interval"]) as d:
+        equal((d.info()["durability"], d.cccc("observability_get")["result"]["durability"]), ("interval", "interval"))
+        _, out, _ = d.home.muster("status")
+        check("durability   interval\n" in out, "not in " + out)
+
+
 def test_info_counts_clients():
     with Daemon() as d, d.aiwg() as a, d.coop() as c:
         a.result("ping")

@@ -234,6 +234,14 @@ static void reject(Hosted *hosted, int r) {
                 hosted_unlink_and_free(hosted);
 }
 
+/* Of a daemon that was killed. */
+static void remove_spare(const Host *host, const char *name) {
+        _cleanup_(freep) char *path = path_join(host->dir, name);
+
+        if (path)
+                host_remove_folder(path);
+}
+
 int host_adopt(Host *host, void (*found)(Hosted *hosted, void *user), void *user) {
         DIR *dir = opendir(host->dir);
         struct dirent *entry;
@@ -244,6 +252,8 @@ int host_adopt(Host *host, void (*found)(Hosted *hosted, void *user), void *user
                 Hosted *hosted;
                 int r;
 
+                if (host_is_spare(entry->d_name))
+                        remove_spare(host, entry->d_name);
                 if (!is_id(entry->d_name))
                         continue;
                 r = hosted_new(&hosted, host, entry->d_name);

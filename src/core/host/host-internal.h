@@ -13,11 +13,16 @@ enum { HOST_META_MAX = 4 << 20 };
 /* Names the folder in the environment of everything that a hosted process starts. */
 #define HOST_MARK "MUSTER_HOSTED"
 
+enum { HOST_SPARES_MAX = 8 };
+
 struct Host {
         Daemon *daemon;
         char *dir; /* <home>/host */
         HostCgroups cgroups;
         Hosted *first;
+        char *spares[HOST_SPARES_MAX]; /* folders for processes to come; when there are as many, others are
+                                          removed */
+        size_t n_spares;
         void (*all_ended)(void *user); /* host_end_all(); NULL: nobody asked */
         void *all_ended_user;
 };
@@ -28,6 +33,20 @@ void hosted_unlink_and_free(
 void hosted_set_state(Hosted *hosted, HostedEvent event);
 int hosted_open_files(Hosted *hosted); /* record and rings of hosted->dir; condition RING_E_DAMAGED */
 Log *host_log(const Host *host);
+
+/* host-folder.c */
+typedef struct FolderSpec {
+        const char *dir, *spare; /* spare: see host_take_spare() */
+        ShimKind kind;
+        size_t n_ring, n_ring_err;
+        Str meta;
+} FolderSpec;
+int host_make_folder(const FolderSpec *spec); /* on a worker; the spare is used up */
+void host_remove_folder(const char *path);
+void host_retire_folder(Hosted *hosted);          /* of one that is forgotten: spare, or removed */
+char *host_take_spare(Host *host, ShimKind kind); /* the caller's; NULL: none */
+bool host_is_spare(const char *name);             /* of a folder in host->dir */
+void host_remove_spares(Host *host);
 
 /* host-control.c */
 int hosted_open_control(Hosted *hosted, int fd); /* takes fd */

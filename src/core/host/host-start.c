@@ -33,6 +33,7 @@ typedef struct Start {
         unsigned cols, rows;
         int recording; /* its file; -1: none */
         Buf meta;
+        char *spare; /* folder that is to become this one's; NULL: none */
         int r;
 } Start;
 
@@ -46,6 +47,7 @@ static void start_free(Start *start) {
         free_list(start->argv);
         free_list(start->env);
         buf_deinit(&start->meta);
+        free(start->spare);
         close_fd(start->recording);
         free(start);
 }
@@ -136,36 +138,13 @@ static int write_meta(Start *start, const HostedSpec *spec) {
 
 /* ---- on a worker ----------------------------------------------------------------------------- */
 
-/* Made last and in one piece: a folder without a record is one that never got as far as a shim. */
-static int make_record(const char *path, ShimKind kind) {
-        union {
-                ShimRecord record;
-                char bytes[SHIM_RECORD_BYTES];
-        } file = {.record = {.version = SHIM_VERSION, .kind = kind}};
-
-        memcpy(file.record.magic, "musshim1", sizeof(file.record.magic));
-        return error_trace(file_replace(path, (Str){file.bytes, sizeof(file.bytes)}, 0600, FILE_RUNTIME));
-}
-
 static int make_folder(const Start *start) {
-        const Hosted *hosted = start->hosted;
-        _cleanup_(freep) char *record = path_join(hosted->dir, SHIM_RECORD),
-                              *meta = path_join(hosted->dir, SHIM_META);
-        _cleanup_(freep) char *out = path_join(hosted->dir, SHIM_OUT),
-                              *err = path_join(hosted->dir, SHIM_ERR);
-        int r = record && meta && out && err ? 0 : -ENOMEM;
-
-        if (!r && mkdir(hosted->dir, 0700))
-                r = -errno;
-        if (!r)
-                r = ring_create(out, start->n_ring);
-        if (!r && hosted->kind == SHIM_PIPES)
-                r = ring_create(err, start->n_ring_err);
-        if (!r)
-                r = file_replace(meta, buf_str(&start->meta), 0600, FILE_RUNTIME);
-        if (!r)
-                r = make_record(record, hosted->kind);
-        return error_trace(r);
+        return error_trace(host_make_folder(&(FolderSpec){.dir = start->hosted->dir,
+                                                          .spare = start->spare,
+                                                          .kind = start->hosted->kind,
+                                                          .n_ring = start->n_ring,
+                                                          .n_ring_err = start->n_ring_err,
+                                                          .meta = buf_str(&start->meta)}));
 }
 
 /* Without a cgroup for it, the number of processes is bound by RLIMIT_NPROC, which counts all that the user
@@ -212,6 +191,7 @@ static void prepare(void *user) {
 static void on_shim_reaped(void *user, _unused_ int status) {
         Hosted *hosted = user;
 
+        hosted->is_shim_reaped = true;
         hosted->shim = NULL; /* what its end means is said by the control socket and the record */
 }
 
@@ -334,6 +314,8 @@ static int begin(Hosted *hosted, const HostedSpec *spec) {
                 r = start->env ? shim_argv(start, hosted, spec) : -ENOMEM;
         if (!r)
                 r = write_meta(start, spec);
+        if (!r)
+                start->spare = host_take_spare(hosted->host, spec->kind);
         if (!r)
                 r = loop_work(hosted->host->daemon->loop, prepare, prepared, start);
         if (r)

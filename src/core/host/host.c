@@ -117,6 +117,7 @@ Host *host_free(Host *host) {
                 return NULL;
         while (host->first)
                 hosted_unlink_and_free(host->first);
+        host_remove_spares(host);
         free(host->dir);
         cgroups_deinit(&host->cgroups);
         free(host);
@@ -282,19 +283,6 @@ const char *host_missing_limit(const Host *host, const HostedLimits *limits) {
         return NULL;
 }
 
-/* With all that is in it: a daemon that was killed may have left a temporary file. There are no folders
- * inside. */
-static void remove_folder(const char *path) {
-        DIR *dir = opendir(path);
-        struct dirent *entry;
-
-        while (dir && (entry = readdir(dir)))
-                (void)unlinkat(dirfd(dir), entry->d_name, 0);
-        if (dir)
-                closedir(dir);
-        (void)rmdir(path);
-}
-
 void host_forget(Hosted *hosted) {
         hosted->handler = NULL;
         if (hosted->state == HOSTED_STARTING || hosted->state == HOSTED_RUNNING) {
@@ -303,7 +291,7 @@ void host_forget(Hosted *hosted) {
                         host_kill(hosted, 0);
                 return;
         }
-        remove_folder(hosted->dir);
+        host_retire_folder(hosted);
         if (hosted->cgroup)
                 cgroup_remove(hosted->host->daemon->loop, hosted->cgroup);
         hosted_unlink_and_free(hosted);

@@ -97,6 +97,7 @@ struct Hosted {
         int fd_in, fd_out, fd_err; /* PTY: fd_in == fd_out == master */
         int control;
         LoopChild *shim; /* to be reaped, when it is our child */
+        bool is_shim_reaped;
         LoopFd *watch_control, *watch_in, *watch_out, *watch_err;
         Buf input;                     /* not yet taken by the process */
         uint64_t shown_out, shown_err; /* ring positions up to which viewers were told */

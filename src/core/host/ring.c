@@ -39,6 +39,19 @@ int ring_create(const char *path, size_t n_bytes) {
         return 0;
 }
 
+int ring_renew(const char *path, size_t n_bytes) {
+        RingHeader header = {.version = RING_VERSION, .n_header = RING_HEADER, .n_bytes = round_up(n_bytes)};
+        _cleanup_(closep) int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st))
+                return error_origin(-errno);
+        if (st.st_size != (off_t)(RING_HEADER + header.n_bytes))
+                return -ESTALE;
+        memcpy(header.magic, ring_magic, sizeof(header.magic));
+        return pwrite(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) ? 0 : error_origin(-EIO);
+}
+
 /* The data area twice in a row behind the header. */
 static int map(Ring *ring, int fd, size_t n_bytes) {
         size_t n_all = RING_HEADER + 2 * n_bytes;
@@ -53,6 +66,8 @@ static int map(Ring *ring, int fd, size_t n_bytes) {
                 (void)munmap(base, n_all);
                 return error_origin(r);
         }
+        /* A fault would read ahead 128 kB of zeros, which is most of what a short agent costs. */
+        (void)madvise(base, n_all, MADV_RANDOM);
         *ring = (Ring){.header = (RingHeader *)base, .data = base + RING_HEADER, .n_bytes = n_bytes};
         return 0;
 }

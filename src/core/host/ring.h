@@ -49,6 +49,9 @@ typedef struct Ring {
 /* Makes the file with all its blocks, so that no later write can fail for want of space. n_bytes is rounded
  * up. */
 int ring_create(const char *path, size_t n_bytes);
+/* The same with a file that ring_create() has made with the same size and that nobody uses; -ESTALE: another
+ * size. */
+int ring_renew(const char *path, size_t n_bytes);
 enum { _RING_E_SUCCESS, RING_E_DAMAGED, RING_E_VERSION };
 int ring_open(Ring *ring,
               const char *path); /* conditions: RING_E_DAMAGED, RING_E_VERSION (of another one) */

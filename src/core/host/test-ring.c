@@ -37,6 +37,19 @@ static int world_make(void **state) {
         return 0;
 }
 
+static void test_renewed(void **state) {
+        World *w = *state;
+        Ring again;
+
+        ring_append(&w->ring, STR("of the one before"));
+        assert_int_equal(ring_renew(w->path, 4 * w->ring.n_bytes), -ESTALE);
+        assert_int_equal(ring_renew(w->path, 1), 0);
+        assert_int_equal(ring_open(&again, w->path), 0);
+        assert_int_equal(ring_end(&again), 0);
+        assert_int_equal(ring_span(&again, 0).n, 0);
+        ring_close(&again);
+}
+
 static int world_remove(void **state) {
         World *w = *state;
 
@@ -202,6 +215,7 @@ static void test_damaged(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                TEST(test_renewed),
                 TEST(test_reads),
                 TEST(test_oldest_bytes),
                 TEST(test_cut_before_the_read),

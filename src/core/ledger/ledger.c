@@ -30,12 +30,15 @@ int ledger_policy_from_name(Str name) {
         return error_origin(-EINVAL);
 }
 
-void ledger_options_apply(LedgerOptions *options, const Config *config) {
+LedgerPolicy ledger_policy_of(const Config *config) {
         int policy =
                 config->durability ? ledger_policy_from_name(str_from(config->durability)) : LEDGER_COMMIT;
 
-        options->policy = policy < 0 ? LEDGER_COMMIT
-                                     : (LedgerPolicy)policy; /* words are checked where they are read */
+        return policy < 0 ? LEDGER_COMMIT : (LedgerPolicy)policy; /* words are checked where they are read */
+}
+
+void ledger_options_apply(LedgerOptions *options, const Config *config) {
+        options->policy = ledger_policy_of(config);
         options->interval_ms = (unsigned)MIN(MAX(config->sync_interval_ms, 0), INTERVAL_MAX_MS);
         options->has_chain = config->ledger_chain;
 }

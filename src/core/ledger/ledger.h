@@ -80,6 +80,7 @@ typedef struct LedgerOptions {
 
 /* Policy, interval and chain as the configuration says. */
 typedef struct Config Config;
+LedgerPolicy ledger_policy_of(const Config *config); /* what is configured, or the default */
 void ledger_options_apply(LedgerOptions *options, const Config *config);
 
 /* opened() runs in a later turn, with 0 or a negative number; only then may the rest be called. If it
