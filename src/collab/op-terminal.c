@@ -124,7 +124,7 @@ static int tail(Call *call, Group *group, const void *user) {
         size_t n_max;
         int r = look(call, group, args->by, args->actor_id, "no live transcript available", &runner);
 
-        if (r)
+        if (!runner)
                 return r;
         if (!self)
                 return error_origin(-ENOMEM);
@@ -152,7 +152,7 @@ static int clear(Call *call, Group *group, const void *user) {
         JsonWriter *w;
         int r = look(call, group, args->by, args->actor_id, "nothing to clear", &runner);
 
-        if (r)
+        if (!runner)
                 return r;
         runner->n_cleared = runner->hosted->shown_out;
         w = call_result(call);
