@@ -116,7 +116,8 @@ class Tasks:
         write_text(self.home.aiwg_file("daemon/tasks.json"), document if isinstance(document, str) else json.dumps(document))
 
     def agent_folders(self):
-        return [f for folder in self.home.host_folders() for f in glob.glob(folder + "/*")]
+        """Without the spare ones (host-folder.c), which belong to nobody."""
+        return [f for folder in self.home.host_folders() for f in glob.glob(folder + "/*") if not os.path.basename(f).startswith("spare-")]
 
     def __enter__(self):
         return self.start()
