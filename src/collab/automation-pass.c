@@ -241,7 +241,8 @@ static void see_line(Pass *pass, const Want *line, const Json *event) {
 }
 
 static int see_lines(Pass *pass) {
-        pass->oldest = arena_alloc(&pass->arena, (pass->n + pass->group->doc->n_actors + 1) * sizeof(*pass->oldest));
+        pass->oldest = arena_alloc(&pass->arena,
+                                   (pass->n + pass->group->doc->n_actors + 1) * sizeof(*pass->oldest));
         if (!pass->oldest)
                 return error_origin(-ENOMEM);
         for (size_t i = 0; i < pass->n && i < pass->read.n; i++) {

@@ -58,7 +58,8 @@ static int apply_agent(Project *project, const Json *daemon) {
         int r = 0;
 
         free(project->agent_command);
-        project->agent_command = command.data && command.n ? strndup(command.data, command.n) : strdup("claude");
+        project->agent_command =
+                command.data && command.n ? strndup(command.data, command.n) : strdup("claude");
         strvec_deinit(&project->agent_args);
         json_each (item, json_get(daemon, "agent_args")) {
                 _cleanup_(freep) char *arg = NULL;
