@@ -100,7 +100,7 @@ static void check_socket(Doctor *doctor, const char *path) {
                 find(doctor, LEVEL_ERROR, path, "is no socket");
                 return;
         }
-        strcpy(address.sun_path, path);
+        memcpy(address.sun_path, path, strlen(path));
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) && errno == ECONNREFUSED)
                 find(doctor, LEVEL_WARNING, path, "nobody listens there; the next daemon replaces it");

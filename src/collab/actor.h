@@ -12,11 +12,11 @@ bool actor_submit_is_known(Str word);
 
 /* What a runtime is started with at a terminal, as a list of strings; empty for custom. NULL without memory.
  */
-Json *actor_default_command(Arena *arena, Str runtime);
+Json *actor_default_command(Arena *arena, Str name);
 /* The strings of a list; null for everything else. NULL without memory. */
-Json *actor_strings(Arena *arena, const Json *list);
+Json *actor_strings(Arena *arena, const Json *given);
 /* The members of an object as text; NULL without memory. */
-Json *actor_env(Arena *arena, const Json *object);
+Json *actor_env(Arena *arena, const Json *given);
 
 /* NULL, or why an entry with these words cannot be. */
 const char *actor_fault(Str runtime, Str runner, Str submit, const Json *command);
@@ -32,7 +32,7 @@ void actor_write_added(const GroupDoc *doc, const ActorView *actor, JsonWriter *
 /* Adds one of actor.start, .stop, .restart, .remove; runner: empty for null. */
 void actor_change_event(GroupChange *change, const char *kind, Str by, Str actor, Str runner);
 /* The wanted state of an actor, with its updated_at. */
-void actor_change_enabled(GroupChange *change, Str actor, bool is_enabled);
+void actor_change_enabled(GroupChange *change, Str id, bool is_enabled);
 /* What follows when actors were switched off: a group without an enabled one is not wanted to run. */
 void actor_change_running(GroupChange *change);
 /* In reply(): {"actor": …, "event": …}; change->user is the actor's id as a C string. */

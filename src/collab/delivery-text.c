@@ -30,23 +30,23 @@ static size_t n_control(Str s, size_t at) {
         return c == 0xc2 && at + 1 < s.n && (unsigned char)s.data[at + 1] < 0xa0 ? 2 : 0;
 }
 
-int delivery_clean(Str s, Buf *out) {
+int delivery_clean(Str text, Buf *out) {
         size_t from = 0;
 
-        for (size_t at = 0; at < s.n;) {
-                size_t n = n_control(s, at);
+        for (size_t at = 0; at < text.n;) {
+                size_t n = n_control(text, at);
 
                 if (!n) {
                         at++;
                         continue;
                 }
-                if (buf_append(out, s.data + from, at - from) ||
-                    (s.data[at] == '\r' && !(at + 1 < s.n && s.data[at + 1] == '\n') &&
+                if (buf_append(out, text.data + from, at - from) ||
+                    (text.data[at] == '\r' && !(at + 1 < text.n && text.data[at + 1] == '\n') &&
                      buf_append(out, "\n", 1)))
                         return error_origin(-ENOMEM);
                 from = at += n;
         }
-        return error_trace(buf_append(out, s.data + from, s.n - from));
+        return error_trace(buf_append(out, text.data + from, text.n - from));
 }
 
 /* ---- one message ----------------------------------------------------------------------------- */

@@ -14,7 +14,8 @@ Runner *mailbox_runner(const Mailbox *mailbox) {
                                                        str_from(mailbox->actor))
                                          : NULL;
 
-        return runner_is_running(runner) && runner->kind == RUNNER_PTY && runner->hosted ? runner : NULL;
+        return runner && runner_is_running(runner) && runner->kind == RUNNER_PTY && runner->hosted ? runner
+                                                                                                   : NULL;
 }
 
 size_t runner_session(const Runner *runner, char out[48]) {

@@ -154,7 +154,7 @@ static int update(Call *call, Group *group, const void *user) {
         char now[TIME_TEXT_MAX];
         GroupChange *change;
         GroupDoc *doc;
-        Patched new;
+        Patched new = {0};
         bool is_start;
         int r = check(call, group->doc, args, &new);
 
@@ -184,7 +184,7 @@ static int then_update(Call *call, Group *group, const void *user) {
 /* An actor that the patch switches off is ended first. */
 static int begin(Call *call, Group *group, const void *user) {
         const CcccActorUpdateArgs *args = user;
-        Patched new;
+        Patched new = {0};
         int r = check(call, group->doc, args, &new);
 
         if (r)

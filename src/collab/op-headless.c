@@ -73,9 +73,10 @@ static int status(Call *call, Group *group, const void *user) {
         Runner *runner = NULL;
         int r = session_of(call, group, args->actor_id, &runner);
 
-        if (!r)
-                write_state(call, runner);
-        return r;
+        if (r || !runner)
+                return r;
+        write_state(call, runner);
+        return 0;
 }
 
 int op_cccc_headless_status(Call *call, const CcccHeadlessStatusArgs *args) {
@@ -96,7 +97,9 @@ static int set_status(Call *call, Group *group, const void *user) {
         Runner *runner = NULL;
         int r = session_of(call, group, args->actor_id, &runner);
 
-        if (!r && args->task_id.n)
+        if (r || !runner)
+                return r;
+        if (args->task_id.n)
                 r = set_text(&runner->headless.task_id, args->task_id);
         if (r)
                 return r;
@@ -124,8 +127,9 @@ static int ack(Call *call, Group *group, const void *user) {
         JsonWriter *w;
         int r = session_of(call, group, args->actor_id, &runner);
 
-        if (!r)
-                r = set_text(&runner->headless.message_id, args->message_id);
+        if (r || !runner)
+                return r;
+        r = set_text(&runner->headless.message_id, args->message_id);
         if (r)
                 return r;
         runner->headless.updated_us = loop_wall_us(call->daemon->loop);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -72,16 +73,13 @@ static void test_message(_unused_ void **state) {
 }
 
 static void test_long_quote(_unused_ void **state) {
-        char text[1024] = CHAT("a", "\"to\":[\"b\"],\"text\":\"x\",\"quote_text\":\""), expected[1024];
+        char begin[] = CHAT("a", "\"to\":[\"b\"],\"text\":\"x\",\"quote_text\":\""), quote[81 * 2 + 1];
+        char text[1024], expected[1024];
 
-        *strstr(text, "}}") = 0;
-        strcpy(expected, "[cccc] a → b\n> \"");
-        for (int i = 0; i < 81; i++)
-                strcat(text, "é");
-        for (int i = 0; i < 80; i++)
-                strcat(expected, "é");
-        strcat(text, "\"}}");
-        strcat(expected, "...\": x");
+        for (size_t i = 0; i < 81; i++)
+                memcpy(quote + 2 * i, "é", 3);
+        snprintf(text, sizeof(text), "%.*s%s\"}}", (int)(strlen(begin) - strlen("}}")), begin, quote);
+        snprintf(expected, sizeof(expected), "[cccc] a → b\n> \"%.160s...\": x", quote);
         assert_string_equal(one(text), expected);
 }
 

@@ -208,12 +208,12 @@ static void on_write_timer(Timer *timer) {
 
 int task_store_open(TaskStore *store, Project *project, void (*opened)(Project *project, int r)) {
         LedgerOptions options = {.loop = project->daemon->loop,
-                                 .policy = LEDGER_COMMIT,
                                  .classify = classify,
                                  .committed = on_committed,
                                  .user = store};
         int r;
 
+        ledger_options_apply(&options, &project->daemon->config);
         *store = (TaskStore){.project = project, .opened = opened, .rows = {.fd = -1}};
         deferred_init(&store->more, project->daemon->loop, on_more);
         timer_init(&store->retention, project->daemon->loop, on_retention);
