@@ -67,8 +67,8 @@ def test_a_program_that_does_not_read_holds_its_client():
     data = _bytes(32 << 20)
     with hosting(record=False) as s:
         workspace = s.workspace()
-        name = s.create("stty raw -echo; printf ready; read go < gate; head -c %d | sha256sum; read l" % len(data), workspace=workspace)
         os.mkfifo(os.path.join(workspace, "gate"))
+        name = s.create("stty raw -echo; printf ready; read go < gate; head -c %d | sha256sum; read l" % len(data), workspace=workspace)
         c, other = s.attach(name), s.attach(s.create())
         c.until("ready")
         other.until("ready")
