@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/show.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +9,8 @@
 #include "cli/cli.h"
 #include "cli/relay.h"
 #include "cli/report.h"
+
+enum { BREAK_MS = 500 };
 
 void show_set_size(Coop *coop) {
         unsigned cols, rows;
@@ -62,9 +65,13 @@ static int tell(const Show *show, RelayOutcome outcome) {
         return complain(CLI_FAILED, "%s", strerror(outcome.value));
 }
 
-/* What we say next stands on a line of its own. Never waits: the terminal may be stalled. */
+/* What we say next stands on a line of its own. Waits only a little: the terminal may be stalled. */
 static void break_line(const Terminal *terminal, RelayOutcome outcome) {
-        if (terminal->has_out && terminal->out != STDOUT_FILENO && outcome.end != RELAY_EXITED)
+        struct pollfd room = {.fd = terminal->out, .events = POLLOUT};
+
+        if (!terminal->has_out || terminal->out == STDOUT_FILENO || outcome.end == RELAY_EXITED)
+                return;
+        if (poll(&room, 1, BREAK_MS) == 1)
                 (void)!write(terminal->out, "\r\n", 2);
 }
 

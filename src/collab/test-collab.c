@@ -77,9 +77,9 @@ static void test_many_recipients_become_anybody(_unused_ void **state) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         LedgerFacts facts;
 
-        assert_int_equal(buf_printf(&text,
-                                    "{\"kind\":\"chat.message\",\"by\":\"a\",\"data\":{\"reply_to\":\"r\","
-                                    "\"client_id\":\"c\",\"to\":[\"x\""),
+        assert_int_equal(buf_printf(&text, "{\"kind\":\"chat.message\",\"by\":\"a\",\"data\":{\"reply_to\":"
+                                           "\"r\",\"priority\":\"attention\","
+                                           "\"client_id\":\"c\",\"to\":[\"x\""),
                          0);
         for (int i = 0; i < 100; i++)
                 assert_int_equal(buf_printf(&text, ",\"n%d\"", i), 0);

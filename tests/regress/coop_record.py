@@ -99,10 +99,17 @@ def test_it_goes_on_after_the_daemon():
     """Killed in the middle of output: nothing is missing, nothing is there twice, and a marker says who was away."""
     with Home() as home:
         with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
-            name = s.create("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo line-$i; done; echo all; read l; exit 0", more=RECORD)
+            workspace = s.workspace()
+            gate, sign = os.path.join(workspace, "gate"), os.path.join(workspace, "sign")
+            os.mkfifo(gate)
+            name = s.create("count() { while [ $i -lt $1 ]; do i=$((i+1)); echo line-$i; done; }; i=0; count 10000; read go < gate; "
+                            "count 10100; : > sign; count 20000; echo all; read l; exit 0", more=RECORD, workspace=workspace)
             path = _path(s, name)
             eventually(lambda: "line-1\r\n" in _output(path) if os.path.exists(path) else False, what="it begins")
             d.kill()
+        with open(gate, "w", encoding="ascii") as f:
+            f.write("go\n")
+        eventually(lambda: os.path.exists(sign), what="it prints while nobody is there")
         with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
             equal(_path(s, name), path)
             c = s.attach(name)
