@@ -215,6 +215,8 @@ static void feed(Page *page, Str text) {
 static Str last_chars(Str text, size_t max_chars) {
         size_t at = text.n, n = 0;
 
+        if (!text.n)
+                return text;
         while (at && n < max_chars) {
                 at--;
                 n += ((unsigned char)text.data[at] & 0xc0) != 0x80;
