@@ -6,7 +6,6 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -232,37 +231,6 @@ int dir_make(const char *path, mode_t mode) {
         if (stat(path, &st) < 0)
                 return error_origin(-errno);
         return S_ISDIR(st.st_mode) ? 0 : error_origin(-ENOTDIR);
-}
-
-/* Whether path still names the file behind fd: somebody may have unlinked or replaced it before it was
- * locked. */
-static bool is_same_file(int fd, const char *path) {
-        struct stat a, b;
-
-        return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
-int file_lock(const char *path, int *ret) {
-        for (;;) {
-                _cleanup_(closep) int fd =
-                        open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
-                int r;
-
-                if (fd < 0)
-                        return error_origin(-errno);
-                do
-                        r = flock(fd, LOCK_EX | LOCK_NB);
-                while (r < 0 && errno == EINTR);
-                if (r < 0 && errno == EWOULDBLOCK)
-                        return FILE_E_LOCKED;
-                if (r < 0)
-                        return error_origin(-errno);
-                if (!is_same_file(fd, path))
-                        continue;
-                *ret = fd;
-                fd = -1;
-                return 0;
-        }
 }
 
 /* An empty side adds nothing, not even the slash. */

@@ -28,7 +28,8 @@ int file_publish(const char *temp, const char *path, FileSync sync);
 /* mkdir -p; an existing folder keeps its mode. */
 int dir_make(const char *path, mode_t mode);
 /* Opens (and creates, 0600) a lock file and takes an exclusive flock without waiting. Condition:
- * FILE_E_LOCKED. The lock is held while *ret is open and dies with the process. */
+ * FILE_E_LOCKED. The lock is held while *ret is open and dies with the process: what the process's children
+ * still hold of it on their way to exec is waited for, two seconds at most. */
 int file_lock(const char *path, int *ret);
 
 /* What tells one state of a file from another without reading it; all zero: there is none. stat(2) only, so

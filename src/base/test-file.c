@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,6 +268,30 @@ static void test_lock(void **state) {
         assert_int_equal(file_lock("link", &fd), -ELOOP);
 }
 
+/* Takes the lock in a child and lets that die, while its own child has the descriptor for some 100 ms more.
+ */
+static void leave_lock_behind(const char *path) {
+        pid_t pid = fork();
+        int fd;
+
+        if (pid == 0) {
+                if (file_lock(path, &fd) == 0 && fork() == 0)
+                        poll(NULL, 0, 100);
+                _exit(0);
+        }
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void test_lock_left_behind(void **state) {
+        int fd = -1;
+
+        (void)state;
+        leave_lock_behind("left");
+        assert_int_equal(file_lock("left", &fd), 0);
+        assert_int_equal(lock_in_child("left"), FILE_E_LOCKED);
+        close(fd);
+}
+
 static void assert_joined(const char *a, const char *b, const char *want) {
         _cleanup_(freep) char *got = path_join(a, b);
 
@@ -330,6 +355,7 @@ int main(void) {
                 in_place(test_replace_symlink),
                 in_place(test_dir_make),
                 in_place(test_lock),
+                in_place(test_lock_left_behind),
                 in_place(test_join),
                 in_place(test_expand),
         };
