@@ -9,7 +9,7 @@ from clients import ready
 from coop_stream import SIZE, hosting
 from harness import HOSTED_EXITED, Home, check, equal, eventually, is_alive, processes_of_sessions, read_hosted, start_time, wait_pid
 
-TIMEOUT = 120
+TIMEOUT = 300
 
 
 def _gate(s):
