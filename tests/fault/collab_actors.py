@@ -22,6 +22,7 @@ def _goes_on(only, end):
             started(d, g, "a")
             add(d, g, "off")
             with Terminal(d, g, "a") as t:
+                t.until("ready")  # before, the terminal itself would echo
                 t.type("before\n")
                 t.until("got before")
             pid = pid_of(d, g, "a")

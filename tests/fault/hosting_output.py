@@ -263,7 +263,7 @@ def test_child_that_keeps_the_terminal_after_its_parent():
         c = s.attach(name)
         c.until("still-here")
         c.key(b"\n")
-        equal(c.event("pty_exited", 10)["code"], 6)
+        equal(c.event("pty_exited")["code"], 6)
         c.ended()
 
 

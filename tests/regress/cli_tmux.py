@@ -22,7 +22,7 @@ class Tmux:
         self.workspace = os.path.join(home.base, "project")
         os.mkdir(self.workspace)
         self.run("new-session", "-d", "-x", str(cols), "-y", str(rows), "env PS1='outside> ' sh")
-        self.until("outside>")
+        self.prompt()
 
     def run(self, *args):
         env = self.home.env({"TERM": "xterm-256color", "MUSTER_SANDBOX": "none", "PATH": os.path.dirname(MUSTER) + ":" + os.environ["PATH"]})
@@ -31,6 +31,12 @@ class Tmux:
 
     def type(self, *keys):
         self.run("send-keys", *keys)
+
+    def prompt(self):
+        """Until the shell outside waits for a command: whatever ran before has given the terminal back."""
+        def is_prompt(line):  # what a program left on the screen may stand behind it
+            return line.startswith("outside>") and not line.startswith("outside> muster")
+        eventually(lambda: any(is_prompt(line) for line in self.screen()), what="the prompt of the shell outside")
 
     def clear(self):
         """Nothing of before is on the screen any more: what is seen then is new."""
@@ -90,7 +96,7 @@ def test_shell():
         t.until("1x2")
         t.type("C-]")
         t.until("[detached]")
-        t.until("outside>")
+        t.prompt()
         t.clear()
         t.type("stty -a | tr ' ;' '\\n' | grep -x -e -echo -e echo", "Enter")
         t.until("echo", 1)
@@ -116,7 +122,7 @@ def test_vim_over_the_death_of_the_daemon():
         eventually(has_size, what="vim has the new size")
         t.type("C-]")
         t.until("[detached]")
-        t.until("outside>")
+        t.prompt()
         pid = int(read_text(os.path.join(t.home.user, ".coop", "daemon.pid")))
         os.kill(pid, 9)
         eventually(lambda: not start_time(pid), what="the daemon is gone")
@@ -136,7 +142,7 @@ def test_top_after_a_while():
         t.until("top - ", 0)
         t.type("C-]")
         t.until("[detached]")
-        t.until("outside>")
+        t.prompt()
         t.clear()
         t.type("muster attach", "Enter")
         t.until("top - ", 0)
@@ -148,12 +154,12 @@ def test_top_after_a_while():
 def test_daemon_killed_while_attached():
     """The person is told, the terminal is in order, and the way back is shown."""
     with _tmux() as t:
-        _attached(t, shlex.join(["sh", "-c", "echo still-here; exec cat"]))
-        t.until("still-here")
+        _attached(t, shlex.join(["sh", "-c", "echo still-$((40+2)); exec cat"]))
+        t.until("still-42")
         os.kill(int(read_text(os.path.join(t.home.user, ".coop", "daemon.pid"))), 9)
-        t.until("outside>")
+        t.prompt()
         t.clear()
         t.type("muster attach", "Enter")
-        t.until("still-here")
+        t.until("still-42")
         t.type("typed", "Enter")
         t.until("typed")
