@@ -134,7 +134,7 @@ static int tail(Call *call, Group *group, const void *user) {
                                    .max_chars = (size_t)MIN(MAX(args->max_chars, 1), CHARS_MAX)},
                        .is_raw = !args->strip_ansi};
         n_max = self->is_raw ? transcript_raw_bytes(self->options.max_chars) : SIZE_MAX;
-        self->bytes = arena_str(&call->arena, runner_backlog(runner, n_max));
+        self->bytes = arena_str(&call->arena, hosted_scrollback(runner->hosted, n_max));
         return self->bytes.data ? group_work(call, group, render, show, self) : error_origin(-ENOMEM);
 }
 
@@ -154,7 +154,7 @@ static int clear(Call *call, Group *group, const void *user) {
 
         if (!runner)
                 return r;
-        runner->n_cleared = runner->hosted->shown_out;
+        host_clear(runner->hosted);
         w = call_result(call);
         jw_begin_object(w);
         jw_field_cstr(w, "group_id", group->id);

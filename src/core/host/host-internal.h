@@ -62,7 +62,12 @@ void host_look_for_lost(Host *host); /* says which ones bear a mark of ours with
  * nobody else does. */
 void hosted_follow(Hosted *hosted, Str bytes, bool may_answer);
 
+/* host-seat.c */
+void hosted_clear_seats(Hosted *hosted);  /* nobody is told */
+void hosted_tell_viewers(Hosted *hosted); /* that it has ended */
+
 /* host-io.c */
+Str hosted_recent(const Hosted *hosted, size_t n_max); /* as hosted_scrollback(), also what was cleared */
 /* Takes fds; which: as in ShimMessage. */
 int hosted_open_io(Hosted *hosted, const int *fds, int n_fds, unsigned which);
 void hosted_close_io(Hosted *hosted);

@@ -352,12 +352,19 @@ void viewer_detach(Viewer *viewer) {
         viewer->hosted = NULL;
 }
 
-Str hosted_scrollback(const Hosted *hosted, size_t n_max) {
+Str hosted_recent(const Hosted *hosted, size_t n_max) {
         uint64_t end = hosted->shown_out, from = end > n_max ? end - n_max : 0;
         Str all = ring_span(&hosted->out, from);
         uint64_t begin = ring_end(&hosted->out) - all.n;
 
         return (Str){all.data, end > begin ? (size_t)(end - begin) : 0};
+}
+
+Str hosted_scrollback(const Hosted *hosted, size_t n_max) {
+        uint64_t n_cleared = hosted->record ? atomic_load(&hosted->record->n_cleared) : 0;
+        uint64_t n = hosted->shown_out - MIN(n_cleared, hosted->shown_out);
+
+        return hosted_recent(hosted, n < n_max ? (size_t)n : n_max);
 }
 
 Str hosted_stderr(const Hosted *hosted) {

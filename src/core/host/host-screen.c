@@ -14,7 +14,7 @@ enum { SNAPSHOT_TAIL = 128 << 10, ANSWER_TAIL = 32 << 10 };
 
 /* The replies to what is asked in the last n bytes. before: the modes in front of them. */
 static int replies(const Hosted *hosted, const Modes *before, size_t n, Buf *out) {
-        Str all = hosted_scrollback(hosted, ANSWER_TAIL + n), old = {all.data, all.n - MIN(n, all.n)};
+        Str all = hosted_recent(hosted, ANSWER_TAIL + n), old = {all.data, all.n - MIN(n, all.n)};
         Screen *screen;
         int r = screen_new(&screen, hosted->cols ? hosted->cols : 80, hosted->rows ? hosted->rows : 24,
                            NULL);

@@ -19,6 +19,7 @@
 typedef struct Host Host;
 typedef struct Hosted Hosted;
 typedef struct Viewer Viewer;
+typedef struct Seat Seat;
 
 /*
  *            spec          STARTED           EXITED, output drained
@@ -106,6 +107,7 @@ struct Hosted {
         Modes modes;    /* of the terminal, kept over all output */
         unsigned cols, rows;
         Viewer *viewers;
+        Seat *seats; /* in the order in which they were taken: the first one types */
         size_t n_viewers;
         size_t n_terminals;          /* of them: those that answer what a program asks */
         struct Recording *recording; /* NULL: none, or it is over */
@@ -130,7 +132,19 @@ struct Viewer {
         Viewer *next, **link;
         bool is_passive; /* no terminal: it only looks */
         void (*output)(Viewer *viewer, HostOutput *output);
-        void (*room)(Viewer *viewer); /* input is taken again after host_write() said FULL; may be NULL */
+        void (*room)(Viewer *viewer);  /* input is taken again after host_write() said FULL; may be NULL */
+        void (*ended)(Viewer *viewer); /* after its last output, before the domain is told; may be NULL */
+};
+
+/*
+ * A place at a terminal at which one client types at a time, whatever contract it speaks. Who came first
+ * types; when it leaves, the one that has waited longest is promoted. Who takes no seat only looks, or
+ * belongs to a domain whose terminals all may type at. Embedded in its owner.
+ */
+struct Seat {
+        Hosted *hosted; /* NULL: none is taken, or the process has ended */
+        Seat *next;
+        void (*promoted)(Seat *seat); /* what it types counts from now on */
 };
 
 enum {
@@ -183,7 +197,16 @@ void host_forget(Hosted *hosted);
 
 void viewer_attach(Viewer *viewer, Hosted *hosted);
 void viewer_detach(Viewer *viewer);
-/* The last n_max bytes of output so far, contiguous, valid until the next turn. */
+/* host-seat.c */
+void seat_take(Seat *seat, Hosted *hosted);
+void seat_leave(Seat *seat); /* left already: fine */
+bool seat_is_writer(const Seat *seat);
+/* The terminal of another domain by its object, as ps shows it (an actor: GROUP/ACTOR), while it runs; NULL:
+ * none. own: the domain that asks and knows its own ones. */
+Hosted *host_find_terminal(Host *host, const char *own, Str object);
+/* What was printed until now is not shown to anybody any more, also not by a later daemon. */
+void host_clear(Hosted *hosted);
+/* The last n_max bytes of output so far that are shown, contiguous, valid until the next turn. */
 Str hosted_scrollback(const Hosted *hosted, size_t n_max);
 Str hosted_stderr(const Hosted *hosted); /* pipes: what is left of it, as above */
 /* Appends bytes that bring a fresh terminal of the same size to where this one is now. */

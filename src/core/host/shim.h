@@ -62,6 +62,7 @@ typedef struct ShimRecord {
         _Atomic uint32_t is_stopped;    /* by the daemon: ended for good, but kept */
         _Atomic uint32_t recorded_slot; /* which of the two holds */
         ShimRecorded recorded[2];
+        _Atomic uint64_t n_cleared; /* by the daemon: output up to here is not shown any more */
 } ShimRecord;
 
 enum {
