@@ -39,6 +39,7 @@ const Command session_commands[] = {
                            "folder is\n"
                            "meant. Ends with the status of the process when it ends, with 0 when you "
                            "leave.\n"
+                           "GROUP/ACTOR, as ps has it: an actor of a group. Who comes first types there.\n"
                            "\n"
                            "  -r, --read-only  only look: nothing is typed, and its size stays as it is\n"
                            "  --pty N          which of its terminals (default 0: the agent)\n",
@@ -94,8 +95,7 @@ const Command session_commands[] = {
                 .usage = "[-f] [--tail N] [--strip] [SESSION] [--pty N]",
                 .details = "Recent output (up to 256 KiB), byte by byte. On a terminal, questions to it are "
                            "left out.\n"
-                           "GROUP/ACTOR instead of a session: the terminal of an actor, as far as the group "
-                           "lets you look.\n"
+                           "GROUP/ACTOR instead of a session: the terminal of an actor.\n"
                            "\n"
                            "  -f, --follow     go on with what comes, until Ctrl+C or the end\n"
                            "  -n, --tail N     only the last N lines of what was printed before\n"
