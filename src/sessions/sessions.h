@@ -22,6 +22,9 @@ enum {
         SESSION_SCROLLBACK = 256 << 10, /* sent to who attaches */
         SESSION_KILL_MS = 5000,         /* between TERM and KILL */
         SESSION_QUICK_MS = 5000,        /* an agent that ends within this time of its start … */
+        SESSION_LOOK_MS =
+                1, /* between two looks for the program in a sandbox that has just been started … */
+        SESSION_LOOKS = 500, /* … so many, then the answer has the number of what holds it */
         SESSION_PATIENT = 2, /* … more often than so many times in a row waits longer each time */
 };
 
@@ -64,6 +67,8 @@ struct Pty {
         bool is_configuring; /* its coopfile is being read */
         Timer restart;
         Timer soon; /* the start below */
+        Timer look; /* in a sandbox: whether the program is there, for the answer */
+        int n_looks;
         struct PtyStart *starting;
         PtyClient *clients;
         Call *waiting;                                       /* the call that started it, until it runs */
@@ -127,6 +132,7 @@ int pty_new(Pty **ret, Session *session, uint32_t id, const char *command);
 Pty *pty_find(Session *session, uint64_t id);
 void pty_remove(Pty *pty);
 bool pty_is_live(const Pty *pty);
+pid_t pty_pid(const Pty *pty);           /* of the program, also in a sandbox; 0: there is none */
 bool pty_is_over(const Pty *pty);        /* it has ended, and nothing comes after it */
 int pty_exit_code(const Hosted *hosted); /* 255 when it was lost */
 void pty_kill(Pty *pty, bool is_forced);

@@ -82,7 +82,8 @@ struct Hosted {
         ShimKind kind;
         HostedState state;
         int64_t state_since_us;
-        pid_t pid;
+        pid_t pid;       /* of the shim's child: in a sandbox what holds the program */
+        pid_t agent_pid; /* see hosted_agent_pid(); 0: not found yet */
         int64_t started_us, ended_us;
         int wait_status; /* ENDED */
         bool is_adopted;
@@ -211,8 +212,10 @@ Str hosted_scrollback(const Hosted *hosted, size_t n_max);
 Str hosted_stderr(const Hosted *hosted); /* pipes: what is left of it, as above */
 /* Appends bytes that bring a fresh terminal of the same size to where this one is now. */
 int hosted_snapshot(const Hosted *hosted, Buf *out);
-/* In a sandbox the program itself, not what holds it; else hosted->pid. */
-pid_t hosted_agent_pid(const Hosted *hosted);
+/* In a sandbox the program itself, as the host numbers it, not what holds it. Until hosted_has_agent() says
+ * that it is there: hosted->pid. */
+pid_t hosted_agent_pid(Hosted *hosted);
+bool hosted_has_agent(Hosted *hosted);
 /* Since its start; 0 for one that did not start. */
 int64_t hosted_age_ms(const Hosted *hosted);
 /* 0..255, 128 + signal when one ended it; -1 unless ENDED. */
