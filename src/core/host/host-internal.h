@@ -66,6 +66,11 @@ void hosted_follow(Hosted *hosted, Str bytes, bool may_answer);
 void hosted_clear_seats(Hosted *hosted);  /* nobody is told */
 void hosted_tell_viewers(Hosted *hosted); /* that it has ended */
 
+/* host-size.c */
+void hosted_note_size(Hosted *hosted); /* what is printed from now on has the present size */
+/* The size at which the byte at this place of the output was printed, and up to which place that holds. */
+ShimSize hosted_size_at(const Hosted *hosted, uint64_t position, uint64_t *ret_until);
+
 /* host-io.c */
 Str hosted_recent(const Hosted *hosted, size_t n_max); /* as hosted_scrollback(), also what was cleared */
 /* Takes fds; which: as in ShimMessage. */

@@ -184,29 +184,6 @@ void host_close_input(Hosted *hosted) {
         hosted->fd_in = close_fd(hosted->fd_in);
 }
 
-void host_resize(Hosted *hosted, unsigned cols, unsigned rows) {
-        struct winsize size = {0};
-
-        if (hosted->awaits_io) { /* hosted_open_io() sets it */
-                hosted->cols = cols ? cols : hosted->cols;
-                hosted->rows = rows ? rows : hosted->rows;
-                return;
-        }
-        if (hosted->kind != SHIM_PTY || hosted->fd_out < 0 || ioctl(hosted->fd_out, TIOCGWINSZ, &size))
-                return;
-        if (cols)
-                size.ws_col = (unsigned short)cols;
-        if (rows)
-                size.ws_row = (unsigned short)rows;
-        if (!ioctl(hosted->fd_out, TIOCSWINSZ, &size)) {
-                hosted->cols = size.ws_col;
-                hosted->rows = size.ws_row;
-                modes_resized(&hosted->modes);
-                if (hosted->recording)
-                        recording_resized(hosted->recording);
-        }
-}
-
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
 /* A terminal that nobody has open is over only when the process is, too: it may open it again. */
@@ -308,6 +285,7 @@ int hosted_open_io(Hosted *hosted, const int *fds, int n_fds, unsigned which) {
                 hosted->cols = size.ws_col;
                 hosted->rows = size.ws_row;
         }
+        hosted_note_size(hosted);
         if (hosted->awaits_io)
                 catch_up(hosted);
         if (hosted_output_is_over(hosted))

@@ -210,6 +210,9 @@ void host_clear(Hosted *hosted);
 /* The last n_max bytes of output so far that are shown, contiguous, valid until the next turn. */
 Str hosted_scrollback(const Hosted *hosted, size_t n_max);
 Str hosted_stderr(const Hosted *hosted); /* pipes: what is left of it, as above */
+/* Whether past, the end of its output, does not show on a terminal of the present size what is there: places
+ * of the screen are named in it, and it was printed at another size. */
+bool hosted_needs_screen(const Hosted *hosted, Str past);
 /* Appends bytes that bring a fresh terminal of the same size to where this one is now. */
 int hosted_snapshot(const Hosted *hosted, Buf *out);
 /* In a sandbox the program itself, as the host numbers it, not what holds it. Until hosted_has_agent() says

@@ -59,17 +59,21 @@ static void put_event(Client *client, const char *event, const char *key, int64_
         buf_deinit(&text);
 }
 
-/* A client that fell behind: what it lost, and the screen as it is now to go on from. */
-static void catch_up(CoopStream *stream) {
+static void put_screen(CoopStream *stream) {
         Buf screen = BUF_NULL;
 
+        if (pty_client_hosted(&stream->shown) && !pty_client_snapshot(&stream->shown, &screen))
+                put_frame(stream->client->conn, TAG_DATA, buf_str(&screen));
+        buf_deinit(&screen);
+}
+
+/* A client that fell behind: what it lost, and the screen as it is now to go on from. */
+static void catch_up(CoopStream *stream) {
         if (!stream->n_dropped)
                 return;
         put_event(stream->client, "lag", "dropped", (int64_t)stream->n_dropped);
         stream->n_dropped = 0;
-        if (pty_client_hosted(&stream->shown) && !pty_client_snapshot(&stream->shown, &screen))
-                put_frame(stream->client->conn, TAG_DATA, buf_str(&screen));
-        buf_deinit(&screen);
+        put_screen(stream);
 }
 
 static void on_output(PtyClient *shown, HostOutput *output) {
@@ -244,6 +248,14 @@ static const Dialect coop_stream_dialect = {
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
+/* Behind a scrollback that does not show what is there comes the screen; who follows a log wants bytes. */
+static void put_right(CoopStream *stream, Str past) {
+        const Hosted *hosted = pty_client_hosted(&stream->shown);
+
+        if (!stream->shown.is_passive && hosted && hosted_needs_screen(hosted, past))
+                put_screen(stream);
+}
+
 void coop_stream(Client *client, void *target, bool is_read_only) {
         CoopStream *stream = calloc(1, sizeof(*stream));
         const PtyTarget *asked = target;
@@ -261,6 +273,7 @@ void coop_stream(Client *client, void *target, bool is_read_only) {
                 put_frame(client->conn, TAG_DATA, past);
         pty_client_attach(&stream->shown, asked);
         pty_resize(&stream->shown, asked->cols, asked->rows);
+        put_right(stream, past);
         if (pty && pty_is_over(pty)) { /* it has ended already: say so, and that was it */
                 on_exited(&stream->shown, pty_exit_code(pty->hosted));
                 pty_detach(&stream->shown);
