@@ -179,18 +179,19 @@ const Command session_commands[] = {
         {
                 .name = "replay",
                 .summary = "play a recording on this terminal",
-                .usage = "FILE|SESSION [--speed X] [--max-idle SECONDS]",
+                .usage = "FILE|SESSION [--pty N] [--speed X] [--max-idle SECONDS]",
                 .details =
-                        "SESSION: what the daemon recorded of it last (record = true in its coopfile), also "
-                        "when it is gone.\n"
-                        "Needs no daemon. Ctrl+C ends it.\n"
+                        "SESSION: of what the daemon recorded of it (record = true in its coopfile) the one "
+                        "that was begun last,\n"
+                        "also when it is gone. Needs no daemon. Ctrl+C ends it.\n"
                         "\n"
+                        "  --pty N             which of its terminals (default 0: the agent)\n"
                         "  --speed X           so many times as fast (default 1)\n"
                         "  --max-idle SECONDS  no pause is longer (default: as the file says)\n",
                 .examples = "  muster replay demo.cast\n"
                             "  muster replay api\n"
                             "  muster replay demo.cast --speed 4 --max-idle 0.5\n",
-                .options = CLI_OPTION_SPEED | CLI_OPTION_MAX_IDLE,
+                .options = CLI_OPTION_PTY | CLI_OPTION_SPEED | CLI_OPTION_MAX_IDLE,
                 .n_min = 1,
                 .n_max = 1,
                 .run = cmd_replay,

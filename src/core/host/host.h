@@ -52,6 +52,7 @@ typedef struct HostedSpec {
         const char *command;   /* for people; NULL: argv[0] */
         Str meta;              /* JSON object, the domain's own */
         bool is_recorded;      /* PTY: into an asciicast, see recording.h */
+        const char *title;     /* of the recording; NULL: object */
         ShimKind kind;
         char *const *argv;
         char *const *env; /* the whole environment */
