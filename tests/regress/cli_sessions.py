@@ -460,6 +460,20 @@ def test_logs_follow_of_a_flood_misses_nothing_that_the_ring_has():
     equal((len(got), got == list(range(1000000, 1100000))), (100000, True))
 
 
+def test_logs_follow_counts_what_it_lost():
+    """A reader that stalled: what it got and what it says is missing are all that was printed; the screen is no output."""
+    home = _home()
+    name = _new(home, "/bin/sh", "-c", "read x; seq 1000000 3000000; echo done")
+    p = subprocess.Popen([MUSTER, "logs", "-f", name], env=home.env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    eventually(lambda: _listed(home, name)["local_clients"] == 1, what="the reader")
+    _ok(home, "send-keys", name, "Enter")
+    n_printed = eventually(lambda: _process(home, name, "ended"), deadline=DEADLINE * 4, what="the end")["bytes"]
+    out, err = p.communicate(timeout=DEADLINE * 4)
+    n_lost = sum(int(n) for n in re.findall(rb"\[(\d+) bytes", err))
+    check(n_lost > 1000000, "it did not fall behind: %d" % n_lost)
+    equal(len(out) + n_lost, n_printed)
+
+
 def test_send_keys():
     home = _home()
     name = _new(home, "/usr/bin/python3", "-c",

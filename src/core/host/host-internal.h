@@ -3,7 +3,8 @@
 /*
  * What the parts of core/host share: host.c (table, state), host-start.c (folder, spawn), host-adopt.c
  * (finding them again), host-control.c (words with the shim), host-io.c (output, input, viewers),
- * host-sweep.c (finding what has no shim any more).
+ * host-seat.c (who types at a terminal of several clients), host-size.c (its size, now and before),
+ * host-screen.c (what it shows), host-sweep.c (finding what has no shim any more).
  */
 #include "core/host/host.h"
 
