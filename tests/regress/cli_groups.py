@@ -237,4 +237,5 @@ def test_actors_that_run():
         check("disabled" in _ok(d, "actor", "-g", group).splitlines()[1], "not listed as stopped")
         _fails(d, 1, "logs", group + "/a")
         _fails(d, 1, "logs", group + "/nobody")
-        _fails(d, 2, "logs", "-f", group + "/a")
+        for words in (("logs", "-f"), ("attach",), ("kill",)):
+            check("muster actor" in _fails(d, 1, *words, group + "/a"), "no advice")
