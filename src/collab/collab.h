@@ -33,6 +33,8 @@ struct Collab {
         bool is_clearing;              /* what an earlier daemon left behind is being cleared away */
         bool is_ending;                /* all runners end: none is started any more */
         Registry registry;
+        FeedReader events;             /* the feed, for the streams of all groups; in use while n_streamed */
+        size_t n_streamed;             /* groups that have streams */
         Timer compaction;              /* the next look for ledgers that have grown too long */
         Group *groups[COLLAB_BUCKETS]; /* by id */
         size_t n_deliveries;           /* of groups, with those whose own ledger is still closing */

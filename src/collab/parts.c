@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collab/parts.h"
 
+#include "collab/announce.h"
 #include "collab/automation.h"
 #include "collab/compaction.h"
 #include "collab/context-lane.h"
@@ -10,6 +11,6 @@
 
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
-        &runner_part,  &compaction_part, &context_part,    &inbox_part,
+        &runner_part,  &compaction_part, &context_part,    &inbox_part, &announce_part,
         &streams_part, &delivery_part,   &automation_part, NULL,
 };
