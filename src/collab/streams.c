@@ -159,7 +159,8 @@ static void take_item(Collab *collab, const FeedItem *item) {
         const Group *group = group_find(collab, str_from(item->place.owner));
         Streams *streams = group ? group->slots[GROUP_SLOT_STREAMS] : NULL;
         uint64_t position = item->place.position;
-        _cleanup_(stream_line_deinit) StreamLine line = {.kind = stream_kind_bit(str_from(item->place.kind))};
+        _cleanup_(stream_line_deinit)
+                StreamLine line = {.kind = stream_kind_bit(str_from(item->place.kind))};
 
         if (!streams)
                 return;

@@ -7,8 +7,8 @@
  * payload) are remembered, so that a reader that comes back with a number goes on behind it; what it missed
  * beyond that is told as a gap, never passed over in silence. A reader has a cursor and takes items when it
  * can: a slow one costs nothing but its own gap. The feed says only "there is more"; it knows nothing of
- * clients or ledgers, and does not look into payloads. Numbers start anew with each daemon; `epoch` tells one
- * run from another. Loop thread only; owned by the Daemon.
+ * clients or ledgers, and does not look into payloads. Numbers start anew with each daemon; `epoch` tells
+ * one run from another. Loop thread only; owned by the Daemon.
  */
 #include "base/loop.h"
 #include "base/str.h"
@@ -24,8 +24,8 @@ enum {
 
 /* Where something happened. The words are copied, and cut where they do not fit. */
 typedef struct FeedPlace {
-        char domain[16];  /* "collab", "tasks", "host" */
-        char owner[256];  /* group, folder of the project, hosted process */
+        char domain[16]; /* "collab", "tasks", "host" */
+        char owner[256]; /* group, folder of the project, hosted process */
         char kind[64];
         uint64_t position; /* in the owner's ledger */
 } FeedPlace;
@@ -47,8 +47,8 @@ struct FeedReader {
 };
 
 int feed_new(Feed **ret, Loop *loop, size_t n_items); /* n_items: 0 is FEED_ITEMS */
-Feed *feed_free(Feed *feed);          /* every reader must have left */
-uint64_t feed_last(const Feed *feed); /* number of the youngest item; 0: none yet */
+Feed *feed_free(Feed *feed);                          /* every reader must have left */
+uint64_t feed_last(const Feed *feed);                 /* number of the youngest item; 0: none yet */
 uint64_t feed_oldest(
         const Feed *feed); /* number of the oldest that is remembered; feed_last() + 1: none is */
 const char *feed_epoch(const Feed *feed); /* 16 hex digits */

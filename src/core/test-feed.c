@@ -131,10 +131,8 @@ static void test_leave_while_told(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                loop_test(test_order_and_resume),
-                loop_test(test_gap),
-                loop_test(test_bound_of_bytes),
-                loop_test(test_configured_bound),
+                loop_test(test_order_and_resume), loop_test(test_gap),
+                loop_test(test_bound_of_bytes),   loop_test(test_configured_bound),
                 loop_test(test_leave_while_told),
         };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * feed.follow: the daemon's feed for a client of the native socket. The feed's ring is the client's queue: at
- * most FOLLOW_QUEUE bytes (and one item more) wait in its connection, the rest is taken when it has room. One
- * that stays behind for longer than the ring remembers gets a gap, and nothing else happens to it.
+ * feed.follow: the daemon's feed for a client of the native socket. The feed's ring is the client's queue:
+ * at most FOLLOW_QUEUE bytes (and one item more) wait in its connection, the rest is taken when it has room.
+ * One that stays behind for longer than the ring remembers gets a gap, and nothing else happens to it.
  */
 #include <errno.h>
 #include <stdlib.h>
