@@ -49,8 +49,7 @@ static int answer_known(Call *call, _unused_ Group *group, const LedgerRead *lin
 
 /* False: nobody has used this key yet. */
 static bool is_known(Call *call, Group *group, Post *post, int *ret) {
-        Str word = arena_printf(&call->arena, "client:" STR_FMT ":" STR_FMT, STR_ARG(post->by),
-                                STR_ARG(post->client_id));
+        Str word = event_tag(&call->arena, "client:", post->client_id);
         LedgerCursor cursor;
         LedgerTag tag;
         uint64_t position;
