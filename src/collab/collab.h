@@ -22,6 +22,8 @@ struct Collab {
         char *settings_path;           /* settings.yaml */
         char *groups_path;             /* groups/ */
         char *active_path;             /* active.json */
+        char *crossings_path;          /* daemon/crossings/ */
+        struct Crossings *crossings;   /* those of an earlier daemon that are being finished; NULL: none */
         char *feed_path;               /* daemon/ccccd.events.jsonl */
         char *feed_lock_path;          /* daemon/ccccd.events.lock */
         pthread_mutex_t settings_lock; /* read-change-write of settings.yaml, on workers */

@@ -36,6 +36,7 @@ static void classify_message(Arena *arena, const Json *line, LedgerFacts *facts)
         if (str_is(json_str(json_get(data, "priority")), "attention"))
                 tag(arena, facts, "attention:", STR("*"));
         tag(arena, facts, "re:", json_str(json_get(data, "reply_to")));
+        tag(arena, facts, "src:", json_str(json_get(data, "src_event_id")));
         tag(arena, facts, "client:", json_str(json_get(data, "client_id")));
 }
 

@@ -232,6 +232,8 @@ static GroupChange *begin(Call *call, Group *group, Post *post) {
         write_data(change, group_change_event(change, "chat.message", post->by, scope_key), post);
         if (is_long(post))
                 add_blob(change, post);
+        if (post->more)
+                post->more(change, post);
         headless_notices(change, post->by, &post->to, post->is_attention);
         if (has_to_wake(group, post->by)) /* then this is an edit */
                 group_change_state(change, GROUP_ACTIVE);
