@@ -12,12 +12,12 @@ import time
 
 from clients import Conn, cccc_request, parse_cccc_reply
 from collab_chat import GROUP, cursors, ok, send, texts, write_group
-from harness import Daemon, Home, check, equal, is_sanitized
+from harness import DEADLINE, Daemon, Home, check, equal, is_sanitized
 
 SENDERS = 32
 CI_ROUNDS, CI_SECONDS, QUICK_ROUNDS = 500, 240, 25
 SOAK = int(os.environ.get("MUSTER_SOAK") or 0)
-TIMEOUT = 86400 if SOAK else CI_SECONDS + 60
+TIMEOUT = 86400 if SOAK else CI_SECONDS + 240
 
 
 def _rounds():
@@ -34,7 +34,7 @@ def _rounds():
 def _call(home, op, args):
     """The event that was acknowledged; None: no answer."""
     try:
-        with Conn(home.cccc_sock, deadline=10) as c:
+        with Conn(home.cccc_sock, deadline=DEADLINE) as c:
             c.send(cccc_request(op, {"group_id": GROUP, **args}))
             data = c.rest()
     except OSError:

@@ -21,7 +21,7 @@
 #include "core/ledger/ledger-journal.h"
 #include "core/ledger/test-ledger-fixture.h"
 
-enum { ROUNDS = 25, FLIGHT = 32, LINES_MAX = 2 * 1000 * 1000, DOC_EVERY = 7 };
+enum { ROUNDS = 25, INSTANT_US = 150 * 1000, FLIGHT = 32, LINES_MAX = 2 * 1000 * 1000, DOC_EVERY = 7 };
 
 /* What a child tells: number of the line, how much of the file itself is synced by then, and how much with
  * the journal. */
@@ -292,7 +292,8 @@ static void check_all(Fixture *f, Check *check) {
         assert_int_equal(count_files(f->state, ".stage."), 0); /* no temp file stays behind */
 }
 
-static void one_round(Fixture *f, uint32_t *seed, Check *before) {
+/* Both are killed at an instant that is chosen by chance: anything from the start on. */
+static void one_round(Fixture *f, uint32_t *seed, Check *before, uint32_t limit_us) {
         int out[2];
         Seen seen = {0};
         Check check = {0};
@@ -303,7 +304,7 @@ static void one_round(Fixture *f, uint32_t *seed, Check *before) {
         writer = start("writer", before->next[0], out[1]);
         if (next_random(seed) % 2)
                 foreign = start("foreign", before->next[1], out[1]);
-        usleep(2000 + next_random(seed) % 150000); /* the instant: anything from the start on */
+        usleep(2000 + next_random(seed) % limit_us);
         end(writer);
         if (foreign)
                 end(foreign);
@@ -334,8 +335,9 @@ static void test_kill_at_random_instants(void **state) {
         snprintf(command, sizeof(command), "mkdir -p %s", f->state);
         assert_int_equal(system(command), 0); // NOLINT(cert-env33-c)
         for (unsigned i = 0; i < n; i++)
-                one_round(f, &seed, &check);
-        assert_true(check.next[0] > 0 && check.next[1] > 0);
+                one_round(f, &seed, &check, INSTANT_US);
+        while (!check.next[0] || !check.next[1]) /* a machine too busy to let them write anything */
+                one_round(f, &seed, &check, 20 * INSTANT_US);
         print_message("%u lines of ours, %u of others, %u rounds needed the journal\n", check.next[0],
                       check.next[1], n_put_back);
 }
