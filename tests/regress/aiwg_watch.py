@@ -90,6 +90,20 @@ def test_a_root_that_goes_and_comes():
         eventually(lambda: p.client.notice("r")["message"] == "create src/b", what="what is there when it is found again")
 
 
+def test_one_instance_serves_all():
+    """The kernel grants 128 of them per user, to all programs together."""
+    folders = ["src/%d" % i for i in range(20)]
+    rules = [rule("r", {"source": "watch"}, TELL)]
+    with Project(config(rules, folders), folders=folders) as p:
+        p.ready()
+        instances = [fd for fd in os.listdir("/proc/%d/fd" % p.daemon.pid) if os.readlink("/proc/%d/fd/%s" % (p.daemon.pid, fd)) == "anon_inode:inotify"]
+        equal(len(instances), 1)
+        for folder in folders:
+            p.write(folder + "/a")
+        want = {"create %s/a" % f for f in folders}
+        eventually(lambda: want.discard(p.client.notice("r")["message"]) or not want, what="all of them")
+
+
 def test_two_entries_may_overlap():
     rules = [rule("flat", {"source": "watch"}, TELL, conditions=[{"field": "payload.path", "operator": "matches", "value": "^src/deep/x"}])]
     with Project(config(rules, ["src", "src/deep", {"path": "./src/deep/", "events": ["delete"]}]), folders=("src/deep",)) as p:
