@@ -12,6 +12,6 @@
 
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
-        &runner_part,  &compaction_part, &context_part,    &inbox_part, &announce_part,
+        &runner_part,  &compaction_part, &context_part,    &inbox_part,    &announce_part,
         &streams_part, &delivery_part,   &automation_part, &crossing_part, NULL,
 };

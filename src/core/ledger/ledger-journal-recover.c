@@ -25,13 +25,15 @@ static bool is_head_of(const JournalHead *head, int file, uint64_t ino) {
         char boot[JOURNAL_BOOT_MAX];
         uint64_t now;
 
-        return memcmp(head->magic, JOURNAL_MAGIC, sizeof(JOURNAL_MAGIC)) == 0 && head->sum == journal_head_sum(head) &&
-               head->ino == ino && journal_boot(boot) == 0 && memcmp(head->boot, boot, JOURNAL_BOOT_MAX) != 0 &&
+        return memcmp(head->magic, JOURNAL_MAGIC, sizeof(JOURNAL_MAGIC)) == 0 &&
+               head->sum == journal_head_sum(head) && head->ino == ino && journal_boot(boot) == 0 &&
+               memcmp(head->boot, boot, JOURNAL_BOOT_MAX) != 0 &&
                journal_witness(file, head->base, &now) == 0 && now == head->witness;
 }
 
 /* Whether the lines may go there: nothing else has been written since. */
-static int look_at_place(Recovery *recovery, uint64_t offset, Str lines, bool *ret_is_free, uint64_t *ret_n_lost) {
+static int look_at_place(Recovery *recovery, uint64_t offset, Str lines, bool *ret_is_free,
+                         uint64_t *ret_n_lost) {
         _cleanup_(freep) char *there = malloc(lines.n + 1);
         size_t n;
         int r = there ? journal_read_at(recovery->file, there, lines.n, offset, &n) : error_origin(-ENOMEM);
@@ -69,8 +71,8 @@ static bool next_record(const Buf *bytes, const JournalHead *head, uint64_t offs
         if (bytes->n - *at < sizeof(mark))
                 return false;
         memcpy(&mark, bytes->data + *at, sizeof(mark));
-        if (mark.epoch != head->epoch || mark.offset != offset || mark.n == 0 || mark.n > JOURNAL_COMMIT_MAX ||
-            mark.n > bytes->n - *at - sizeof(mark))
+        if (mark.epoch != head->epoch || mark.offset != offset || mark.n == 0 ||
+            mark.n > JOURNAL_COMMIT_MAX || mark.n > bytes->n - *at - sizeof(mark))
                 return false;
         *ret = (Str){bytes->data + *at + sizeof(mark), (size_t)mark.n};
         *at += MIN(sizeof(mark) + journal_padded(mark.n), bytes->n - *at);
@@ -115,7 +117,8 @@ static int finish(Recovery *recovery, const char *path) {
 
 int journal_recover(const LedgerPlace *place, int file, uint64_t ino, int64_t wall_us, bool is_dry,
                     JournalFound *ret) {
-        Recovery recovery = {.place = place, .file = file, .wall_us = wall_us, .is_dry = is_dry, .found = ret};
+        Recovery recovery = {
+                .place = place, .file = file, .wall_us = wall_us, .is_dry = is_dry, .found = ret};
         _cleanup_(buf_deinit) Buf bytes = BUF_NULL;
         _cleanup_(freep) char *path = journal_path(place);
         JournalHead head;

@@ -17,7 +17,8 @@
 
 enum { INODES_PER_BLOCK = 16 }; /* ext4: 256 bytes each */
 
-static const SipKey key = {0x6d7573746572206a, 0x6f75726e616c206b}; /* against accidents, not against people */
+static const SipKey key = {0x6d7573746572206a,
+                           0x6f75726e616c206b}; /* against accidents, not against people */
 
 uint64_t journal_head_sum(const JournalHead *head) {
         return siphash(key, (Str){(const char *)head, offsetof(JournalHead, sum)});

@@ -28,10 +28,10 @@ enum {
 };
 
 typedef struct Journal {
-        int fd;            /* -1: there is none, or not any more */
-        uint64_t ino;      /* of the ledger file; 0: nothing is known to be safe yet */
+        int fd;       /* -1: there is none, or not any more */
+        uint64_t ino; /* of the ledger file; 0: nothing is known to be safe yet */
         uint64_t base, end;
-        uint64_t at;       /* where the next record goes; 0: it begins a new epoch */
+        uint64_t at; /* where the next record goes; 0: it begins a new epoch */
         uint64_t epoch;
         unsigned n_commits; /* that could have used it before it was there */
 } Journal;

@@ -176,7 +176,8 @@ static void test_wraps(void **state) {
         while (ledger_n_bytes(f->ledger) < UINT64_C(4) * JOURNAL_SIZE) {
                 char text[2048];
 
-                snprintf(text, sizeof(text), "{\"id\":\"w%u\",\"ts\":%u,\"kind\":\"chat\",\"pad\":\"%01500d\"}", n, n, 0);
+                snprintf(text, sizeof(text),
+                         "{\"id\":\"w%u\",\"ts\":%u,\"kind\":\"chat\",\"pad\":\"%01500d\"}", n, n, 0);
                 if (n % 50 == 7)
                         file_put(f->path, other, strlen(other), true);
                 Write write;
@@ -193,10 +194,10 @@ static void test_wraps(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                ledger_test(test_lost_tail),      ledger_test(test_nothing_lost), ledger_test(test_cut_by_hand),
-                ledger_test(test_torn_record),    ledger_test(test_place_is_taken),
-                ledger_test(test_another_file),   ledger_test(test_tools),
-                ledger_test(test_wraps),
+                ledger_test(test_lost_tail),      ledger_test(test_nothing_lost),
+                ledger_test(test_cut_by_hand),    ledger_test(test_torn_record),
+                ledger_test(test_place_is_taken), ledger_test(test_another_file),
+                ledger_test(test_tools),          ledger_test(test_wraps),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
