@@ -28,6 +28,7 @@ typedef struct GroupCall GroupCall;
 typedef enum GroupSlot {
         GROUP_SLOT_RUNNERS,
         GROUP_SLOT_INBOX,
+        GROUP_SLOT_ANNOUNCER,
         GROUP_SLOT_STREAMS,
         GROUP_SLOT_DELIVERY,
         GROUP_SLOT_AUTOMATION,

@@ -324,7 +324,7 @@ def test_slow_terminal_gets_all_of_the_end():
     name = _new(home, "/bin/sh", "-c", "read x; seq 1 150000; exit 5")
     with _attached(home, name) as p:
         p.type("\r")
-        time.sleep(0.5)  # nobody reads the terminal
+        eventually(lambda: _process(home, name, "ended"), what="its end, while nobody reads the terminal")
         text = p.until("[process exited (code 5)]").decode()
         check("1\r\n2\r\n3\r\n" in text and "149999\r\n150000\r\n" in text, "output is missing: %r" % text[-100:])
         equal(len(re.findall(r"^\d+\r$", text, re.M)), 150000, "lines")
@@ -559,7 +559,7 @@ def test_replay_timing_and_refusals():
     write_text(path, '{"version":2,"width":80,"height":24}\n[0.1,"o","a"]\n[60,"i","x"]\n[60,"r","90x30"]\n[3600,"o","b"]\n')
     began = time.monotonic()
     equal(_ok(home, "replay", path, "--max-idle", "0.2"), "ab")
-    check(0.3 < time.monotonic() - began < 10, "took %g s" % (time.monotonic() - began))
+    check(time.monotonic() - began > 0.3, "the times were not kept")  # all of them are 3600 s
     with Person(home, "replay", path) as p:
         p.until("a")
         p.type(b"\x03")

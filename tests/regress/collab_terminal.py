@@ -292,6 +292,7 @@ def test_echo_of_a_whole_session():
         g, _ = project(d)
         started(d, g, "a", ECHO)
         with Terminal(d, g, "a") as t:
+            t.until("ready")
             for i in range(200):
                 t.type("line %d\n" % i)
             t.until("got line 199")
