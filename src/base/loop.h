@@ -21,14 +21,15 @@ int loop_new(Loop **ret, Log *log);
 Loop *loop_free(Loop *loop); /* every handle must have been closed */
 int loop_run(Loop *loop);    /* until loop_stop() */
 void loop_stop(Loop *loop);
-void loop_turn(Loop *loop); /* one turn without waiting, for tests */
+void loop_turn(Loop *loop);      /* one turn without waiting, for tests */
+void loop_turn_wait(Loop *loop); /* one that waits until something happens, for tests */
 Log *loop_log(Loop *loop);
 
 /* Clock. */
 int64_t loop_now_ms(Loop *loop);                     /* monotonic */
 int64_t loop_wall_us(Loop *loop);                    /* since 1970 */
 void loop_clock_freeze(Loop *loop, int64_t wall_us); /* from now on time stands still … */
-void loop_clock_thaw(Loop *loop); /* … or runs again; timers that were set before keep their times */
+void loop_clock_thaw(Loop *loop);                    /* … or runs again, from where it stands */
 void loop_clock_advance(Loop *loop, int64_t ms); /* … and moves when told; due timers run in the next turn */
 
 /* Descriptors: level-triggered readiness. */

@@ -19,8 +19,7 @@ enum { BACKLOG_DEFAULT = 10 << 20, BACKLOG_MAX = 50000000 };
 
 static bool has_paths(const Collab *collab) {
         return collab->home && collab->settings_path && collab->groups_path && collab->active_path &&
-               collab->crossings_path &&
-               collab->feed_path && collab->feed_lock_path && collab->inputrc_path;
+               collab->crossings_path && collab->feed_path && collab->feed_lock_path && collab->inputrc_path;
 }
 
 int collab_new(Collab **ret, Daemon *daemon, const char *home) {

@@ -13,6 +13,6 @@
 
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
-        &runner_part,  &compaction_part, &context_part,    &inbox_part, &announce_part,
-        &streams_part, &delivery_part,   &automation_part, &crossing_part, &group_idle_part, NULL,
+        &runner_part,   &compaction_part, &context_part,  &inbox_part,      &announce_part, &streams_part,
+        &delivery_part, &automation_part, &crossing_part, &group_idle_part, NULL,
 };

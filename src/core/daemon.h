@@ -66,9 +66,10 @@ struct Daemon {
         ActivatedFd *activated; /* sockets from the service manager that no endpoint took yet */
         size_t n_activated;
 
-        unsigned long n_files; /* RLIMIT_NOFILE that we were started with: what hosted processes get */
-        char *shim_path;       /* the program muster-shim */
-        struct Host *host;     /* hosted processes of all domains; NULL before setup */
+        unsigned long n_files;    /* RLIMIT_NOFILE that we were started with: what hosted processes get */
+        char *shim_path;          /* the program muster-shim */
+        struct Host *host;        /* hosted processes of all domains; NULL before setup */
+        struct WatchHub *watches; /* what all watched folders share; NULL: nothing is watched */
 
         Collab *collab; /* domain roots */
         struct Sessions *sessions;

@@ -8,7 +8,7 @@ import threading
 
 from collab_actors import ECHO, project
 from collab_chat import GROUP, OTHER, ledger, notify, ok, send, write_group
-from harness import MUSTER, Daemon, check, equal, eventually
+from harness import DEADLINE, MUSTER, Daemon, check, equal, eventually
 
 NO_IDENTITY = {"CCCC_GROUP_ID": None, "CCCC_ACTOR_ID": None}
 
@@ -166,7 +166,7 @@ class _Follow:
         self.process.wait()
 
     def event(self):
-        return json.loads(self.lines.get(timeout=20))
+        return json.loads(self.lines.get(timeout=DEADLINE))
 
 
 def test_follow():
@@ -178,7 +178,7 @@ def test_follow():
             two = send(d, "two")
             equal([all_.event(), since.event()], [two, two])
             d.stop()
-            equal([f.process.wait(20) for f in (all_, since)], [1, 1], "the daemon has ended the stream")
+            equal([f.process.wait(DEADLINE) for f in (all_, since)], [1, 1], "the daemon has ended the stream")
 
 
 # ------------------------------------------------------------------------------------------------------------ groups
@@ -237,7 +237,8 @@ def test_actors_that_run():
         check("disabled" in _ok(d, "actor", "-g", group).splitlines()[1], "not listed as stopped")
         _fails(d, 1, "logs", group + "/a")
         _fails(d, 1, "logs", group + "/nobody")
-        _fails(d, 2, "logs", "-f", group + "/a")
+        for words in (("logs", "-f"), ("attach",), ("kill",)):
+            check("muster actor" in _fails(d, 1, *words, group + "/a"), "no advice")
 
 
 def test_events_of_all():

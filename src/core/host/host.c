@@ -200,6 +200,7 @@ void hosted_unlink_and_free(Hosted *hosted) {
         *at = hosted->next;
         while (hosted->viewers)
                 viewer_detach(hosted->viewers);
+        hosted_clear_seats(hosted);
         deferred_cancel(&hosted->settle);
         if (hosted->recording)
                 recording_drop(hosted->recording);
@@ -267,6 +268,11 @@ int64_t hosted_age_ms(const Hosted *hosted) {
                 return 0;
         age_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - start * 1000 / sysconf(_SC_CLK_TCK);
         return MAX(age_ms, (int64_t)0);
+}
+
+void host_clear(Hosted *hosted) {
+        if (hosted->record)
+                atomic_store(&hosted->record->n_cleared, hosted->shown_out);
 }
 
 /* ---- ending ---------------------------------------------------------------------------------- */
