@@ -37,6 +37,7 @@ struct Collab {
         Registry registry;
         FeedReader events;             /* the feed, for the streams of all groups; in use while n_streamed */
         size_t n_streamed;             /* groups that have streams */
+        Timer idle;                    /* the next look for groups that nobody uses */
         Timer compaction;              /* the next look for ledgers that have grown too long */
         Group *groups[COLLAB_BUCKETS]; /* by id */
         size_t n_deliveries;           /* of groups, with those whose own ledger is still closing */
