@@ -18,6 +18,7 @@ struct Loop {
         /* Clock: the real one, or a frozen one that tests turn. */
         bool is_frozen;
         int64_t frozen_ms, frozen_wall_us;
+        int64_t ahead_ms; /* of the real one, after it was turned and runs again */
 
         /* Timers: a binary heap by due_ms and number, feeding one uv timer. */
         Timer **heap;

@@ -19,7 +19,7 @@ static int64_t clock_us(clockid_t id) {
 }
 
 int64_t loop_now_ms(Loop *loop) {
-        return loop->is_frozen ? loop->frozen_ms : clock_us(CLOCK_MONOTONIC) / 1000;
+        return loop->is_frozen ? loop->frozen_ms : clock_us(CLOCK_MONOTONIC) / 1000 + loop->ahead_ms;
 }
 
 int64_t loop_wall_us(Loop *loop) {
@@ -33,6 +33,7 @@ void loop_clock_freeze(Loop *loop, int64_t wall_us) {
 }
 
 void loop_clock_thaw(Loop *loop) {
+        loop->ahead_ms = loop->frozen_ms - clock_us(CLOCK_MONOTONIC) / 1000;
         loop->is_frozen = false;
         loop->alarm_ms = INT64_MIN;
         loop_timers_arm(loop);

@@ -29,7 +29,7 @@ Log *loop_log(Loop *loop);
 int64_t loop_now_ms(Loop *loop);                     /* monotonic */
 int64_t loop_wall_us(Loop *loop);                    /* since 1970 */
 void loop_clock_freeze(Loop *loop, int64_t wall_us); /* from now on time stands still … */
-void loop_clock_thaw(Loop *loop); /* … or runs again; timers that were set before keep their times */
+void loop_clock_thaw(Loop *loop);                    /* … or runs again, from where it stands */
 void loop_clock_advance(Loop *loop, int64_t ms); /* … and moves when told; due timers run in the next turn */
 
 /* Descriptors: level-triggered readiness. */

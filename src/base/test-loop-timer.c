@@ -313,6 +313,17 @@ static void test_clock_frozen_over_armed_timers(void **state) {
 }
 
 /* Somebody sets the clock on the wall, forward or back: timers go by the other one. */
+static void test_clock_thawed_goes_on_from_where_it_stood(void **state) {
+        Loop *loop = *state;
+        int64_t before_ms;
+
+        loop_clock_freeze(loop, 0);
+        loop_clock_advance(loop, 3600000);
+        before_ms = loop_now_ms(loop);
+        loop_clock_thaw(loop);
+        assert_in_range(loop_now_ms(loop) - before_ms, 0, 60000);
+}
+
 static void test_clock_wall_jumps(void **state) {
         Loop *loop = *state;
         const int64_t day_us = INT64_C(86400) * 1000000;
@@ -349,6 +360,7 @@ int main(void) {
                 loop_test(test_timer_by_the_real_clock),
                 loop_test(test_clock),
                 loop_test(test_clock_frozen_over_armed_timers),
+                loop_test(test_clock_thawed_goes_on_from_where_it_stood),
                 loop_test(test_clock_wall_jumps),
         };
 

@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "core/config.h"
 #include "core/endpoint.h"
+#include "core/feed.h"
 #include "wire/conn.h"
 
 typedef struct ActivatedFd {
@@ -52,6 +53,7 @@ struct Daemon {
         Call *free_calls;
         Recorder *recorder; /* NULL: nothing is recorded */
         uint64_t n_clients;
+        Feed *feed; /* what happened, of all domains */
 
         bool has_test_clock; /* it stands still until daemon.advance turns it */
         bool is_stopping;
@@ -64,9 +66,10 @@ struct Daemon {
         ActivatedFd *activated; /* sockets from the service manager that no endpoint took yet */
         size_t n_activated;
 
-        unsigned long n_files; /* RLIMIT_NOFILE that we were started with: what hosted processes get */
-        char *shim_path;       /* the program muster-shim */
-        struct Host *host;     /* hosted processes of all domains; NULL before setup */
+        unsigned long n_files;    /* RLIMIT_NOFILE that we were started with: what hosted processes get */
+        char *shim_path;          /* the program muster-shim */
+        struct Host *host;        /* hosted processes of all domains; NULL before setup */
+        struct WatchHub *watches; /* what all watched folders share; NULL: nothing is watched */
 
         Collab *collab; /* domain roots */
         struct Sessions *sessions;

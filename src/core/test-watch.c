@@ -17,7 +17,8 @@ enum { LIMIT_MS = 60000 };
 
 typedef struct Fixture {
         Loop *loop;
-        Watch *watch;
+        Watch *watch, *other;
+        WatchHub *hub;
         char dir[64];
         Buf told; /* "create a/b\n" … */
         int n_released;
@@ -32,6 +33,15 @@ static void changed(void *user, WatchEvent event, Str path, bool is_dir) {
                          0);
         if (f->close_at_once)
                 f->watch = watch_close(f->watch);
+        loop_stop(f->loop);
+}
+
+static void changed_other(void *user, WatchEvent event, Str path, bool is_dir) {
+        Fixture *f = user;
+
+        assert_int_equal(buf_printf(&f->told, "other %s " STR_FMT "%s\n", watch_event_name(event),
+                                    STR_ARG(path), is_dir ? "/" : ""),
+                         0);
         loop_stop(f->loop);
 }
 
@@ -74,7 +84,7 @@ static void begin_max(Fixture *f, Loop *loop, size_t n_max, bool is_flat) {
         assert_non_null(mkdtemp(f->dir));
         shell(f, "mkdir before; echo > before/old");
         spec.root = f->dir;
-        assert_int_equal(watch_open(&f->watch, loop, &spec), 0);
+        assert_int_equal(watch_open(&f->watch, &f->hub, loop, &spec), 0);
 }
 
 static void settle(Fixture *f) {
@@ -93,6 +103,7 @@ static void end(Fixture *f) {
         f->watch = watch_close(f->watch);
         while (!f->n_released)
                 assert_true(run_within(f->loop, LIMIT_MS));
+        assert_null(f->hub);
         buf_deinit(&f->told);
         snprintf(command, sizeof(command), "rm -rf %s %s-away", f->dir, f->dir);
         assert_int_equal(system(command), 0);
@@ -265,14 +276,51 @@ static void test_closed_from_a_callback(void **state) {
         end(&f);
 }
 
+static void open_other(Fixture *f, const char *name) {
+        char root[256];
+        WatchSpec spec = {.root = root, .changed = changed_other, .troubled = troubled, .user = f};
+
+        snprintf(root, sizeof(root), "%s/%s", f->dir, name);
+        assert_int_equal(watch_open(&f->other, &f->hub, f->loop, &spec), 0);
+        for (int i = 0; !watch_is_settled(f->other) && i < LIMIT_MS; i++) {
+                loop_turn(f->loop);
+                usleep(1000);
+        }
+        assert_true(watch_is_settled(f->other));
+}
+
+/* The folders of one are folders of the other: one instance, one number for both. */
+static void test_two_look_at_the_same(void **state) {
+        Fixture f;
+
+        begin(&f, *state);
+        open_other(&f, "before");
+        shell(&f, "echo > before/a");
+        wait_for(&f, "create before/a");
+        wait_for(&f, "other create a");
+        f.other = watch_close(f.other); /* what it gives back is still looked at by the first */
+        shell(&f, "echo > before/b");
+        wait_for(&f, "create before/b");
+        assert_int_equal(count(&f, "other create b"), 0);
+        open_other(&f, "before");
+        shell(&f, "mv before after; echo > after/c");
+        wait_for(&f, "other delete a");
+        wait_for(&f, "create after/c");
+        shell(&f, "mkdir -p before; echo > before/d; echo > after/e");
+        wait_for(&f, "create after/e");
+        wait_for(&f, "other create d");
+        f.other = watch_close(f.other);
+        end(&f);
+}
+
 static void test_no_folder(void **state) {
         Fixture f = {.loop = *state};
         WatchSpec spec = {
                 .root = "/tmp/muster-watch-none", .changed = changed, .troubled = troubled, .user = &f};
 
-        assert_int_equal(watch_open(&f.watch, *state, &spec), -ENOENT);
+        assert_int_equal(watch_open(&f.watch, &f.hub, *state, &spec), -ENOENT);
         spec.root = "/dev/null";
-        assert_int_equal(watch_open(&f.watch, *state, &spec), -ENOTDIR);
+        assert_int_equal(watch_open(&f.watch, &f.hub, *state, &spec), -ENOTDIR);
 }
 
 int main(void) {
@@ -286,6 +334,7 @@ int main(void) {
                 loop_test(test_overflow),
                 loop_test(test_bound),
                 loop_test(test_closed_from_a_callback),
+                loop_test(test_two_look_at_the_same),
                 loop_test(test_no_folder),
         };
 

@@ -11,32 +11,14 @@
 #include "base/error.h"
 #include "core/watch-internal.h"
 
-enum { READ_MAX = 64 * 1024 };
-
-struct Watch {
-        Loop *loop;
-        WatchSpec spec;
-        char *root;
-        int fd;
-        LoopFd *readable;
-        Timer look; /* for a root that is gone */
-        WatchTree tree;
-        Buf starts; /* folders to be walked, each with a NUL; empty: none */
-        unsigned mark;
-        bool is_walking, is_closed, is_told, is_settled;
-        bool is_gone; /* the root is not there */
-};
-
-static void walk_soon(Watch *watch);
-
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static void tell(Watch *watch, WatchEvent event, Str path, bool is_dir) {
+void watch_tell(Watch *watch, WatchEvent event, Str path, bool is_dir) {
         if (!watch->is_closed && path.n)
                 watch->spec.changed(watch->spec.user, event, path, is_dir);
 }
 
-static void trouble(Watch *watch, const char *what) {
+void watch_trouble(Watch *watch, const char *what) {
         if (watch->is_closed || watch->is_told)
                 return;
         watch->is_told = true;
@@ -44,14 +26,14 @@ static void trouble(Watch *watch, const char *what) {
 }
 
 /* Forgets what is at or below top and was not seen by the last walk, and tells that it is gone. */
-static void forget(Watch *watch, Str top, unsigned mark) {
+void watch_forget(Watch *watch, Str top, unsigned mark) {
         WatchNode *node = watch_tree_sweep(&watch->tree, top, mark), *next;
 
         for (; node; node = next) {
                 next = node->next_by_path;
-                if (node->wd >= 0 && watch->fd >= 0)
-                        (void)inotify_rm_watch(watch->fd, node->wd);
-                tell(watch, WATCH_DELETED, (Str){node->path, node->n}, node->is_dir);
+                if (node->wd >= 0)
+                        watch_hub_give_back(watch->hub, node->wd);
+                watch_tell(watch, WATCH_DELETED, (Str){node->path, node->n}, node->is_dir);
                 free(node);
         }
 }
@@ -63,14 +45,38 @@ typedef struct Job {
         WatchWalk walk;
 } Job;
 
-static void watch_free(Watch *watch) {
+/* Its folders are given back, too, if others have none of them. */
+static void drop_tree(Watch *watch) {
+        WatchNode *node = watch_tree_sweep(&watch->tree, STR_NULL, watch->mark + 1), *next;
+
+        for (; node; node = next) {
+                next = node->next_by_path;
+                if (node->wd >= 0)
+                        watch_hub_give_back(watch->hub, node->wd);
+                free(node);
+        }
         watch_tree_deinit(&watch->tree);
+}
+
+void watch_free(Watch *watch) {
+        if (watch->hub) {
+                drop_tree(watch);
+                watch_hub_leave(watch);
+        }
         buf_deinit(&watch->starts);
-        close_fd(watch->fd);
+        buf_deinit(&watch->backlog);
         if (watch->spec.released)
                 watch->spec.released(watch->spec.user);
         free(watch->root);
         free(watch);
+}
+
+static void take_number(Watch *watch, WatchNode *node, int wd) {
+        int old = node->wd;
+
+        watch_tree_set_wd(&watch->tree, node, wd);
+        if (old >= 0 && old != wd)
+                watch_hub_give_back(watch->hub, old);
 }
 
 static void merge(Watch *watch, const WatchFound *found, Str path) {
@@ -78,7 +84,7 @@ static void merge(Watch *watch, const WatchFound *found, Str path) {
         bool is_new = !node, is_changed;
 
         if (is_new && watch->tree.n >= watch->spec.n_max) {
-                trouble(watch, "too many files and folders: not all are watched");
+                watch_trouble(watch, "too many files and folders: not all are watched");
                 return;
         }
         if (is_new)
@@ -90,9 +96,9 @@ static void merge(Watch *watch, const WatchFound *found, Str path) {
         node->is_dir = found->is_dir;
         node->mark = watch->mark;
         if (found->wd >= 0)
-                watch_tree_set_wd(&watch->tree, node, found->wd);
+                take_number(watch, node, found->wd);
         if (watch->is_settled && (is_new || is_changed))
-                tell(watch, is_new ? WATCH_CREATED : WATCH_MODIFIED, path, found->is_dir);
+                watch_tell(watch, is_new ? WATCH_CREATED : WATCH_MODIFIED, path, found->is_dir);
 }
 
 static void merge_walk(Watch *watch, const WatchWalk *walk) {
@@ -102,17 +108,15 @@ static void merge_walk(Watch *watch, const WatchWalk *walk) {
         for (size_t i = 0; i < watch_walk_n(walk); i++)
                 merge(watch, &found[i], str_from(walk->paths.data + found[i].path));
         if (walk->is_cut)
-                trouble(watch, "too many files and folders: not all are watched");
+                watch_trouble(watch, "too many files and folders: not all are watched");
         if (walk->is_refused)
-                trouble(watch, "the kernel grants no more watches: not all folders are watched");
+                watch_trouble(watch, "the kernel grants no more watches: not all folders are watched");
         for (size_t at = 0; !walk->r && !walk->is_cut && at < walk->starts.n;) {
                 Str start = str_from(walk->starts.data + at);
-                forget(watch, start, watch->mark);
+                watch_forget(watch, start, watch->mark);
                 at += start.n + 1;
         }
 }
-
-static void lose_root(Watch *watch);
 
 static void job_run(void *user) {
         Job *job = user;
@@ -126,9 +130,18 @@ static void finish_walk(Watch *watch, const WatchWalk *walk) {
         merge_walk(watch, walk);
         watch->is_settled = true;
         if (!watch->is_closed && !watch_tree_find(&watch->tree, STR_NULL))
-                lose_root(watch);
+                watch_lose_root(watch);
         if (!watch->is_closed && is_first && watch->spec.settled)
                 watch->spec.settled(watch->spec.user);
+}
+
+/* What the walk has watched and the tree did not take. */
+static void give_back_rest(Watch *watch, const WatchWalk *walk) {
+        const WatchFound *found = (const WatchFound *)(const void *)walk->found.data;
+
+        for (size_t i = 0; i < watch_walk_n(walk); i++)
+                if (found[i].wd >= 0)
+                        watch_hub_give_back(watch->hub, found[i].wd);
 }
 
 static void job_done(void *user) {
@@ -137,25 +150,26 @@ static void job_done(void *user) {
 
         if (!watch->is_closed)
                 finish_walk(watch, &job->walk);
+        give_back_rest(watch, &job->walk);
+        watch_hub_end_walk(watch->hub);
         watch_walk_deinit(&job->walk);
         free(job);
+        watch_replay(watch);
         watch->is_walking = false; /* not before: the owner may have closed it from a callback */
         if (watch->is_closed)
                 watch_free(watch);
         else if (watch->starts.n)
-                walk_soon(watch);
-        else if (watch->readable)
-                loop_fd_watch(watch->readable, LOOP_READ);
+                watch_walk_soon(watch);
 }
 
-/* Starts a walk of what is to be walked, if none is under way; nothing is read until it is merged. */
-static void walk_soon(Watch *watch) {
+/* Starts a walk of what is to be walked, if none is under way; events wait until it is merged. */
+void watch_walk_soon(Watch *watch) {
         Job *job = watch->is_walking ? NULL : calloc(1, sizeof(*job));
 
         if (!job)
                 return;
         job->watch = watch;
-        job->walk = (WatchWalk){.fd = watch->fd,
+        job->walk = (WatchWalk){.fd = watch->hub->fd,
                                 .root = str_from(watch->root),
                                 .starts = watch->starts,
                                 .is_flat = watch->spec.is_flat,
@@ -169,148 +183,46 @@ static void walk_soon(Watch *watch) {
                 return;
         }
         watch->is_walking = true;
-        loop_fd_watch(watch->readable, 0);
+        watch_hub_begin_walk(watch->hub);
 }
 
 /* The root covers everything else. */
-static void want_walk(Watch *watch, Str path) {
+void watch_want_walk(Watch *watch, Str path) {
         if (watch->starts.n && !watch->starts.data[0])
                 return;
         if (!path.n)
                 watch->starts.n = 0;
         if (buf_append_str(&watch->starts, path) || buf_append(&watch->starts, "", 1))
-                trouble(watch, "no memory: not all folders are watched");
-}
-
-/* ---- events ---------------------------------------------------------------------------------- */
-
-static bool stat_path(const Watch *watch, Str path, struct stat *st) {
-        char full[PATH_MAX];
-
-        if ((size_t)snprintf(full, sizeof(full), "%s/" STR_FMT, watch->root, STR_ARG(path)) >= sizeof(full))
-                return false;
-        return !lstat(full, st);
-}
-
-static void on_present(Watch *watch, Str path, uint32_t mask) {
-        WatchNode *node = watch_tree_find(&watch->tree, path);
-        bool is_known = node, is_same;
-        struct stat st;
-
-        if (!stat_path(watch, path, &st))
-                return; /* its end follows */
-        if (!node && watch->tree.n < watch->spec.n_max)
-                node = watch_tree_add(&watch->tree, path, S_ISDIR(st.st_mode));
-        if (!node) {
-                trouble(watch, "too many files and folders: not all are watched");
-                return;
-        }
-        is_same = is_known && watch_stamp_eq(node->stamp, watch_stamp(&st));
-        node->stamp = watch_stamp(&st);
-        node->is_dir = S_ISDIR(st.st_mode);
-        if (node->is_dir && !is_known && !watch->spec.is_flat)
-                want_walk(watch, path);
-        if (!is_known || (mask & (IN_CREATE | IN_MOVED_TO) && !is_same))
-                tell(watch, WATCH_CREATED, path, S_ISDIR(st.st_mode));
-        if (is_known && !S_ISDIR(st.st_mode) && (mask & IN_MODIFY || !is_same))
-                tell(watch, WATCH_MODIFIED, path, false);
-}
-
-static void on_absent(Watch *watch, Str path) {
-        struct stat st;
-
-        if (!watch_tree_find(&watch->tree, path))
-                return;
-        if (stat_path(watch, path, &st) && !S_ISDIR(st.st_mode))
-                return; /* something else has its name: that event follows */
-        forget(watch, path, watch->mark + 1);
-}
-
-static void on_event(Watch *watch, const struct inotify_event *event) {
-        const WatchNode *dir = watch_tree_by_wd(&watch->tree, event->wd);
-        char path[PATH_MAX];
-        int n;
-
-        if (event->mask & IN_Q_OVERFLOW)
-                want_walk(watch, STR_NULL);
-        if (!dir)
-                return;
-        if (!event->len) {
-                if (!dir->n && event->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED))
-                        lose_root(watch);
-                return;
-        }
-        n = snprintf(path, sizeof(path), "%s%s%s", dir->path, dir->n ? "/" : "", event->name);
-        if (n >= (int)sizeof(path) ||
-            (watch->spec.is_ignored &&
-             watch->spec.is_ignored(watch->spec.user, (Str){path, (size_t)n}, event->mask & IN_ISDIR)))
-                return;
-        if (event->mask & (IN_DELETE | IN_MOVED_FROM))
-                on_absent(watch, (Str){path, (size_t)n});
-        else
-                on_present(watch, (Str){path, (size_t)n}, event->mask);
-}
-
-static void on_readable(void *user, _unused_ unsigned events) {
-        _Alignas(struct inotify_event) char data[READ_MAX];
-        Watch *watch = user;
-        ssize_t n = read(watch->fd, data, sizeof(data));
-        int fd = watch->fd;
-
-        watch->is_walking = true; /* keeps it alive while the owner may close it */
-        for (ssize_t at = 0; at < n && !watch->is_closed && watch->fd == fd;) {
-                const struct inotify_event *event = (const void *)(data + at);
-                on_event(watch, event);
-                at += (ssize_t)(sizeof(*event) + event->len);
-        }
-        watch->is_walking = false;
-        if (watch->is_closed)
-                watch_free(watch);
-        else if (watch->starts.n)
-                walk_soon(watch);
+                watch_trouble(watch, "no memory: not all folders are watched");
 }
 
 /* ---- the root -------------------------------------------------------------------------------- */
 
-static int open_inotify(Watch *watch) {
-        int r;
-
-        watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-        if (watch->fd < 0)
-                return error_origin(-errno);
-        r = loop_fd_open(watch->loop, watch->fd, on_readable, watch, &watch->readable);
-        if (r)
-                watch->fd = close_fd(watch->fd);
-        return error_trace(r);
-}
-
 /* The watches of a folder that was moved would go with it, so they are all given back. */
-static void lose_root(Watch *watch) {
-        watch->readable = loop_fd_close(watch->readable);
-        watch->fd = close_fd(watch->fd);
+void watch_lose_root(Watch *watch) {
         watch->starts.n = 0;
         watch->is_gone = true;
-        forget(watch, STR_NULL, watch->mark + 1);
+        watch_forget(watch, STR_NULL, watch->mark + 1);
         if (!watch->is_closed && timer_set(&watch->look, WATCH_LOOK_MS))
-                trouble(watch, "no memory: the folder is not looked for any more");
+                watch_trouble(watch, "no memory: the folder is not looked for any more");
 }
 
 static void on_look(Timer *timer) {
         Watch *watch = container_of(timer, Watch, look);
         struct stat st;
 
-        if (stat(watch->root, &st) || !S_ISDIR(st.st_mode) || open_inotify(watch)) {
+        if (stat(watch->root, &st) || !S_ISDIR(st.st_mode)) {
                 (void)timer_set(timer, WATCH_LOOK_MS);
                 return;
         }
         watch->is_gone = false;
-        want_walk(watch, STR_NULL);
-        walk_soon(watch);
+        watch_want_walk(watch, STR_NULL);
+        watch_walk_soon(watch);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-int watch_open(Watch **ret, Loop *loop, const WatchSpec *spec) {
+int watch_open(Watch **ret, WatchHub **hub, Loop *loop, const WatchSpec *spec) {
         Watch *watch;
         struct stat st;
         int r = 0;
@@ -322,18 +234,18 @@ int watch_open(Watch **ret, Loop *loop, const WatchSpec *spec) {
         watch = calloc(1, sizeof(*watch));
         if (!watch)
                 return error_origin(-ENOMEM);
-        *watch = (Watch){.loop = loop, .spec = *spec, .root = strdup(spec->root), .fd = -1};
+        *watch = (Watch){.loop = loop, .spec = *spec, .root = strdup(spec->root)};
         timer_init(&watch->look, loop, on_look);
         if (!watch->spec.n_max)
                 watch->spec.n_max = WATCH_ENTRIES_MAX;
-        r = watch->root ? open_inotify(watch) : -ENOMEM;
+        r = watch->root ? watch_hub_join(hub, watch) : -ENOMEM;
         if (r) {
                 watch->spec.released = NULL; /* it stays the caller's */
                 watch_free(watch);
                 return error_trace(r);
         }
-        want_walk(watch, STR_NULL);
-        walk_soon(watch);
+        watch_want_walk(watch, STR_NULL);
+        watch_walk_soon(watch);
         if (!watch->is_walking) {
                 watch->spec.released = NULL;
                 watch_close(watch);
@@ -348,8 +260,7 @@ Watch *watch_close(Watch *watch) {
                 return NULL;
         watch->is_closed = true;
         timer_clear(&watch->look);
-        watch->readable = loop_fd_close(watch->readable);
-        if (!watch->is_walking)
+        if (!watch->is_walking && !watch->hub->is_dispatching)
                 watch_free(watch);
         return NULL;
 }

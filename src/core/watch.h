@@ -4,8 +4,9 @@
  * Watch: tells what changes in a folder and everything below it, by inotify. New folders are followed,
  * symbolic links are not. It says nothing about what was there when it began.
  *
- * Walks run on a worker; no event is read meanwhile, the kernel keeps them. When the kernel lost some (its
- * queue was full) everything is walked again and the differences are told. A root that is deleted or moved
+ * Walks run on a worker; events that come meanwhile are kept. All watches share one instance of inotify, and
+ * so its queue: when the kernel lost some (the queue was full) every watch walks all of its own again and
+ * tells the differences. A root that is deleted or moved
  * away is told as deleted with all that was in it; from then on it is looked for every WATCH_LOOK_MS, and
  * told as created when it is there again.
  *
@@ -17,6 +18,7 @@
 #include "base/str.h"
 
 typedef struct Watch Watch;
+typedef struct WatchHub WatchHub;
 typedef enum WatchEvent { WATCH_CREATED, WATCH_MODIFIED, WATCH_DELETED } WatchEvent;
 
 enum { WATCH_ENTRIES_MAX = 65536, WATCH_LOOK_MS = 1000 };
@@ -35,8 +37,9 @@ typedef struct WatchSpec {
         void *user;
 } WatchSpec;
 
-/* Fails with -ENOENT, -ENOTDIR when the root is no folder, -EMFILE when the kernel grants no more. */
-int watch_open(Watch **ret, Loop *loop, const WatchSpec *spec);
+/* Fails with -ENOENT, -ENOTDIR when the root is no folder, -EMFILE when the kernel grants no more. hub: a
+ * place that all watches share, NULL at first; it outlives them. */
+int watch_open(Watch **ret, WatchHub **hub, Loop *loop, const WatchSpec *spec);
 Watch *watch_close(Watch *watch); /* nothing is told any more; returns NULL */
 size_t watch_n_entries(const Watch *watch);
 bool watch_is_settled(const Watch *watch); /* the first walk is done: from now on every change is told */

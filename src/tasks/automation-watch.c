@@ -99,7 +99,7 @@ static int open_source(Automation *automation, const RuleWatch *watch) {
                                         .automation = automation,
                                         .set = rule_set_ref(automation->set),
                                         .watch = watch};
-                r = watch_open(&source->folder, automation->loop,
+                r = watch_open(&source->folder, automation->hub, automation->loop,
                                &(WatchSpec){.root = root,
                                             .is_ignored = is_ignored,
                                             .changed = on_change,

@@ -228,7 +228,8 @@ void automation_stop(Automation *automation) {
         automation_forget_pending(automation);
 }
 
-int automation_new(Automation **ret, Loop *loop, Log *log, const char *dir, const RuleActions *actions) {
+int automation_new(Automation **ret, Loop *loop, Log *log, WatchHub **hub, const char *dir,
+                   const RuleActions *actions) {
         static const RouterHandler handler = {.offer = offer, .again = again};
         Automation *automation = calloc(1, sizeof(*automation));
 
@@ -236,6 +237,7 @@ int automation_new(Automation **ret, Loop *loop, Log *log, const char *dir, cons
                 return error_origin(-ENOMEM);
         automation->loop = loop;
         automation->log = log;
+        automation->hub = hub;
         automation->actions = *actions;
         automation->is_enabled = true;
         router_init(&automation->router, loop, &handler, automation);

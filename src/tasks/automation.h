@@ -94,7 +94,8 @@ typedef struct PendingAct PendingAct;
 struct Automation {
         Loop *loop;
         Log *log;
-        char *dir; /* the project folder: what paths are relative to; id in the log */
+        WatchHub **hub; /* of all watches */
+        char *dir;      /* the project folder: what paths are relative to; id in the log */
         RuleActions actions;
         bool is_enabled;
         bool is_running; /* sources are open */
@@ -116,7 +117,9 @@ struct Automation {
         size_t n_webhooks;   /* of them */
 };
 
-int automation_new(Automation **ret, Loop *loop, Log *log, const char *dir, const RuleActions *actions);
+/* hub: of its watches; outlives it. */
+int automation_new(Automation **ret, Loop *loop, Log *log, WatchHub **hub, const char *dir,
+                   const RuleActions *actions);
 Automation *automation_free(Automation *automation);
 /* Takes a new set in place of the old one; what was remembered of rules with the same id stays. Takes set,
  * also when it fails (then the old one stays in use). */

@@ -63,7 +63,7 @@ int project_automation_new(Project *project) {
         const RuleActions actions = {.submit = submit, .notify = notify, .log = say, .user = project};
 
         return error_trace(automation_new(&project->automation, project->daemon->loop, &project->daemon->log,
-                                          project->dir, &actions));
+                                          &project->daemon->watches, project->dir, &actions));
 }
 
 void project_task_kept(const Task *task, int r) {
@@ -185,7 +185,7 @@ void project_automation_begin(Project *project) {
         int r;
 
         timer_init(&project->reload, project->daemon->loop, on_reload);
-        r = watch_open(&project->config_watch, project->daemon->loop,
+        r = watch_open(&project->config_watch, &project->daemon->watches, project->daemon->loop,
                        &(WatchSpec){.root = project->aiwg_dir,
                                     .is_flat = true,
                                     .is_ignored = is_other_file,

@@ -11,6 +11,7 @@
 typedef struct Fixture {
         Loop *loop;
         Automation *automation;
+        WatchHub *hub;
         Buf told;   /* "submit echo\n", "notify text\n" */
         int answer; /* of the next submits */
         int n_submits;
@@ -49,7 +50,7 @@ static void begin(Fixture *f, Loop *loop, const char *wall, const char *config) 
         *f = (Fixture){.loop = loop};
         assert_true(time_parse(str_from(wall), &wall_us));
         loop_clock_freeze(loop, wall_us);
-        assert_int_equal(automation_new(&f->automation, loop, NULL, "/", &actions), 0);
+        assert_int_equal(automation_new(&f->automation, loop, NULL, &f->hub, "/", &actions), 0);
         configure(f, config);
         automation_start(f->automation);
 }

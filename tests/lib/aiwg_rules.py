@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """A project with rules, for tests of the automation engine: its configuration, a client that keeps notifications apart, an
 agent that does what its prompt says, and a receiver of webhooks."""
+import datetime
 import http.server
 import json
+import math
 import os
 import threading
 
@@ -24,6 +26,10 @@ def config(rules=(), watch=(), jobs=None, debounce_ms=20, **sections):
 
 def rule(name, trigger, action=None, **more):
     return {"id": name, "trigger": trigger, "action": action or {"type": "notify", "message": "{{type}} {{payload.path}}", "channel": "c"}, **more}
+
+
+def parse_time(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
 class Client(Peer):
@@ -49,14 +55,16 @@ class Client(Peer):
 
 
 class Project:
-    """One daemon that serves one project with this configuration; the folders in `folders` exist before."""
+    """One daemon that serves one project with this configuration; the folders in `folders` exist before. has_clock: time stands
+    still until the test turns it with advance()."""
 
-    def __init__(self, document, folders=("src",), home=None, **kw):
+    def __init__(self, document, folders=("src",), home=None, has_clock=False, env=None, **kw):
         self.home = home or Home()
         for name in folders:
             os.makedirs(self.path(name), exist_ok=True)
         self.configure(document)
-        self.daemon = Daemon(only="aiwg", home=self.home, env={"PATH": AGENT_DIR + ":" + os.environ["PATH"]}, **kw)
+        env = {"PATH": AGENT_DIR + ":" + os.environ["PATH"], **({"MUSTER_TEST_CLOCK": "1"} if has_clock else {}), **(env or {})}
+        self.daemon = Daemon(only="aiwg,native" if has_clock else "aiwg", home=self.home, env=env, **kw)
         self.client = Client(self.home.aiwg_sock)
 
     def path(self, name):
@@ -67,6 +75,12 @@ class Project:
 
     def write(self, name, text="x"):
         write_text(self.path(name), text)
+
+    def advance(self, seconds):
+        """Turns the clock and returns the daemon's time; what is due by then runs soon."""
+        with self.daemon.native() as n:
+            now = n.result("daemon.advance", {"ms": math.ceil(seconds * 1000 - 1e-6)})["now"]
+        return parse_time(now)
 
     def watcher(self):
         return self.client.result("daemon.status")["subsystems"]["file_watcher"]

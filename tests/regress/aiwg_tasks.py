@@ -109,6 +109,17 @@ def test_time_limit_fails_the_task_and_frees_the_slot():
         equal(t.client.ended(after)["state"], "completed", "the slot is free while the agent still dies")
 
 
+def test_a_task_that_timed_out_stays_failed():
+    """Its agent exits with 0 when it is told to end; the original then calls it completed."""
+    with Tasks(action_timeout_minutes=0.01) as t:
+        task = t.client.submit("trap0:60")
+        eventually(lambda: t.client.ended(task)["error"] == "Task timed out after 600ms", what="the time limit")
+        eventually(lambda: not t.agent_folders(), what="the end of the agent")
+        t.restart("kill")
+        got = t.client.get(task)
+        equal((got["state"], got["error"], got["result"]), ("failed", "Task timed out after 600ms", None))
+
+
 def test_cancel_ends_the_whole_tree_of_an_agent_that_ignores_term():
     with Tasks(agent="#!/bin/sh\ntrap '' TERM\n(trap '' TERM; while :; do sleep 1; done) & echo $! > child; echo $$ > self\nwhile :; do sleep 1; done\n") as t:
         task = t.client.submit("x")

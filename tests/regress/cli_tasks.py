@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import signal
+import subprocess
 import termios
 
 from aiwg_project import Tasks
@@ -17,6 +18,33 @@ class Run:
     def __init__(self, t, *args, stdin=b"", cwd=None):
         self.status, out, err = t.home.muster(*args, cwd=cwd or t.home.project, stdin=stdin)
         self.out, self.err = (x.decode() if isinstance(x, bytes) else x for x in (out, err))
+
+
+class Follower:
+    """A muster that goes on; its output is read with a deadline."""
+
+    def __init__(self, t, *args):
+        self.process = subprocess.Popen([MUSTER, *args], env=t.home.env(), cwd=t.home.project, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    def read(self, n):
+        data, fd = b"", self.process.stdout.fileno()
+        while len(data) < n:
+            check(ready([fd], deadline=DEADLINE)[0], "only %r came" % data)
+            piece = os.read(fd, n - len(data))
+            check(piece, "it ended after %r" % data)
+            data += piece
+        return data
+
+    def ended(self):
+        return self.process.wait(DEADLINE)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
 
 
 def test_submit_list_get_and_stats():
@@ -61,6 +89,33 @@ def test_logs_of_a_task():
         got = Run(t, "logs", "-f", "task-0000")
         equal((got.status, got.out), (0, "text"))
         equal(Run(t, "logs", "task-0000").out, "text")
+
+
+def test_a_task_is_seen_followed_and_survives_a_kill():
+    """Over AIWG it is submitted; `muster ps` shows it, `muster logs -f` follows it over the kill -9 of the daemon, and it ends properly."""
+    with Tasks(agent="#!/bin/sh\nprintf one; while [ ! -e go ]; do sleep 0.02; done; printf two\n", only="aiwg,native") as t:
+        task = t.client.submit("x")
+        pid = t.client.get(task)["pid"]
+
+        def is_shown():
+            [row] = [line.split() for line in Run(t, "ps").out.splitlines() if task in line]
+            return "running" in row and str(pid) in row
+        check(is_shown(), Run(t, "ps").out)
+        with Follower(t, "logs", "-f", task) as follower:
+            equal(follower.read(3), b"one")
+            t.kill()
+            follower.ended()  # the daemon it asked is gone
+        os.kill(pid, 0)  # the agent is not
+        t.start()
+        check(is_shown(), Run(t, "ps").out)
+        with Follower(t, "logs", "-f", task) as follower:
+            equal(follower.read(3), b"one", "what it printed before the kill")
+            write_text(os.path.join(t.home.project, "go"), "")
+            equal((follower.read(3), follower.ended()), (b"two", 0))
+        got = t.client.ended(task)
+        equal((got["state"], got["result"], got["error"]), ("completed", "onetwo", None))
+        equal([r["id"] for r in t.client.result("task.list")], [task])
+        eventually(lambda: task not in Run(t, "ps").out, what="an empty fleet")
 
 
 def test_wrong_lines_and_wrong_places():
