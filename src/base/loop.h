@@ -28,7 +28,7 @@ Log *loop_log(Loop *loop);
 int64_t loop_now_ms(Loop *loop);                     /* monotonic */
 int64_t loop_wall_us(Loop *loop);                    /* since 1970 */
 void loop_clock_freeze(Loop *loop, int64_t wall_us); /* from now on time stands still … */
-void loop_clock_thaw(Loop *loop); /* … or runs again, from where it stands */
+void loop_clock_thaw(Loop *loop);                    /* … or runs again, from where it stands */
 void loop_clock_advance(Loop *loop, int64_t ms); /* … and moves when told; due timers run in the next turn */
 
 /* Descriptors: level-triggered readiness. */
@@ -83,7 +83,8 @@ LoopSignal *loop_signal_close(LoopSignal *watch);
 /* Children, by pidfd. fn runs once, when the child has ended and was reaped; status as from waitpid(2). */
 typedef struct LoopChild LoopChild;
 int loop_child_open(Loop *loop, pid_t pid, void (*fn)(void *user, int status), void *user, LoopChild **ret);
-LoopChild *loop_child_close(LoopChild *child); /* stops watching; does not signal or reap */
+LoopChild *loop_child_close(LoopChild *child);   /* stops watching; does not signal or reap */
+LoopChild *loop_child_release(LoopChild *child); /* nobody is told of its end, but it is reaped */
 
 /* Worker pool: run() on another thread, then done() on the loop. */
 int loop_work(Loop *loop, void (*run)(void *user), void (*done)(void *user), void *user);
