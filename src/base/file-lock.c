@@ -32,8 +32,8 @@ static bool is_same_file(int fd, const char *path) {
         return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* The pid of who took the lock on st, as a line of /proc/locks tells it. 0: another lock's line, or a process
- * of another pid namespace. */
+/* The pid of who took the lock on st, as a line of /proc/locks tells it. 0: another lock's line, or a
+ * process of another pid namespace. */
 static pid_t taker_in(const char *line, const struct stat *st) {
         unsigned int dev_major, dev_minor;
         unsigned long long inode;

@@ -122,6 +122,11 @@ void loop_turn(Loop *loop) {
         uv_run(&loop->uv, UV_RUN_NOWAIT);
 }
 
+void loop_turn_wait(Loop *loop) {
+        loop_timers_arm(loop);
+        uv_run(&loop->uv, UV_RUN_ONCE);
+}
+
 Log *loop_log(Loop *loop) {
         return loop->log;
 }

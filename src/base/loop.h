@@ -21,7 +21,8 @@ int loop_new(Loop **ret, Log *log);
 Loop *loop_free(Loop *loop); /* every handle must have been closed */
 int loop_run(Loop *loop);    /* until loop_stop() */
 void loop_stop(Loop *loop);
-void loop_turn(Loop *loop); /* one turn without waiting, for tests */
+void loop_turn(Loop *loop);      /* one turn without waiting, for tests */
+void loop_turn_wait(Loop *loop); /* one that waits until something happens, for tests */
 Log *loop_log(Loop *loop);
 
 /* Clock. */

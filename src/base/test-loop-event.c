@@ -80,7 +80,7 @@ static void test_child_exit_status(void **state) {
         loop_turn(nursery.loop);
         assert_int_equal(nursery.n_ended, 0);
         close(go);
-        assert_true(run_within(nursery.loop, 5000));
+        assert_true(run_within(nursery.loop, 60000));
         assert_int_equal(nursery.n_ended, 1);
         assert_true(WIFEXITED(nursery.status));
         assert_int_equal(WEXITSTATUS(nursery.status), 7);
@@ -97,7 +97,7 @@ static void test_child_signal_death(void **state) {
 
         assert_int_equal(loop_child_open(nursery.loop, pid, on_child_end, &nursery, &watch), 0);
         kill(pid, SIGKILL);
-        assert_true(run_within(nursery.loop, 5000));
+        assert_true(run_within(nursery.loop, 60000));
         assert_true(WIFSIGNALED(nursery.status));
         assert_int_equal(WTERMSIG(nursery.status), SIGKILL);
         close(go);
@@ -202,7 +202,7 @@ static void test_work(void **state) {
                 assert_int_equal(loop_work(loop, job_run, job_done, &jobs[i]), 0);
         }
         assert_int_equal(loop_n_work(loop), N_JOBS);
-        assert_true(run_within(loop, 20000));
+        assert_true(run_within(loop, 60000));
         assert_int_equal(loop_n_work(loop), 0);
         for (int i = 0; i < N_JOBS; i++) {
                 assert_int_equal(jobs[i].value, 11); /* both, once, in this order */
@@ -258,7 +258,7 @@ static void test_post_from_many_threads(void **state) {
                 posters[i].n_left = &n_left;
                 assert_int_equal(pthread_create(&posters[i].thread, NULL, post_letters, &posters[i]), 0);
         }
-        assert_true(run_within(loop, 30000));
+        assert_true(run_within(loop, 60000));
         for (int i = 0; i < N_POSTERS; i++) {
                 pthread_join(posters[i].thread, NULL);
                 assert_int_equal(posters[i].n_seen, N_POSTS);

@@ -258,8 +258,8 @@ static void test_timer_by_the_real_clock(void **state) {
 
         timer_init(&timer, loop, on_stop_timer);
         timer_set(&timer, 30);
-        assert_true(run_within(loop, 5000));
-        assert_in_range(loop_now_ms(loop) - begin, 30, 2000);
+        assert_true(run_within(loop, 60000));
+        assert_true(loop_now_ms(loop) - begin >= 30);
 }
 
 /* ---- clock ----------------------------------------------------------------------------------- */
@@ -277,11 +277,11 @@ static void test_clock(void **state) {
         int64_t now, begin = real_ms();
 
         clock_gettime(CLOCK_REALTIME, &ts);
-        assert_true(llabs(loop_wall_us(loop) - (int64_t)ts.tv_sec * 1000000) < 5000000);
+        assert_true(llabs(loop_wall_us(loop) - (int64_t)ts.tv_sec * 1000000) < 60 * 1000000);
         now = loop_now_ms(loop);
         assert_true(now > 0);
         while (loop_now_ms(loop) < now + 2) /* goes on by itself */
-                assert_true(real_ms() < begin + 5000);
+                assert_true(real_ms() < begin + 60000);
 
         loop_clock_freeze(loop, 1000000);
         now = loop_now_ms(loop);

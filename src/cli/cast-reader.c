@@ -52,7 +52,10 @@ int cast_read_header(CastReader *cast, CastHeader *ret, double *ret_max_idle_s) 
                 return wrong(cast, "only version 2 of the asciicast format is known");
         (void)json_uint64(json_get(json, "width"), &cols);
         (void)json_uint64(json_get(json, "height"), &rows);
-        *ret = (CastHeader){.cols = (unsigned)cols, .rows = (unsigned)rows};
+        *ret = (CastHeader){.cols = (unsigned)cols,
+                            .rows = (unsigned)rows,
+                            .title = arena_str(&cast->arena, json_str(json_get(json, "title"))).data};
+        (void)json_int64(json_get(json, "timestamp"), &ret->time_s);
         *ret_max_idle_s = -1;
         (void)json_double(json_get(json, "idle_time_limit"), ret_max_idle_s);
         return 0;

@@ -28,7 +28,8 @@ typedef struct CastEvent {
 enum { _CAST_E_SUCCESS, CAST_E_END, CAST_E_WRONG };
 
 void cast_deinit(CastReader *cast);
-/* max_idle_s: the recording's own; < 0: none. Condition: CAST_E_WRONG. */
+/* The title may be NULL and is there until the next call. max_idle_s: the recording's own; < 0: none.
+ * Condition: CAST_E_WRONG. */
 int cast_read_header(CastReader *cast, CastHeader *ret, double *ret_max_idle_s);
 /* Conditions: CAST_E_END, CAST_E_WRONG. */
 int cast_read_event(CastReader *cast, CastEvent *ret);

@@ -2,6 +2,11 @@
 #include "cli/cli.h"
 #include "cli/show.h"
 
+static int find_name(Coop *coop, const char **ret) {
+        *ret = coop->session;
+        return coop->is_actor ? CLI_OK : coop_name(coop, ret);
+}
+
 int cmd_attach(const Options *options) {
         _cleanup_(coop_deinit) Coop coop = COOP_NULL;
         Show show = {.coop = &coop, .is_read_only = options->read_only, .has_past = true};
@@ -10,7 +15,7 @@ int cmd_attach(const Options *options) {
         if (!r)
                 r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
         if (!r)
-                r = coop_name(&coop, &show.name);
+                r = find_name(&coop, &show.name);
         if (r)
                 return r;
         show.pty = options->pty < 0 ? 0 : options->pty;
@@ -21,5 +26,6 @@ int cmd_attach(const Options *options) {
         else
                 show_set_size(&coop);
         r = coop_call(&coop, options->read_only ? "logs" : "attach");
+        show.is_waiting = !r && coop_is_out_of_turn(&coop);
         return r ? r : show_terminal(&show);
 }

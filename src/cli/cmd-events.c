@@ -8,6 +8,7 @@
 
 #include "cli/cccc.h"
 #include "cli/event-text.h"
+#include "cli/events-all.h"
 #include "cli/report.h"
 
 enum { PAST_EVENTS = 20 };
@@ -97,7 +98,7 @@ static int run(const char *command, bool is_text, const Options *options) {
 }
 
 int cmd_events(const Options *options) {
-        return run("events", false, options);
+        return options->all ? events_all(options) : run("events", false, options);
 }
 
 int cmd_tail(const Options *options) {

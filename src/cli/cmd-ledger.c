@@ -152,6 +152,7 @@ static void print_json(const Target *target, const LedgerReport *report) {
         jw_field_uint(&w, "damaged", report->n_damaged);
         jw_field_uint(&w, "repeated", report->n_repeated);
         jw_field_uint(&w, "tail_bytes", report->n_tail);
+        jw_field_uint(&w, "journal_bytes", report->journal.n_restored);
         write_time(&w, "first_ts", report->first_ts_us);
         write_time(&w, "last_ts", report->last_ts_us);
         jw_field_cstr(&w, "index", ledger_index_state_name(report->index));
@@ -182,6 +183,10 @@ static void print_faults(const LedgerReport *report) {
                        (unsigned long long)(report->n_bytes - report->n_tail),
                        (unsigned long long)report->n_tail,
                        report->is_tail_event ? "an event without its newline" : "a torn line");
+        if (report->journal.n_restored)
+                printf("  %llu bytes are in the journal only: the daemon puts them back when it opens the "
+                       "ledger\n",
+                       (unsigned long long)report->journal.n_restored);
         if (report->chain.is_broken)
                 printf("  offset %llu: the chain does not fit from this line on\n",
                        (unsigned long long)report->chain.broken_at);
@@ -256,12 +261,15 @@ static int repair_one(const Options *options, const Target *target) {
         if (r)
                 return complain(CLI_FAILED, "cannot repair %s: %s", target->path, strerror(-r));
         if (!options->json) {
+                if (repair.journal.n_restored)
+                        printf("%s: %llu bytes put back from the journal\n", target->name,
+                               (unsigned long long)repair.journal.n_restored);
                 if (repair.n_cut || repair.n_moved || repair.is_completed)
                         printf("%s: %llu damaged lines and %llu torn bytes are now in %s/cut.*%s\n",
                                target->name, (unsigned long long)repair.n_moved,
                                (unsigned long long)repair.n_cut, target->state_path,
                                repair.is_completed ? "; the last event got its newline" : "");
-                else
+                else if (!repair.journal.n_restored)
                         printf("%s: nothing to repair\n", target->name);
                 return CLI_OK;
         }
@@ -269,6 +277,7 @@ static int repair_one(const Options *options, const Target *target) {
         jw_field_cstr(&w, "path", target->path);
         jw_field_uint(&w, "moved_lines", repair.n_moved);
         jw_field_uint(&w, "cut_bytes", repair.n_cut);
+        jw_field_uint(&w, "journal_bytes", repair.journal.n_restored);
         jw_field_bool(&w, "completed", repair.is_completed);
         jw_end_object(&w);
         print_line(&text, w.failed);

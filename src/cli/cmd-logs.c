@@ -90,21 +90,14 @@ static int logs_of_task(const Options *options) {
 
 enum { ACTOR_CHARS_MAX = 200000 };
 
-static bool is_actor(const Options *options) {
-        const char *name = options->n_operands ? options->operands[0] : "";
-
-        return str_starts(str_from(name), STR("g_")) && strchr(name, '/');
-}
-
-/* An actor of a group, as GROUP/ACTOR, which is how ps names it: its terminal belongs to no session. */
+/* What an actor of a group has printed, as far as the group lets one look; a daemon without coop shows it,
+ * too. */
 static int logs_of_actor(const Options *options, Printer *printer) {
         _cleanup_(cccc_deinit) Cccc cccc = CCCC_NULL;
         const char *name = options->operands[0], *slash = strchr(name, '/');
         Str text;
         int r;
 
-        if (options->follow)
-                return complain(CLI_USAGE, "logs: the terminal of an actor cannot be followed");
         r = cccc_open(&cccc, "logs", options);
         if (r)
                 return r;
@@ -134,7 +127,7 @@ int cmd_logs(const Options *options) {
         printer_init(&printer, options->strip);
         if (options->n_operands && str_starts(str_from(options->operands[0]), STR("task-")))
                 return logs_of_task(options);
-        if (is_actor(options))
+        if (options->n_operands && names_actor(options->operands[0]) && !options->follow)
                 return logs_of_actor(options, &printer);
         r = coop_open(&coop, "logs");
         if (!r)

@@ -92,15 +92,15 @@ static int run(Replay *replay) {
         return r;
 }
 
-/* A file comes first; NULL: take the operand as it is. */
-static char *find(const char *operand) {
-        if (strchr(operand, '/') || !access(operand, F_OK))
+/* A file comes first, unless a terminal is asked for; NULL: take the operand as it is. */
+static char *find(const char *operand, int64_t pty) {
+        if (strchr(operand, '/') || (pty < 0 && !access(operand, F_OK)))
                 return NULL;
-        return recording_find(operand);
+        return recording_find(operand, pty);
 }
 
 int cmd_replay(const Options *options) {
-        _cleanup_(freep) char *found = find(options->operands[0]);
+        _cleanup_(freep) char *found = find(options->operands[0], options->pty);
         _cleanup_(replay_deinit) Replay replay = {.path = found ? found : options->operands[0],
                                                   .signals = SIGNALS_NULL,
                                                   .speed = options->speed > 0 ? options->speed : 1};

@@ -77,5 +77,7 @@ int cmd_send_keys(const Options *options) {
         coop_set_int(&coop, "cols", 0); /* the size stays */
         coop_set_int(&coop, "rows", 0);
         r = coop_call(&coop, "attach");
+        if (!r && coop_is_out_of_turn(&coop))
+                return complain(CLI_FAILED, "send-keys: somebody else types at %s", coop.session);
         return r ? r : send_keys(&coop, buf_str(&keys));
 }

@@ -141,14 +141,17 @@ const Command group_commands[] = {
         {
                 .name = "events",
                 .summary = "print the events of a group as JSON, one a line",
-                .usage = "[-g G] [--as NAME] [--kind K] [-n N] [--since EVENT] [-f]",
-                .details = WHERE "  --kind K         only this kind\n"
-                                 "  -n, --tail N     how many (default 20)\n"
-                                 "  --since EVENT    what came behind this one, and go on\n"
-                                 "  -f, --follow     go on with messages, notices and acknowledgements\n",
+                .usage = "[-g G | --all] [--as NAME] [--kind K] [-n N] [--since EVENT] [-f] [--json]",
+                .details = WHERE
+                "  --kind K         only this kind\n"
+                "  -n, --tail N     how many (default 20)\n"
+                "  --since EVENT    what came behind this one, and go on\n"
+                "  -f, --follow     go on with messages, notices and acknowledgements\n"
+                "  -a, --all        of all groups, tasks and hosted processes, numbered; one line\n"
+                "                   each, or JSON with --json; --since takes [EPOCH:]NUMBER\n",
                 .examples = "  muster events -f | jq -r 'select(.kind == \"chat.message\") | .data.text'\n",
                 .options = CLI_OPTION_GROUP | CLI_OPTION_EVENTS | CLI_OPTION_TAIL | CLI_OPTION_FOLLOW |
-                           CLI_OPTION_JSON,
+                           CLI_OPTION_JSON | CLI_OPTION_ALL,
                 .run = cmd_events,
         },
 };

@@ -39,6 +39,7 @@ const Command session_commands[] = {
                            "folder is\n"
                            "meant. Ends with the status of the process when it ends, with 0 when you "
                            "leave.\n"
+                           "GROUP/ACTOR, as ps has it: an actor of a group. Who comes first types there.\n"
                            "\n"
                            "  -r, --read-only  only look: nothing is typed, and its size stays as it is\n"
                            "  --pty N          which of its terminals (default 0: the agent)\n",
@@ -94,8 +95,7 @@ const Command session_commands[] = {
                 .usage = "[-f] [--tail N] [--strip] [SESSION] [--pty N]",
                 .details = "Recent output (up to 256 KiB), byte by byte. On a terminal, questions to it are "
                            "left out.\n"
-                           "GROUP/ACTOR instead of a session: the terminal of an actor, as far as the group "
-                           "lets you look.\n"
+                           "GROUP/ACTOR instead of a session: the terminal of an actor.\n"
                            "\n"
                            "  -f, --follow     go on with what comes, until Ctrl+C or the end\n"
                            "  -n, --tail N     only the last N lines of what was printed before\n"
@@ -179,18 +179,19 @@ const Command session_commands[] = {
         {
                 .name = "replay",
                 .summary = "play a recording on this terminal",
-                .usage = "FILE|SESSION [--speed X] [--max-idle SECONDS]",
+                .usage = "FILE|SESSION [--pty N] [--speed X] [--max-idle SECONDS]",
                 .details =
-                        "SESSION: what the daemon recorded of it last (record = true in its coopfile), also "
-                        "when it is gone.\n"
-                        "Needs no daemon. Ctrl+C ends it.\n"
+                        "SESSION: of what the daemon recorded of it (record = true in its coopfile) the one "
+                        "that was begun last,\n"
+                        "also when it is gone. Needs no daemon. Ctrl+C ends it.\n"
                         "\n"
+                        "  --pty N             which of its terminals (default 0: the agent)\n"
                         "  --speed X           so many times as fast (default 1)\n"
                         "  --max-idle SECONDS  no pause is longer (default: as the file says)\n",
                 .examples = "  muster replay demo.cast\n"
                             "  muster replay api\n"
                             "  muster replay demo.cast --speed 4 --max-idle 0.5\n",
-                .options = CLI_OPTION_SPEED | CLI_OPTION_MAX_IDLE,
+                .options = CLI_OPTION_PTY | CLI_OPTION_SPEED | CLI_OPTION_MAX_IDLE,
                 .n_min = 1,
                 .n_max = 1,
                 .run = cmd_replay,

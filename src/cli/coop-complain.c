@@ -33,6 +33,12 @@ static void offer_nearest(Coop *coop, const Json *sessions) {
                 advise("did you mean %s?", nearest.best);
 }
 
+static int complain_actor(const Coop *coop) {
+        complain(CLI_FAILED, "%s: there is no session %s", coop->command, coop->session);
+        advise("actors that run: muster ps; start and stop them with: muster actor");
+        return CLI_FAILED;
+}
+
 static int complain_session(Coop *coop) {
         const Json *sessions = coop->is_here ? NULL : list(coop);
 
@@ -54,7 +60,7 @@ static int complain_session(Coop *coop) {
 static int complain_pty(Coop *coop) {
         complain(CLI_FAILED, "%s: " STR_FMT, coop->command, STR_ARG(coop->reply.message));
         coop_set_session(coop);
-        if (coop_ask(coop, "sessionls") || coop->reply.is_error)
+        if (coop->is_actor || coop_ask(coop, "sessionls") || coop->reply.is_error)
                 return CLI_FAILED;
         json_each (pty, json_get(coop->reply.result, "ptys")) {
                 int64_t id = 0;
@@ -69,7 +75,7 @@ static int complain_pty(Coop *coop) {
 
 int coop_complain(Coop *coop) {
         if (coop->session && coop_was_refused(coop, CALL_E_SESSION_NOT_FOUND))
-                return complain_session(coop);
+                return coop->is_actor ? complain_actor(coop) : complain_session(coop);
         if (coop->session && coop_was_refused(coop, CALL_E_PTY_NOT_FOUND))
                 return complain_pty(coop);
         reply_complain(coop->command, &coop->reply, false);

@@ -39,6 +39,10 @@ void coop_deinit(Coop *coop) {
 
 /* ---- which session --------------------------------------------------------------------------- */
 
+bool names_actor(const char *operand) {
+        return str_starts(str_from(operand), STR("g_")) && strchr(operand, '/');
+}
+
 static bool is_path(const char *operand) {
         return strchr(operand, '/') || !strcmp(operand, ".") || !strcmp(operand, "..") ||
                !strcmp(operand, "~");
@@ -57,7 +61,8 @@ static char *resolve(const char *path) {
 int coop_choose(Coop *coop, const char *operand) {
         free(coop->session);
         coop->is_here = !operand;
-        if (operand && !is_path(operand))
+        coop->is_actor = operand && names_actor(operand);
+        if (coop->is_actor || (operand && !is_path(operand)))
                 coop->session = strdup(operand);
         else
                 coop->session = resolve(operand ? operand : ".");
@@ -114,6 +119,13 @@ int coop_call(Coop *coop, const char *op) {
         int r = coop_ask(coop, op);
 
         return r || !coop->reply.is_error ? r : coop_complain(coop);
+}
+
+bool coop_is_out_of_turn(const Coop *coop) {
+        bool is_writer = true;
+
+        (void)json_bool(json_get(coop->reply.result, "writer"), &is_writer);
+        return !is_writer;
 }
 
 int coop_name(Coop *coop, const char **ret) {

@@ -14,6 +14,7 @@ typedef struct Coop {
         char *socket;
         char *session; /* name or absolute path, as it is sent; NULL: none chosen */
         bool is_here;  /* it is the one of the working directory, because none was named */
+        bool is_actor; /* no session: GROUP/ACTOR */
         Link link;
         Arena arena;
         Json *args; /* of the next request */
@@ -29,8 +30,10 @@ typedef struct Coop {
 /* These return an exit status; unless it is CLI_OK, stderr says why. */
 int coop_open(Coop *coop, const char *command);
 void coop_deinit(Coop *coop);
-/* What was named on the command line: a name, or a path when it has a slash or is `.` or `..`; NULL: here.
- */
+/* GROUP/ACTOR, as ps names the actors of groups, whose ids begin with g_. */
+bool names_actor(const char *operand);
+/* What was named on the command line: a name, an actor, or a path when it has a slash or is `.` or `..`;
+ * NULL: here. */
 int coop_choose(Coop *coop, const char *operand);
 
 void coop_set_str(Coop *coop, const char *key, Str value);
@@ -43,6 +46,8 @@ void coop_set_pty(Coop *coop, int64_t pty); /* unless < 0 */
 int coop_ask(Coop *coop, const char *op);
 /* CLI_OK when the answer is a good one. */
 int coop_call(Coop *coop, const char *op);
+/* After attach to an actor: somebody else types there; until he leaves, what we type does not count. */
+bool coop_is_out_of_turn(const Coop *coop);
 /* With this error; one of CALL_E_*. */
 bool coop_was_refused(const Coop *coop, int error);
 /* Says what the error answer means for this command. Returns CLI_FAILED. */

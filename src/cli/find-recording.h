@@ -4,5 +4,8 @@
  * Finds what the daemon has recorded (`record = true` in a coopfile), also of sessions that are gone. Needs
  * no daemon.
  */
-/* The recording of a session that was written to last; malloc'd, NULL: there is none. */
-char *recording_find(const char *session);
+#include <stdint.h>
+
+/* The recording that was begun last of a session's agent (pty 0 or less), or of another of its terminals;
+ * one that is older may still be written to when the next one has begun. malloc'd, NULL: there is none. */
+char *recording_find(const char *session, int64_t pty);

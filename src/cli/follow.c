@@ -10,8 +10,6 @@
 #include "cli/report.h"
 #include "cli/unbase64.h"
 
-enum { N_LAG_FRAMES = 2 };
-
 int follow_past(Coop *coop, Buf *out) {
         int r = unbase64(out, json_str(json_get(coop->reply.result, "log_data")));
 
@@ -62,33 +60,23 @@ Str last_lines(Str text, int64_t n) {
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-/* Recent output once more: its end is what was missed, and what it does not reach back to is lost. */
-static uint64_t catch_up(Follow *follow, Str recent) {
-        uint64_t n_missed = follow->n_missed;
-
-        if (--follow->n_lag) { /* the reset */
-                follow->n_skip = recent.n;
-                return 0;
-        }
-        follow->n_skip = n_missed < recent.n ? recent.n - n_missed : 0;
-        return n_missed > recent.n ? n_missed - recent.n : 0;
-}
-
 static bool take_output(Follow *follow, Str bytes, FollowItem *ret) {
-        uint64_t n_lost = follow->n_lag ? catch_up(follow, bytes) : 0;
         size_t n = (size_t)MIN((uint64_t)bytes.n, follow->n_skip);
 
+        if (follow->n_missed) { /* the screen, which no program printed */
+                *ret = (FollowItem){.kind = FOLLOW_LOST, .n_lost = follow->n_missed};
+                follow->n_missed = 0;
+                return true;
+        }
         follow->n_skip -= n;
         follow->pending = (Str){bytes.data + n, bytes.n - n};
-        *ret = (FollowItem){.kind = FOLLOW_LOST, .n_lost = n_lost};
-        return n_lost != 0;
+        return false;
 }
 
 static bool take_event(Follow *follow, Str control, FollowItem *ret) {
         arena_reset(&follow->arena);
         *ret = (FollowItem){.kind = FOLLOW_EVENT, .event = stream_event(&follow->arena, control)};
         if (ret->event.kind == STREAM_LAG) {
-                follow->n_lag = N_LAG_FRAMES;
                 follow->n_missed = (uint64_t)MAX(ret->event.value, (int64_t)0);
                 return false;
         }

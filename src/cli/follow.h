@@ -4,8 +4,8 @@
  * Follow: the output of a hosted terminal for who only reads: what was printed before, then what comes.
  *
  * The daemon sends the past twice (in its answer and again as the stream's first bytes) and, after a reader
- * fell behind, recent output once more; here each byte comes once, and what is really lost is counted. Owned
- * by the command, together with the Coop that it reads from.
+ * fell behind, the screen as it is; here each byte that was printed comes once, and what is lost is counted.
+ * Owned by the command, together with the Coop that it reads from.
  */
 #include "cli/coop.h"
 #include "cli/signals.h"
@@ -16,11 +16,10 @@ typedef struct Follow {
         Signals signals; /* those that end it */
         int idle_ms;     /* how long to wait for something to happen; -1: as long as it takes */
         Buf past;
-        Str pending;     /* of the last frame */
-        Arena arena;     /* of the last event */
-        uint64_t n_skip; /* bytes of output that are known already */
-        unsigned n_lag;  /* data frames left of a catching up: the reset, then recent output */
-        uint64_t n_missed;
+        Str pending;       /* of the last frame */
+        Arena arena;       /* of the last event */
+        uint64_t n_skip;   /* bytes of output that are known already */
+        uint64_t n_missed; /* > 0: so much is lost, and the next frame is the screen */
 } Follow;
 
 #define FOLLOW_NULL                                                                                         \

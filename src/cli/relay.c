@@ -13,13 +13,7 @@
 #include "cli/report.h"
 #include "cli/stream.h"
 
-enum {
-        KEY_DETACH = 0x1d,
-        KEY_INTERRUPT = 0x03,
-        READ_STEP = 64 * 1024,
-        PATIENCE_MS = 2000,
-        N_LAG_FRAMES = 2
-};
+enum { KEY_DETACH = 0x1d, KEY_INTERRUPT = 0x03, READ_STEP = 64 * 1024, PATIENCE_MS = 2000 };
 
 typedef struct Relay {
         const RelaySpec *spec;
@@ -140,7 +134,7 @@ static void take_event(Relay *relay, Str control) {
                 end(relay, relay->is_leaving ? RELAY_DETACHED : RELAY_DISMISSED, 0,
                     clock_ms() + PATIENCE_MS);
                 break;
-        case STREAM_LAG: relay->n_past = relay->reader.n_data + N_LAG_FRAMES; break;
+        case STREAM_LAG: relay->n_past = relay->reader.n_data + 1; break;
         case STREAM_REFUSED: advise(STR_FMT, STR_ARG(event.message)); break;
         case STREAM_OTHER: break;
         }

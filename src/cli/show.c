@@ -23,7 +23,9 @@ void show_set_size(Coop *coop) {
 static void greet(const Show *show) {
         if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
                 return;
-        if (show->is_read_only)
+        if (show->is_waiting)
+                advise("[watching %s until the one who types there leaves; Ctrl+] leaves]", show->name);
+        else if (show->is_read_only)
                 advise("[watching %s; Ctrl+] leaves]", show->name);
         else
                 advise("[attached to %s; Ctrl+] leaves, it runs on]", show->name);

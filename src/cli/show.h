@@ -11,7 +11,8 @@ typedef struct Show {
         const char *name; /* of the session, for messages */
         int64_t pty;      /* 0: the agent */
         bool is_read_only;
-        bool has_past; /* what the program asked the terminal before has been answered before */
+        bool is_waiting; /* somebody else types there */
+        bool has_past;   /* what the program asked the terminal before has been answered before */
 } Show;
 
 /* Sets cols and rows of the next request to those of this terminal, if it has some. */

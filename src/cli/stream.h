@@ -38,7 +38,7 @@ typedef enum StreamEventKind {
         STREAM_EXITED,     /* value: exit code */
         STREAM_RESTARTING, /* value: milliseconds */
         STREAM_DETACHED,
-        STREAM_LAG, /* value: bytes dropped; a reset and the recent output follow, one data frame each */
+        STREAM_LAG, /* value: bytes dropped; the screen as it is follows in one data frame */
         STREAM_REFUSED,
 } StreamEventKind;
 

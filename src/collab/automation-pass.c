@@ -328,7 +328,8 @@ static Str tail_of(Pass *pass, Str id) {
             !runner || runner->kind != RUNNER_PTY || !runner->hosted)
                 return STR("");
         options.n_rows = runner->hosted->rows;
-        if (transcript_render(runner_backlog(runner, AUTOMATION_TAIL_BYTES), &options, &text) || !text.n)
+        if (transcript_render(hosted_scrollback(runner->hosted, AUTOMATION_TAIL_BYTES), &options, &text) ||
+            !text.n)
                 return STR("");
         return arena_printf(
                 &pass->arena, "\n\nThe end of its terminal:\n" STR_FMT,

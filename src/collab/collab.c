@@ -19,7 +19,7 @@ enum { BACKLOG_DEFAULT = 10 << 20, BACKLOG_MAX = 50000000 };
 
 static bool has_paths(const Collab *collab) {
         return collab->home && collab->settings_path && collab->groups_path && collab->active_path &&
-               collab->feed_path && collab->feed_lock_path && collab->inputrc_path;
+               collab->crossings_path && collab->feed_path && collab->feed_lock_path && collab->inputrc_path;
 }
 
 int collab_new(Collab **ret, Daemon *daemon, const char *home) {
@@ -35,6 +35,7 @@ int collab_new(Collab **ret, Daemon *daemon, const char *home) {
         collab->settings_path = path_join(home, "settings.yaml");
         collab->groups_path = path_join(home, "groups");
         collab->active_path = path_join(home, "active.json");
+        collab->crossings_path = path_join(home, "daemon/crossings");
         collab->feed_path = path_join(home, "daemon/ccccd.events.jsonl");
         collab->feed_lock_path = path_join(home, "daemon/ccccd.events.lock");
         collab->inputrc_path = path_join(home, "daemon/inputrc");
@@ -127,6 +128,7 @@ Collab *collab_free(Collab *collab) {
         free(collab->settings_path);
         free(collab->groups_path);
         free(collab->active_path);
+        free(collab->crossings_path);
         free(collab->feed_path);
         free(collab->feed_lock_path);
         free(collab->inputrc_path);

@@ -22,6 +22,8 @@ struct Collab {
         char *settings_path;           /* settings.yaml */
         char *groups_path;             /* groups/ */
         char *active_path;             /* active.json */
+        char *crossings_path;          /* daemon/crossings/ */
+        struct Crossings *crossings;   /* those of an earlier daemon that are being finished; NULL: none */
         char *feed_path;               /* daemon/ccccd.events.jsonl */
         char *feed_lock_path;          /* daemon/ccccd.events.lock */
         pthread_mutex_t settings_lock; /* read-change-write of settings.yaml, on workers */
@@ -33,6 +35,9 @@ struct Collab {
         bool is_clearing;              /* what an earlier daemon left behind is being cleared away */
         bool is_ending;                /* all runners end: none is started any more */
         Registry registry;
+        FeedReader events;             /* the feed, for the streams of all groups; in use while n_streamed */
+        size_t n_streamed;             /* groups that have streams */
+        Timer idle;                    /* the next look for groups that nobody uses */
         Timer compaction;              /* the next look for ledgers that have grown too long */
         Group *groups[COLLAB_BUCKETS]; /* by id */
         size_t n_deliveries;           /* of groups, with those whose own ledger is still closing */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Facts as lines, and how they are written. */
 #define LOG_MODULE "collab/delivery"
 
 #include <errno.h>
@@ -6,7 +7,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/time.h"
 #include "collab/collab.h"
 #include "collab/delivery.h"
@@ -21,7 +21,7 @@ const char *mail_fact_name(MailFact fact) {
         return fact_names[fact];
 }
 
-static bool fact_from(Str name, MailFact *ret) {
+bool mail_fact_from(Str name, MailFact *ret) {
         for (size_t i = 0; i < _FACTS; i++)
                 if (str_is(name, fact_names[i])) {
                         *ret = (MailFact)i;
@@ -34,7 +34,7 @@ bool delivery_classify(Arena *arena, const Json *line, LedgerFacts *facts) {
         MailFact fact;
 
         *facts = (LedgerFacts){.kind = json_str(json_get(line, "kind"))};
-        if (!fact_from(facts->kind, &fact))
+        if (!mail_fact_from(facts->kind, &fact))
                 return false;
         if (!time_parse(json_str(json_get(line, "ts")), &facts->ts_us))
                 facts->ts_us = 0;
@@ -114,6 +114,16 @@ void fact_record_mark(FactRecord *record, int64_t ts_us) {
         end_line(record, &w);
 }
 
+void fact_record_cancel(FactRecord *record) {
+        Delivery *delivery = record ? record->delivery : NULL;
+
+        if (!record)
+                return;
+        ledger_change_deinit(&record->change);
+        free(record);
+        delivery_unref(delivery);
+}
+
 int fact_record_commit(FactRecord *record) {
         Delivery *delivery;
         int r;
@@ -126,239 +136,6 @@ int fact_record_commit(FactRecord *record) {
         delivery = record->delivery;
         log_warning(&delivery->collab->daemon->log, delivery->path, "facts cannot be kept: %s",
                     strerror(-r));
-        ledger_change_deinit(&record->change);
-        free(record);
-        delivery_unref(delivery);
+        fact_record_cancel(record);
         return r;
-}
-
-/* ---- reading it back ------------------------------------------------------------------------- */
-
-typedef struct Replay {
-        Delivery *delivery;
-        LedgerRead read;
-        uint64_t *positions;
-        size_t n;
-        uint64_t edge;
-        int64_t n_mark;
-} Replay;
-
-static void see_event(Replay *self, Str event_id) {
-        uint64_t position;
-
-        if (!ledger_find_id(self->delivery->group->ledger, event_id, &position) && position >= self->edge)
-                self->edge = position + 1;
-}
-
-static void apply(Replay *self, MailFact fact, const Json *line, Mailbox *mailbox) {
-        Str id = json_str(json_get(line, "event_id")), session = json_str(json_get(line, "session"));
-        MailItem *item = mailbox_item(mailbox, id);
-        int64_t us = 0;
-
-        if (fact == FACT_QUEUED && !item) {
-                time_parse(json_str(json_get(line, "ts")), &us);
-                mailbox_push(mailbox, id, json_str(json_get(line, "what")), us);
-                see_event(self, id);
-                return;
-        }
-        if (!item)
-                return;
-        if (fact == FACT_ACCEPTED || fact >= FACT_DOUBT) {
-                mailbox_remove(mailbox, item);
-                return;
-        }
-        item->fact = fact == FACT_REQUEUED ? FACT_QUEUED : fact;
-        free(item->session);
-        item->session = strndup(session.data ? session.data : "", session.n);
-}
-
-static void replay_line(Replay *self, Str text) {
-        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
-        Json *line;
-        MailFact fact;
-        Mailbox *mailbox;
-
-        if (json_parse(&arena, text.data, text.n, NULL, &line, NULL) ||
-            !fact_from(json_str(json_get(line, "kind")), &fact))
-                return;
-        if (fact == FACT_MARK) {
-                json_int64(json_get(line, "after_us"), &self->n_mark);
-                return;
-        }
-        see_event(self, json_str(json_get(line, "event_id")));
-        mailbox = mailbox_get(self->delivery, json_str(json_get(line, "actor_id")));
-        if (mailbox)
-                apply(self, fact, line, mailbox);
-}
-
-/* What was under way when the last daemon ended. */
-static void settle_mailbox(Mailbox *mailbox) {
-        Delivery *delivery = mailbox->delivery;
-        Runner *runner = mailbox_runner(mailbox);
-        FactRecord *record = fact_record_new(delivery, mailbox, NULL);
-        char session[48] = "";
-        bool is_changed = false;
-
-        if (runner)
-                runner_session(runner, session);
-        for (MailItem *item = mailbox->items, *next; item; item = next) {
-                bool is_same = item->session && *session && !strcmp(item->session, session);
-
-                next = item->next;
-                if (item->fact == FACT_QUEUED)
-                        continue;
-                is_changed = true;
-                if (is_same && item->fact == FACT_HANDED) {
-                        item->is_typing = true; /* only the key is missing */
-                } else if (is_same) {
-                        fact_record_add(record, FACT_DOUBT, str_from(mailbox->actor), item, NULL);
-                        log_warning(&delivery->collab->daemon->log, item->event_id,
-                                    "in doubt for %s: a daemon died while it was typed", mailbox->actor);
-                        mailbox_remove(mailbox, item);
-                } else {
-                        fact_record_add(record, FACT_REQUEUED, str_from(mailbox->actor), item,
-                                        "session ended");
-                        item->fact = FACT_QUEUED;
-                }
-        }
-        if (is_changed)
-                (void)fact_record_commit(record);
-        else if (record) {
-                ledger_change_deinit(&record->change);
-                free(record);
-                delivery_unref(delivery);
-        }
-}
-
-/* ---- bound ----------------------------------------------------------------------------------- */
-
-typedef struct Archiving {
-        Delivery *delivery;
-        uint64_t *positions;
-        char *path;
-} Archiving;
-
-static void on_archived(void *user, int r) {
-        Archiving *self = user;
-
-        if (r)
-                log_warning(&self->delivery->collab->daemon->log, self->delivery->path,
-                            "cannot be shortened: %s", strerror(-r));
-        delivery_unref(self->delivery);
-        free(self->positions);
-        free(self->path);
-        free(self);
-}
-
-static bool is_settled(const Delivery *delivery, Str text) {
-        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
-        Json *line;
-        Mailbox *mailbox;
-
-        if (json_parse(&arena, text.data, text.n, NULL, &line, NULL) ||
-            str_is(json_str(json_get(line, "kind")), "mark"))
-                return false;
-        mailbox = mailbox_find(delivery, json_str(json_get(line, "actor_id")));
-        return !mailbox || !mailbox_item(mailbox, json_str(json_get(line, "event_id")));
-}
-
-/* Facts of events that are settled move to an archive, but for the newest. */
-static void shorten(Replay *replay) {
-        Archiving *self = replay->n > DELIVERY_LINES_MAX ? calloc(1, sizeof(*self)) : NULL;
-        size_t n = 0;
-        int r;
-
-        if (!self)
-                return;
-        self->delivery = delivery_ref(replay->delivery);
-        self->positions = malloc(replay->n * sizeof(*self->positions));
-        self->path = path_join(replay->delivery->state_path, "archive.jsonl");
-        for (size_t i = 0; self->positions && i + DELIVERY_LINES_KEPT < replay->n && i < replay->read.n; i++)
-                if (is_settled(replay->delivery, ledger_read_line(&replay->read, i)))
-                        self->positions[n++] = replay->positions[i];
-        r = self->positions && self->path && n ? ledger_rewrite(replay->delivery->ledger, self->positions, n,
-                                                                self->path, on_archived, self)
-                                               : error_origin(-ENOMEM);
-        if (r)
-                on_archived(self, r);
-}
-
-static void ready(Replay *self, int r) {
-        Delivery *delivery = self->delivery;
-        Group *group = delivery->group;
-
-        if (!r && group) {
-                for (size_t i = 0; i < self->n && i < self->read.n; i++)
-                        replay_line(self, ledger_read_line(&self->read, i));
-                if (self->n_mark >= 0)
-                        self->edge = MAX(self->edge, ledger_first_after_ts(group->ledger, self->n_mark));
-                else { /* nothing of what was there before is typed */
-                        FactRecord *record = fact_record_new(delivery, NULL, NULL);
-
-                        self->edge = MAX(self->edge, delivery->edge);
-                        fact_record_mark(record,
-                                         self->edge ? ledger_entry(group->ledger, self->edge - 1).ts_us : 0);
-                        (void)fact_record_commit(record);
-                }
-                delivery->edge = self->edge;
-                delivery->is_ready = true;
-                for (Mailbox *mailbox = delivery->mailboxes; mailbox; mailbox = mailbox->next) {
-                        settle_mailbox(mailbox);
-                        mailbox_kick(mailbox);
-                }
-                deferred_schedule(&delivery->pump);
-                shorten(self);
-        } else if (r)
-                log_err(&delivery->collab->daemon->log, delivery->path, "cannot be read: %s", strerror(-r));
-        ledger_read_deinit(&self->read);
-        free(self->positions);
-        free(self);
-        delivery_unref(delivery);
-}
-
-static void on_read(LedgerRead *read, int r) {
-        ready(container_of(read, Replay, read), r);
-}
-
-static void on_opened(void *user, int r) {
-        Delivery *delivery = user;
-        Replay *self = r ? NULL : calloc(1, sizeof(*self));
-        uint64_t n;
-
-        delivery->is_opening = false;
-        if (!self) {
-                log_err(&delivery->collab->daemon->log, delivery->path, "cannot be opened");
-                delivery_unref(delivery);
-                return;
-        }
-        n = ledger_n_committed(delivery->ledger);
-        *self = (Replay){.delivery = delivery, .read.done = on_read, .n = (size_t)n, .n_mark = -1};
-        self->positions = malloc(((size_t)n + 1) * sizeof(*self->positions));
-        for (uint64_t i = 0; self->positions && i < n; i++)
-                self->positions[i] = i;
-        r = self->positions ? ledger_read(delivery->ledger, &self->read, self->positions, self->n)
-                            : error_origin(-ENOMEM);
-        if (r != LEDGER_LATER)
-                ready(self, r);
-}
-
-static void on_committed(_unused_ void *user, _unused_ uint64_t first, _unused_ uint64_t n) {}
-
-int delivery_open(Delivery *delivery) {
-        LedgerOptions options = {.loop = delivery->collab->daemon->loop,
-                                 .path = delivery->path,
-                                 .state_path = delivery->state_path,
-                                 .policy = LEDGER_INTERVAL,
-                                 .classify = delivery_classify,
-                                 .committed = on_committed,
-                                 .user = delivery_ref(delivery)};
-        int r;
-
-        delivery->is_opening = true;
-        r = ledger_open(&delivery->ledger, &options, on_opened);
-        if (r) {
-                delivery->is_opening = false;
-                delivery_unref(delivery);
-        }
-        return error_trace(r);
 }

@@ -230,6 +230,18 @@ static void on_group_closed(Group *group) {
                 delivery_unref(delivery);
 }
 
+/* Something waits to be typed, or it is not known yet whether something does. */
+static bool is_busy(const Group *group) {
+        const Delivery *delivery = delivery_of(group);
+
+        if (!delivery)
+                return false;
+        for (const Mailbox *mailbox = delivery->mailboxes; mailbox; mailbox = mailbox->next)
+                if (mailbox->items)
+                        return true;
+        return !delivery->is_ready || delivery->is_reading || delivery->edge < delivery->n_known;
+}
+
 static bool is_any(_unused_ const MailItem *item) {
         return true;
 }
@@ -355,6 +367,7 @@ const CollabPart delivery_part = {
         .name = "delivery",
         .group_opened = on_group_opened,
         .group_closed = on_group_closed,
+        .group_is_busy = is_busy,
         .group_changed = on_group_changed,
         .committed = on_committed,
         .rewritten = on_rewritten,

@@ -123,9 +123,9 @@ Delivery *delivery_ref(Delivery *delivery);
 void delivery_unref(Delivery *delivery);
 bool delivery_is_live(const Delivery *delivery); /* the group is there and not being deleted */
 const char *mail_fact_name(MailFact fact);
+bool mail_fact_from(Str name, MailFact *ret);
 
-/* delivery-facts.c: our own ledger. */
-int delivery_open(Delivery *delivery); /* then replays it and begins to judge */
+/* delivery-facts.c: lines of our own ledger. */
 /* Facts that go together; done may be NULL. file: one that is replaced with them, or NULL. */
 typedef struct FactRecord FactRecord;
 struct FactRecord {
@@ -139,7 +139,15 @@ FactRecord *fact_record_new(Delivery *delivery, Mailbox *mailbox, void (*done)(F
 void fact_record_add(FactRecord *record, MailFact fact, Str actor, const MailItem *item, const char *why);
 void fact_record_mark(FactRecord *record, int64_t ts_us);
 int fact_record_commit(FactRecord *record); /* takes it; negative: done() does not follow */
+void fact_record_cancel(FactRecord *record);
 bool delivery_classify(Arena *arena, const Json *line, LedgerFacts *facts);
+
+/* delivery-replay.c */
+int delivery_open(Delivery *delivery); /* then replays it and begins to judge */
+
+/* delivery-archive.c: when there are too many facts, those that are over move to an archive, but for the
+ * newest. read: all of them, in order. */
+void delivery_shorten(Delivery *delivery, LedgerRead *read);
 
 /* mailbox.c */
 Mailbox *mailbox_get(Delivery *delivery, Str actor); /* made when missing; NULL without memory */

@@ -31,16 +31,13 @@ static void tag_recipients(Arena *arena, const Json *to, LedgerFacts *facts) {
 
 static void classify_message(Arena *arena, const Json *line, LedgerFacts *facts) {
         const Json *data = json_get(line, "data");
-        Str client = json_str(json_get(data, "client_id"));
 
         tag_recipients(arena, json_get(data, "to"), facts);
         if (str_is(json_str(json_get(data, "priority")), "attention"))
                 tag(arena, facts, "attention:", STR("*"));
         tag(arena, facts, "re:", json_str(json_get(data, "reply_to")));
-        if (client.n)
-                tag(arena, facts, "client:",
-                    arena_printf(arena, STR_FMT ":" STR_FMT, STR_ARG(json_str(json_get(line, "by"))),
-                                 STR_ARG(client)));
+        tag(arena, facts, "src:", json_str(json_get(data, "src_event_id")));
+        tag(arena, facts, "client:", json_str(json_get(data, "client_id")));
 }
 
 static void classify_mark(Arena *arena, const Json *line, LedgerFacts *facts) {

@@ -14,7 +14,8 @@
  *   re:<event id>             chat.message (what it answers), chat.ack, chat.read, system.notify_ack
  *   notify:<actor>, notify:*  system.notify: its target, or everybody
  *   attention:*               chat.message with that priority
- *   client:<by>:<client_id>   chat.message: the sender's own key, for idempotency
+ *   src:<event id>            chat.message that came from another group: its record there
+ *   client:<client_id>        chat.message: the key of who asked for it, for idempotency
  *
  * So the inbox of X is the merge of to:@all, to:*, to:X, to:@peers or to:@foreman, notify:* and notify:X.
  */

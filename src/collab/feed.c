@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -21,21 +22,60 @@ typedef struct FeedJob {
         int r;
 } FeedJob;
 
+/* The whole lines among the last FEED_FILE_KEEP bytes. */
+static int read_last(int fd, off_t size, Buf *out) {
+        const char *end;
+        ssize_t n;
+
+        if (buf_reserve(out, FEED_FILE_KEEP))
+                return error_origin(-ENOMEM);
+        n = pread(fd, out->data, FEED_FILE_KEEP, size - FEED_FILE_KEEP);
+        if (n < 0)
+                return error_origin(-errno);
+        end = memchr(out->data, '\n', (size_t)n);
+        out->n = end ? (size_t)(out->data + n - (end + 1)) : 0;
+        if (end)
+                memmove(out->data, end + 1, out->n);
+        return 0;
+}
+
+/* Bounds the file; `kept` is what it begins with then. */
+static int cut(int fd, Buf *kept) {
+        struct stat st;
+        int r;
+
+        if (fstat(fd, &st) < 0)
+                return error_origin(-errno);
+        if (st.st_size < FEED_FILE_MAX)
+                return 0;
+        r = read_last(fd, st.st_size, kept);
+        if (!r && ftruncate(fd, 0) < 0)
+                r = error_origin(-errno);
+        return r;
+}
+
 /* Other programs hold the lock for one write; a worker may wait for that. */
 static int append(const Collab *collab, Str lines) {
         _cleanup_(closep) int lock = -1, fd = -1;
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
         ssize_t n;
+        int r;
 
         lock = open(collab->feed_lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         if (lock < 0 || flock(lock, LOCK_EX) < 0)
                 return error_origin(-errno);
-        fd = open(collab->feed_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+        fd = open(collab->feed_path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
         if (fd < 0)
                 return error_origin(-errno);
-        n = write(fd, lines.data, lines.n);
+        r = cut(fd, &text);
+        if (!r)
+                r = buf_append_str(&text, lines);
+        if (r)
+                return error_trace(r);
+        n = write(fd, text.data, text.n);
         if (n < 0)
                 return error_origin(-errno);
-        return (size_t)n == lines.n ? 0 : error_origin(-ENOSPC);
+        return (size_t)n == text.n ? 0 : error_origin(-ENOSPC);
 }
 
 static void run(void *user) {

@@ -151,6 +151,7 @@ int group_edit(Group *group, GroupFn fn, const void *args) {
         if (!wait)
                 return error_origin(-ENOMEM);
         *wait = (GroupCall){.group = group_ref(group), .fn = fn, .args = args};
+        group->used_ms = loop_now_ms(group->collab->daemon->loop);
         push_edit(wait);
         return 0;
 }
@@ -241,6 +242,7 @@ static int start(Call *call, Str id, GroupFn fn, const void *args, bool is_read)
 
         if (r)
                 return r;
+        group->used_ms = loop_now_ms(call->daemon->loop);
         wait = new_wait(call, group, fn, args);
         if (!wait)
                 return error_origin(-ENOMEM);

@@ -186,6 +186,21 @@ static int start(Group *group) {
         return error_origin(-ENOMEM);
 }
 
+void group_reopen(Group *group) {
+        int r = 0;
+
+        group->is_loading = false;
+        if (!group->waiting) {
+                group_forget(group);
+                return;
+        }
+        r = start(group);
+        if (r) {
+                group_ref(group);
+                finish(group, r);
+        }
+}
+
 int group_load(GroupCall *wait) {
         Group *group = wait->group;
         int r = group->is_loading ? 0 : start(group);

@@ -66,6 +66,7 @@ static Group *new_group(Collab *collab, Str id) {
         collab->n_groups++;
         group->collab = collab;
         group->n_refs = 1;
+        group->used_ms = loop_now_ms(collab->daemon->loop);
         group->waiting_end = &group->waiting;
         group->edits_end = &group->edits;
         deferred_init(&group->edit_soon, collab->daemon->loop, group_on_edit_soon);

@@ -28,6 +28,7 @@ typedef struct GroupCall GroupCall;
 typedef enum GroupSlot {
         GROUP_SLOT_RUNNERS,
         GROUP_SLOT_INBOX,
+        GROUP_SLOT_ANNOUNCER,
         GROUP_SLOT_STREAMS,
         GROUP_SLOT_DELIVERY,
         GROUP_SLOT_AUTOMATION,
@@ -55,6 +56,7 @@ struct Group {
         bool is_entered;               /* the first edit's function is on the stack */
         Deferred edit_soon;            /* the first edit begins */
 
+        int64_t used_ms;    /* when somebody last asked for it */
         int64_t touched_us; /* for the registry: time of the last message that it does not know; 0: none */
         void *slots[_GROUP_SLOTS];
 };
@@ -107,6 +109,8 @@ struct GroupCall {
         LedgerChange barrier; /* lines of others are being indexed */
 };
 int group_load(GroupCall *wait);
+void group_reopen(
+        Group *group); /* its ledger was closed: loads it again if somebody waits, else forgets it */
 void group_set_doc(Group *group, GroupDoc *doc); /* takes doc; tells the parts, once the group is open */
 /* The same for one that was read a while ago: dropped when the one at hand is what the file says now. */
 void group_offer_doc(Group *group, GroupDoc *doc);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A message to another group: the destination is asked first whether it would take it, then the source gets
- * its record, then the destination the message. Between the two commits the daemon can die: then the record
- * is there and the call was never answered.
+ * its record, then the destination the message. With the record a note is kept of what is still to be done;
+ * it goes when the call is answered. A daemon that finds one finishes the crossing (collab/crossing.h).
  */
 #include <errno.h>
 
 #include "base/error.h"
-#include "collab/post.h"
+#include "collab/collab.h"
+#include "collab/crossing.h"
 #include "collab/recipients.h"
 #include "gen/cccc-ops.h"
 
@@ -17,6 +18,7 @@ typedef struct Crossing {
         StrList dst_to; /* as named, resolved in the destination */
         Post source, destination;
         Str source_line;
+        Str event_id; /* of the record; empty: it is not kept */
 } Crossing;
 
 /* ---- the destination's copy ------------------------------------------------------------------ */
@@ -49,11 +51,25 @@ static void on_recorded(Call *call, GroupChange *change) {
 
         crossing->source_line = arena_str(&call->arena, change->events[0].line);
         crossing->destination.src_group_id = crossing->args->group_id;
-        crossing->destination.src_event_id = id;
+        crossing->destination.src_event_id = crossing->event_id = id;
         if (id.data && crossing->source_line.data)
                 r = collab_call(call, crossing->args->dst_group_id, put_message, crossing);
         if (r != CALL_LATER)
                 call_finish(call, r);
+}
+
+static void add_note(GroupChange *change, const Post *post) {
+        const Crossing *crossing = post->user;
+
+        crossing_note(change, &crossing->source, &crossing->destination);
+}
+
+/* Answered, be it with an error: nothing is left to be done. */
+static void over(Call *call) {
+        const Crossing *crossing = call->target;
+
+        if (crossing->event_id.n)
+                crossing_forget(call->daemon->collab, crossing->event_id);
 }
 
 static int put_record(Call *call, Group *group, const void *user) {
@@ -103,8 +119,11 @@ static int begin(Call *call, const CcccSendCrossGroupArgs *args, bool is_attenti
         crossing->source.dst_group_id = args->dst_group_id;
         crossing->source.dst_to = &crossing->dst_to;
         crossing->source.kept = on_recorded;
+        crossing->source.more = add_note;
         crossing->destination.group_id = args->dst_group_id;
         crossing->destination.reply = reply;
+        call->target = crossing;
+        call->over = over;
         return collab_call(call, args->group_id, check_source, crossing);
 }
 

@@ -12,7 +12,7 @@ static void stream(Call *call) {
                 runner_find(call->daemon->collab, ((Str *)call->target)[0], ((Str *)call->target)[1]);
 
         if (runner_is_running(runner) && runner->hosted)
-                client->dialect->stream(client, runner, false);
+                client->dialect->stream(client, runner->hosted, false);
         else
                 conn_finish(client->conn, "the terminal has ended");
 }

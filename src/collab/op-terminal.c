@@ -78,29 +78,74 @@ static int look(Call *call, const Group *group, Str by, Str target, const char *
 
 /* ---- tail ------------------------------------------------------------------------------------ */
 
-enum { CHARS_MAX = 200000 };
+/* Of the output so much is copied for the worker as the answer should need: most of it may be sequences, so
+ * it is more the next time if it was too little. */
+enum {
+        CHARS_MAX = 200000,
+        COPY_FIRST = 32 << 10, /* and four bytes for each character */
+        COPY_TIMES = 4,
+        COPY_MAX = 8 << 20, /* what is older is not looked at */
+        BREAK_MAX = 4096, /* within so many bytes a copy that begins anywhere should have a place to begin */
+};
 
 typedef struct Tail {
         Str actor_id;
-        Str bytes; /* a copy: the worker must not look at the ring */
+        Buf copy; /* the worker must not look at the ring */
+        size_t n_copy;
+        bool is_cut; /* there was more */
         TranscriptOptions options;
         bool is_raw;
         Buf text;
 } Tail;
 
+static int copy(Tail *tail, const Hosted *hosted) {
+        Str bytes = hosted_scrollback(hosted, tail->n_copy + 1);
+        size_t n = MIN(bytes.n, tail->n_copy);
+
+        tail->is_cut = bytes.n > n;
+        tail->copy.n = tail->text.n = 0;
+        return buf_append(&tail->copy, bytes.data + bytes.n - n, n);
+}
+
+/* Not with the rest of a sequence. */
+static Str begin_whole(Str bytes) {
+        for (size_t i = 0; i < MIN(bytes.n, (size_t)BREAK_MAX); i++)
+                if (bytes.data[i] == '\n' || bytes.data[i] == '\r' || bytes.data[i] == '\x1b')
+                        return (Str){bytes.data + i, bytes.n - i};
+        return bytes;
+}
+
+static void tail_deinit(Tail *tail) {
+        buf_deinit(&tail->copy);
+        buf_deinit(&tail->text);
+}
+
 static int render(_unused_ const Group *group, void *args) {
         Tail *tail = args;
+        Str bytes = buf_str(&tail->copy);
+        int r;
 
-        int r = tail->is_raw ? transcript_raw(tail->bytes, tail->options.max_chars, &tail->text)
-                             : transcript_render(tail->bytes, &tail->options, &tail->text);
-
+        if (tail->is_raw)
+                r = transcript_raw(bytes, tail->options.max_chars, &tail->text);
+        else
+                r = transcript_render(tail->is_cut ? begin_whole(bytes) : bytes, &tail->options,
+                                      &tail->text);
         if (r)
-                buf_deinit(&tail->text);
+                tail_deinit(tail);
         return r;
 }
 
-static int show(Call *call, Group *group, const void *args) {
-        Tail *tail = (Tail *)args;
+static bool is_enough(const Tail *tail) {
+        size_t n = 0;
+
+        if (tail->is_raw || !tail->is_cut || tail->n_copy >= COPY_MAX)
+                return true;
+        for (size_t i = 0; i < tail->text.n; i++)
+                n += ((unsigned char)tail->text.data[i] & 0xc0) != 0x80;
+        return n >= tail->options.max_chars;
+}
+
+static int answer(Call *call, const Group *group, const Tail *tail) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
@@ -108,20 +153,45 @@ static int show(Call *call, Group *group, const void *args) {
         jw_field_str(w, "actor_id", tail->actor_id);
         jw_field_cstr(w, "warning", "Terminal transcript may include sensitive stdout/stderr.");
         jw_field_cstr(w, "hint",
-                      tail->bytes.n && !tail->text.n
+                      tail->copy.n && !tail->text.n
                               ? "there was output, but no text is left of it; try strip_ansi=false"
                               : "");
         jw_field_str(w, "text", buf_str(&tail->text));
         jw_end_object(w);
-        buf_deinit(&tail->text);
         return 0;
+}
+
+static int look_at(Call *call, Group *group, Tail *tail, const Hosted *hosted);
+
+static int show(Call *call, Group *group, const void *args) {
+        Tail *tail = (Tail *)args;
+        const Runner *runner =
+                is_enough(tail) ? NULL : runner_find(group->collab, str_from(group->id), tail->actor_id);
+        int r;
+
+        if (runner && runner->hosted) {
+                tail->n_copy = MIN(tail->n_copy * COPY_TIMES, (size_t)COPY_MAX);
+                return look_at(call, group, tail, runner->hosted);
+        }
+        r = answer(call, group, tail);
+        tail_deinit(tail);
+        return r;
+}
+
+static int look_at(Call *call, Group *group, Tail *tail, const Hosted *hosted) {
+        int r = copy(tail, hosted);
+
+        if (!r)
+                r = group_work(call, group, render, show, tail);
+        if (r != CALL_LATER)
+                tail_deinit(tail);
+        return error_trace(r);
 }
 
 static int tail(Call *call, Group *group, const void *user) {
         const CcccTerminalTailArgs *args = user;
         Tail *self = arena_alloc(&call->arena, sizeof(*self));
         Runner *runner = NULL;
-        size_t n_max;
         int r = look(call, group, args->by, args->actor_id, "no live transcript available", &runner);
 
         if (!runner)
@@ -133,9 +203,9 @@ static int tail(Call *call, Group *group, const void *user) {
                                    .is_compact = args->compact,
                                    .max_chars = (size_t)MIN(MAX(args->max_chars, 1), CHARS_MAX)},
                        .is_raw = !args->strip_ansi};
-        n_max = self->is_raw ? transcript_raw_bytes(self->options.max_chars) : SIZE_MAX;
-        self->bytes = arena_str(&call->arena, runner_backlog(runner, n_max));
-        return self->bytes.data ? group_work(call, group, render, show, self) : error_origin(-ENOMEM);
+        self->n_copy = self->is_raw ? transcript_raw_bytes(self->options.max_chars)
+                                    : COPY_FIRST + 4 * self->options.max_chars;
+        return look_at(call, group, self, runner->hosted);
 }
 
 int op_cccc_terminal_tail(Call *call, const CcccTerminalTailArgs *args) {
@@ -154,7 +224,7 @@ static int clear(Call *call, Group *group, const void *user) {
 
         if (!runner)
                 return r;
-        runner->n_cleared = runner->hosted->shown_out;
+        host_clear(runner->hosted);
         w = call_result(call);
         jw_begin_object(w);
         jw_field_cstr(w, "group_id", group->id);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/sha256.h"
+#include "collab/collab.h"
 #include "collab/events.h"
 #include "collab/group-work.h"
 #include "collab/post.h"
@@ -32,7 +33,8 @@ bool post_has_attachments(const Json *attachments) {
 }
 
 bool post_needs_worker(const Post *post) {
-        return post->path.n || post_has_attachments(post->attachments) || post->text.n > EVENT_TEXT_MAX;
+        return post->path.n || post_has_attachments(post->attachments) || post->text.n > EVENT_TEXT_MAX ||
+               post->dst_group_id.n;
 }
 
 /* Below state/blobs/, and no way out of it. */
@@ -140,6 +142,8 @@ static int run(const Group *group, void *user) {
                 r = check_files(group, post);
         if (!r)
                 r = make_room_for_text(group, post);
+        if (!r && post->dst_group_id.n)
+                r = dir_make(group->collab->crossings_path, 0700);
         post->prepared.is_done = true;
         return error_trace(r);
 }

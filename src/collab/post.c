@@ -49,8 +49,7 @@ static int answer_known(Call *call, _unused_ Group *group, const LedgerRead *lin
 
 /* False: nobody has used this key yet. */
 static bool is_known(Call *call, Group *group, Post *post, int *ret) {
-        Str word = arena_printf(&call->arena, "client:" STR_FMT ":" STR_FMT, STR_ARG(post->by),
-                                STR_ARG(post->client_id));
+        Str word = event_tag(&call->arena, "client:", post->client_id);
         LedgerCursor cursor;
         LedgerTag tag;
         uint64_t position;
@@ -233,6 +232,8 @@ static GroupChange *begin(Call *call, Group *group, Post *post) {
         write_data(change, group_change_event(change, "chat.message", post->by, scope_key), post);
         if (is_long(post))
                 add_blob(change, post);
+        if (post->more)
+                post->more(change, post);
         headless_notices(change, post->by, &post->to, post->is_attention);
         if (has_to_wake(group, post->by)) /* then this is an edit */
                 group_change_state(change, GROUP_ACTIVE);

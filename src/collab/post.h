@@ -30,7 +30,8 @@ typedef struct PostPrepared { /* what the worker found */
         Str text_sha256;
 } PostPrepared;
 
-typedef struct Post {
+typedef struct Post Post;
+struct Post {
         Str group_id, by, text;
         bool is_attention;
         StrList to;              /* resolved */
@@ -44,10 +45,12 @@ typedef struct Post {
         GroupReplyFn reply;    /* NULL: {"event": …}; change->user is the Post */
         /* Instead of a reply, when it is kept: goes on with the call by itself. */
         void (*kept)(Call *call, GroupChange *change);
+        /* What else is kept with it; the last event of the change is the message. NULL: nothing. */
+        void (*more)(GroupChange *change, const Post *post);
         Call *call; /* for kept() and the worker */
         void *user; /* the op's */
         PostPrepared prepared;
-} Post;
+};
 
 /* priority is one of the contract's words: 0, else the call has failed with invalid_priority. */
 int post_priority(Call *call, Str priority, bool *ret_is_attention);

@@ -60,7 +60,6 @@ int runner_new(Runner **ret, Collab *collab, RunnerKind kind, Str group_id, Str 
         if (!runner)
                 return error_origin(-ENOMEM);
         *runner = (Runner){.collab = collab, .kind = kind, .headless.status = "idle"};
-        runner->terms_end = &runner->terms;
         runner->started_us = runner->headless.updated_us = loop_wall_us(collab->daemon->loop);
         runner->next = collab->runners;
         runner->link = &collab->runners;
@@ -122,52 +121,11 @@ void runner_settle(Runner *runner) {
         tell(waiting, 0);
 }
 
-/* ---- clients at the terminal ----------------------------------------------------------------- */
-
-void runner_add_term(Runner *runner, Term *term) {
-        term->runner = runner;
-        term->next = NULL;
-        *runner->terms_end = term;
-        runner->terms_end = &term->next;
-}
-
-bool term_is_writer(const Term *term) {
-        return term->runner && term->runner->terms == term;
-}
-
-void runner_remove_term(Term *term) {
-        Runner *runner = term->runner;
-        bool was_writer = term_is_writer(term);
-        Term **link = runner ? &runner->terms : NULL;
-
-        while (link && *link != term)
-                link = &(*link)->next;
-        if (!link)
-                return;
-        *link = term->next;
-        if (!*link)
-                runner->terms_end = link;
-        term->runner = NULL;
-        if (was_writer && runner->terms)
-                runner->terms->promoted(runner->terms);
-}
-
-static void close_terms(Runner *runner) {
-        for (Term *term = runner->terms, *next; term; term = next) {
-                next = term->next;
-                term->runner = NULL;
-                term->over(term);
-        }
-        runner->terms = NULL;
-        runner->terms_end = &runner->terms;
-}
-
 /* ---- the end --------------------------------------------------------------------------------- */
 
 static void over(Runner *runner) {
         RunnerWait *starting = runner->state == RUNNER_STARTING ? steal(&runner->waiting) : NULL;
 
-        close_terms(runner);
         runner->state = RUNNER_ENDING;
         runner->is_over = true;
         runner->wants_file = false;
@@ -314,12 +272,4 @@ void runners_join(Collab *collab, RunnerWait *wait) {
 void runners_open(Collab *collab) {
         collab->is_clearing = false;
         tell(steal(&collab->cleared), 0);
-}
-
-/* ---- output ---------------------------------------------------------------------------------- */
-
-Str runner_backlog(const Runner *runner, size_t n_max) {
-        uint64_t n = runner->hosted->shown_out - runner->n_cleared;
-
-        return hosted_scrollback(runner->hosted, n < n_max ? (size_t)n : n_max);
 }

@@ -19,7 +19,6 @@
 
 typedef struct Runner Runner;
 typedef struct RunnerWait RunnerWait;
-typedef struct Term Term;
 
 typedef enum RunnerKind { RUNNER_PTY, RUNNER_HEADLESS } RunnerKind;
 typedef enum RunnerState { RUNNER_STARTING, RUNNER_UP, RUNNER_ENDING } RunnerState;
@@ -30,14 +29,6 @@ enum { RUNNER_GRACE_MS = 1000, RUNNER_COLS = 120, RUNNER_ROWS = 40 };
 struct RunnerWait {
         void (*done)(RunnerWait *wait, int error);
         RunnerWait *next;
-};
-
-/* A client at a terminal. Embedded in whoever shows it (the dialect's stream). */
-struct Term {
-        Runner *runner; /* NULL: the terminal is gone */
-        Term *next;
-        void (*over)(Term *term);     /* the process has ended; the term is out of the list */
-        void (*promoted)(Term *term); /* it is the first one now: what it types counts */
 };
 
 /* What a headless session's client says of itself. */
@@ -56,9 +47,7 @@ struct Runner {
         RunnerState state;
         int64_t started_us;
 
-        Hosted *hosted;           /* PTY: its process */
-        uint64_t n_cleared;       /* output up to here is not shown any more */
-        Term *terms, **terms_end; /* attached clients; the first one writes */
+        Hosted *hosted; /* PTY: its process */
         Headless headless;
 
         bool has_file, wants_file, is_writing; /* runner-file.c */
@@ -106,14 +95,6 @@ int runner_call_start(Call *call, Group *group, const Str *ids, size_t n, int er
 int runner_call_stop(Call *call, Group *group, Str id, GroupFn fn, const void *args);
 /* The same for all actors of a group. */
 int runner_call_stop_all(Call *call, Group *group, GroupFn fn, const void *args);
-
-/* Clients at the terminal, in the order in which they came: the first one writes, the others watch. */
-void runner_add_term(Runner *runner, Term *term);
-void runner_remove_term(Term *term); /* out of the list already: fine */
-bool term_is_writer(const Term *term);
-
-/* Output that may be shown: the last n_max bytes since it was cleared. Valid in this turn. */
-Str runner_backlog(const Runner *runner, size_t n_max);
 
 /* For the parts of runner*.c. */
 int runner_new(Runner **ret, Collab *collab, RunnerKind kind, Str group_id, Str actor_id);

@@ -17,10 +17,11 @@ struct EventStream {
         EventStream *next, **link;
         unsigned kinds;
         char *viewer;      /* NULL: sees everything */
-        uint64_t position; /* of the next line to look at, while it is behind */
+        uint64_t position; /* of the next line to look at, while it is behind; live: nothing before it */
         bool is_live;
         bool is_blocked; /* its connection takes no more */
         bool is_reading;
+        bool is_stale; /* the positions have changed while it was read */
         LedgerRead read;
         uint64_t read_from, read_end; /* what the read is of; read_end: where the next one begins */
         size_t n_stalled;             /* bytes that waited when the client was last seen to take some */
@@ -51,12 +52,8 @@ void event_stream_read_ended(EventStream *stream); /* the stream may be gone the
 struct Streams {
         Group *group; /* not counted: its streams hold it */
         EventStream *first;
-        uint64_t edge;    /* every line before it has been told to the live streams */
-        uint64_t n_known; /* lines of the ledger when it was last looked at */
-        bool is_reading;
-        LedgerRead read;
-        uint64_t read_from, read_end;
-        Deferred pump, check;
+        uint64_t edge; /* every line before it has been told to the live streams */
+        Deferred check;
         LedgerWatch watch;
 };
 

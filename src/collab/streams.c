@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The streams of one group. `edge` divides the ledger: what lies before it has been told to the live
- * streams. The pump moves it; a stream that is behind reads up to it and becomes live when it gets there.
- * Both happen on the loop, so no line falls between them. Lists are worked off in batches, one per turn and
- * stream.
+ * streams. Items of the daemon's feed move it, taken by one reader for all groups; a stream that is behind
+ * reads the ledger up to it and becomes live when it gets there. Both happen on the loop, so no line falls
+ * between them. What the reader misses of the feed, or gets without its line, sends live streams to the
+ * ledger.
  */
 #define LOG_MODULE "collab/stream"
 
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "collab/announce.h"
 #include "collab/collab.h"
 #include "collab/stream-internal.h"
 
@@ -69,6 +71,9 @@ static void on_past_read(LedgerRead *read, int r) {
         EventStream *stream = container_of(read, EventStream, read);
         bool is_gone = !stream->client;
 
+        if (stream->is_stale)
+                r = -ESTALE;
+        stream->is_stale = false;
         if (!is_gone && !r)
                 tell_batch(stream);
         event_stream_read_ended(stream);
@@ -116,24 +121,21 @@ void event_stream_pull(Deferred *deferred) {
 
 /* ---- what is new, for all that are live ------------------------------------------------------ */
 
-/* Takes part again once its client has taken what waits. */
-static void fall_behind(EventStream *stream, uint64_t position) {
+/* It looks at the ledger for itself from there on, until it is at the edge again. */
+static void go_behind(EventStream *stream, uint64_t position) {
         stream->is_live = false;
-        stream->position = position;
-        event_stream_block(stream);
+        stream->position = MAX(stream->position, position);
+        go_on(stream);
 }
 
-static void tell_live(Streams *streams, uint64_t position, Str text) {
-        _cleanup_(stream_line_deinit)
-                StreamLine line = {.kind = kind_at(streams->group->ledger, position), .text = text};
-
+static void tell_live(Streams *streams, uint64_t position, StreamLine *line) {
         for (EventStream *stream = streams->first; stream; stream = stream->next) {
-                if (!stream->is_live || !event_stream_wants(stream, &line))
+                if (!stream->is_live || position < stream->position || !(stream->kinds & line->kind))
                         continue;
-                if (event_stream_is_full(stream))
-                        fall_behind(stream, position);
-                else
-                        event_stream_tell(stream, stream_line_chunk(&line));
+                if (!line->text.n || event_stream_is_full(stream))
+                        go_behind(stream, position);
+                else if (event_stream_wants(stream, line))
+                        event_stream_tell(stream, stream_line_chunk(line));
         }
 }
 
@@ -143,64 +145,55 @@ static void drop_laggards(Streams *streams) {
                         conn_abort(stream->client->conn, "slow subscriber");
 }
 
-static void tell_new(Streams *streams) {
-        uint64_t positions[STREAM_BATCH], end;
-        size_t n = stream_batch(streams->group->ledger, streams->read_from, streams->read_end, ~0U,
-                                positions, &end);
+/* Some of the feed was missed: the ledger has it. */
+static void catch_up(Streams *streams) {
+        uint64_t edge = streams->edge;
 
-        for (size_t i = 0; i < n && i < streams->read.n; i++)
-                tell_live(streams, positions[i], ledger_read_line(&streams->read, i));
-        streams->edge = streams->read_end;
+        streams->edge = MAX(edge, announce_next(streams->group));
+        for (EventStream *stream = streams->first; stream; stream = stream->next)
+                if (stream->is_live)
+                        go_behind(stream, edge);
+}
+
+static void take_item(Collab *collab, const FeedItem *item) {
+        const Group *group = group_find(collab, str_from(item->place.owner));
+        Streams *streams = group ? group->slots[GROUP_SLOT_STREAMS] : NULL;
+        uint64_t position = item->place.position;
+        _cleanup_(stream_line_deinit)
+                StreamLine line = {.kind = stream_kind_bit(str_from(item->place.kind))};
+
+        if (!streams)
+                return;
+        if (position > streams->edge)
+                catch_up(streams);
+        if (position != streams->edge) /* it was in the ledger before the first stream came */
+                return;
+        if (item->payload)
+                line.text = (Str){item->payload->data, item->payload->n};
+        streams->edge++;
+        if (line.kind)
+                tell_live(streams, position, &line);
         drop_laggards(streams);
 }
 
-static void free_streams(Streams *streams) {
-        deferred_cancel(&streams->pump);
-        deferred_cancel(&streams->check);
-        ledger_watch_close(&streams->watch);
-        streams->group->slots[GROUP_SLOT_STREAMS] = NULL;
-        free(streams);
+static void catch_up_all(Collab *collab) {
+        for (size_t i = 0; i < COLLAB_BUCKETS; i++)
+                for (Group *group = collab->groups[i]; group; group = group->next)
+                        if (group->slots[GROUP_SLOT_STREAMS])
+                                catch_up(group->slots[GROUP_SLOT_STREAMS]);
 }
 
-static void on_new_read(LedgerRead *read, int r) {
-        Streams *streams = container_of(read, Streams, read);
-        Group *group = streams->group;
-
-        streams->is_reading = false;
-        if (!r)
-                tell_new(streams);
-        else if (r != -ESTALE) /* it will be tried with the next line */
-                log_warning(&group->collab->daemon->log, group->id, "cannot read new events: %s",
-                            strerror(-r));
-        ledger_read_deinit(read);
-        if (!streams->first)
-                free_streams(streams);
-        else if (!r || r == -ESTALE)
-                deferred_schedule(&streams->pump);
-        group_unref(group);
-}
-
-static void on_pump(Deferred *deferred) {
-        Streams *streams = container_of(deferred, Streams, pump);
-        uint64_t positions[STREAM_BATCH], n_lines = ledger_n_committed(streams->group->ledger);
-        size_t n;
+/* Takes all that is there: telling a stream only fills its queue. */
+static void on_feed(FeedReader *reader) {
+        Collab *collab = container_of(reader, Collab, events);
+        FeedItem item;
         int r;
 
-        if (streams->is_reading || streams->edge >= n_lines)
-                return;
-        streams->read_from = streams->edge;
-        n = stream_batch(streams->group->ledger, streams->edge, n_lines, ~0U, positions, &streams->read_end);
-        if (!n) {
-                streams->edge = streams->read_end;
-                deferred_schedule(&streams->pump);
-                return;
-        }
-        streams->is_reading = true;
-        streams->read = (LedgerRead){.done = on_new_read};
-        group_ref(streams->group);
-        r = ledger_read(streams->group->ledger, &streams->read, positions, n);
-        if (r != LEDGER_LATER)
-                on_new_read(&streams->read, r);
+        while ((r = feed_reader_next(reader, &item)) != FEED_E_EMPTY)
+                if (r == FEED_E_GAP)
+                        catch_up_all(collab);
+                else if (str_is(str_from(item.place.domain), "collab"))
+                        take_item(collab, &item);
 }
 
 /* ---- the ledger ------------------------------------------------------------------------------ */
@@ -218,30 +211,27 @@ static void on_file_changed(LedgerWatch *watch) {
         (void)ledger_check(streams->group->ledger);
 }
 
-static void on_committed(Group *group, uint64_t first, uint64_t n) {
+static void on_committed(Group *group, _unused_ uint64_t first, _unused_ uint64_t n) {
         Streams *streams = group->slots[GROUP_SLOT_STREAMS];
 
-        if (!streams)
-                return;
-        streams->n_known = first + n;
-        deferred_schedule(&streams->pump);
-        deferred_schedule(&streams->check);
+        if (streams)
+                deferred_schedule(&streams->check);
 }
 
-/* Lines were taken out at the front: what has been told keeps its distance from the end. */
+/* Items with the old positions are taken first; then the edge is where the announcer is. */
 static void on_rewritten(Group *group) {
         Streams *streams = group->slots[GROUP_SLOT_STREAMS];
-        uint64_t n_lines, n_gone;
+        uint64_t next = announce_next(group), n_gone;
 
         if (!streams)
                 return;
-        n_lines = ledger_n_committed(group->ledger);
-        n_gone = streams->n_known > n_lines ? streams->n_known - n_lines : 0;
-        streams->edge -= MIN(n_gone, streams->edge);
-        for (EventStream *stream = streams->first; stream; stream = stream->next)
+        on_feed(&group->collab->events);
+        n_gone = streams->edge - MIN(next, streams->edge);
+        streams->edge -= n_gone;
+        for (EventStream *stream = streams->first; stream; stream = stream->next) {
                 stream->position -= MIN(n_gone, stream->position);
-        streams->n_known = n_lines;
-        deferred_schedule(&streams->pump);
+                stream->is_stale = stream->is_reading;
+        }
 }
 
 /* ---- joining and leaving --------------------------------------------------------------------- */
@@ -253,14 +243,26 @@ static Streams *new_streams(Group *group) {
         if (!streams)
                 return NULL;
         streams->group = group;
-        streams->edge = streams->n_known = ledger_n_committed(group->ledger);
-        deferred_init(&streams->pump, loop, on_pump);
+        streams->edge = announce_next(group);
         deferred_init(&streams->check, loop, on_check);
         if (ledger_watch_open(&streams->watch, loop, group->dir, on_file_changed))
                 log_warning(&group->collab->daemon->log, group->id,
                             "cannot watch the folder: lines of other programs are noticed later");
         group->slots[GROUP_SLOT_STREAMS] = streams;
+        if (!group->collab->n_streamed++)
+                feed_reader_init(&group->collab->events, group->collab->daemon->feed, UINT64_MAX, on_feed);
         return streams;
+}
+
+static void free_streams(Streams *streams) {
+        Collab *collab = streams->group->collab;
+
+        deferred_cancel(&streams->check);
+        ledger_watch_close(&streams->watch);
+        streams->group->slots[GROUP_SLOT_STREAMS] = NULL;
+        free(streams);
+        if (!--collab->n_streamed)
+                feed_reader_deinit(&collab->events);
 }
 
 int streams_add(EventStream *stream) {
@@ -287,7 +289,7 @@ void streams_remove(EventStream *stream) {
         if (stream->next)
                 stream->next->link = stream->link;
         stream->streams = NULL;
-        if (!streams->first && !streams->is_reading)
+        if (!streams->first)
                 free_streams(streams);
 }
 

@@ -62,6 +62,16 @@ void call_orphan(Call *call) {
         call->is_quiet = true;
 }
 
+Call *call_of_ours(Daemon *daemon, void (*over)(Call *call)) {
+        Call *call = call_get(daemon);
+
+        if (!call)
+                return NULL;
+        call_orphan(call);
+        call->over = over;
+        return call;
+}
+
 /* ---- for handlers ---------------------------------------------------------------------------- */
 
 JsonWriter *call_result(Call *call) {
@@ -161,6 +171,8 @@ static void call_done(Call *call, int r) {
                 if (client->is_leaving)
                         client_leave(client, "leaving");
         }
+        if (call->over)
+                call->over(call);
         call_put(call);
 }
 

@@ -42,6 +42,7 @@ struct Call {
         JsonWriter details_writer;
         void *target;              /* for after(): what the connection becomes a stream of */
         void (*after)(Call *call); /* runs when the reply is in the output queue; set by call_after() */
+        void (*over)(Call *call);  /* the call has ended, however it did; its arena is still there */
         Call *next_free;
 };
 
@@ -55,6 +56,9 @@ JsonWriter *call_details(Call *call);
 void call_after(Call *call, void (*after)(Call *call));
 /* Ends a call that was left for later: r is 0, a CALL_E_* that was set with call_fail(), or negative. */
 void call_finish(Call *call, int r);
+
+/* A call of the daemon's own: nobody gets its reply. over() tells how it ended. NULL without memory. */
+Call *call_of_ours(Daemon *daemon, void (*over)(Call *call));
 
 /* For client.c. */
 Call *call_get(Daemon *daemon); /* from the pool; NULL without memory */

@@ -28,6 +28,7 @@ typedef struct Config {
         char *durability;                /* of ledgers: commit, interval or none; NULL: commit */
         int64_t sync_interval_ms;        /* for "interval"; 0: the ledger's default */
         bool ledger_chain;
+        int64_t feed_items; /* that the feed remembers; 0: its default */
         char *coop_socket;
         int64_t coop_idle_ms; /* coop alone: ends after so long without sessions and connections; 0: never */
         StrVec aiwg_projects;

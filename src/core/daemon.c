@@ -73,7 +73,8 @@ int daemon_init(Daemon *daemon) {
         deferred_init(&daemon->stop_check, daemon->loop, on_stop_check);
         if (!daemon->shared.read_buffer)
                 return error_origin(-ENOMEM);
-        if (daemon->config.record)
+        r = feed_new(&daemon->feed, daemon->loop, (size_t)daemon->config.feed_items);
+        if (!r && daemon->config.record)
                 r = recorder_new(&daemon->recorder, daemon->config.record);
         return error_trace(r);
 }
@@ -97,6 +98,7 @@ void daemon_deinit(Daemon *daemon) {
         free(daemon->shared.read_buffer);
         free(daemon->home);
         close_fd(daemon->lock_fd);
+        feed_free(daemon->feed);
         loop_free(daemon->loop);
 }
 

@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "core/config.h"
 #include "core/endpoint.h"
+#include "core/feed.h"
 #include "wire/conn.h"
 
 typedef struct ActivatedFd {
@@ -52,6 +53,7 @@ struct Daemon {
         Call *free_calls;
         Recorder *recorder; /* NULL: nothing is recorded */
         uint64_t n_clients;
+        Feed *feed; /* what happened, of all domains */
 
         bool has_test_clock; /* it stands still until daemon.advance turns it */
         bool is_stopping;

@@ -9,7 +9,8 @@
 
 struct Feed {
         Loop *loop;
-        FeedItem *items; /* a ring: number n is at n % FEED_ITEMS_MAX */
+        FeedItem *items; /* a ring: number n is at n % n_items */
+        size_t n_items;
         uint64_t oldest, next;
         size_t n_bytes;
         char epoch[17];
@@ -19,7 +20,7 @@ struct Feed {
 };
 
 static FeedItem *item_at(const Feed *feed, uint64_t number) {
-        return &feed->items[number % FEED_ITEMS_MAX];
+        return &feed->items[number % feed->n_items];
 }
 
 static bool is_wanting(const FeedReader *reader) {
@@ -40,11 +41,13 @@ static void tell(Deferred *deferred) {
         }
 }
 
-int feed_new(Feed **ret, Loop *loop) {
+int feed_new(Feed **ret, Loop *loop, size_t n_items) {
         Feed *feed = calloc(1, sizeof(*feed));
 
-        if (feed)
-                feed->items = calloc(FEED_ITEMS_MAX, sizeof(*feed->items));
+        if (feed) {
+                feed->n_items = n_items ? MIN(n_items, (size_t)FEED_ITEMS_MAX) : FEED_ITEMS;
+                feed->items = calloc(feed->n_items, sizeof(*feed->items));
+        }
         if (!feed || !feed->items || id_hex(feed->epoch, sizeof(feed->epoch) - 1)) {
                 if (feed)
                         free(feed->items);
@@ -105,9 +108,12 @@ void feed_place(FeedPlace *place, const char *domain, Str owner, Str kind, uint6
 }
 
 uint64_t feed_push(Feed *feed, const FeedPlace *place, Chunk *payload) {
-        size_t n = payload ? payload->n : 0;
+        size_t n;
 
-        if (feed->next - feed->oldest == FEED_ITEMS_MAX)
+        if (payload && payload->n > FEED_PAYLOAD_MAX)
+                payload = chunk_unref(payload);
+        n = payload ? payload->n : 0;
+        if (feed->next - feed->oldest == feed->n_items)
                 forget_oldest(feed);
         while (feed->oldest < feed->next && feed->n_bytes + n > FEED_BYTES_MAX)
                 forget_oldest(feed);

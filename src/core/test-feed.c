@@ -19,7 +19,7 @@ static void test_order_and_resume(void **state) {
         FeedItem item;
         Feed *feed;
 
-        assert_int_equal(feed_new(&feed, *state), 0);
+        assert_int_equal(feed_new(&feed, *state, 0), 0);
         push(feed, "a", "1");
         feed_reader_init(&reader, feed, 0, on_more);
         feed_reader_init(&late, feed, UINT64_MAX, on_more);
@@ -64,9 +64,9 @@ static void test_gap(void **state) {
         FeedItem item;
         Feed *feed;
 
-        assert_int_equal(feed_new(&feed, *state), 0);
+        assert_int_equal(feed_new(&feed, *state, 0), 0);
         feed_reader_init(&reader, feed, 0, on_more);
-        for (int i = 0; i < FEED_ITEMS_MAX + 10; i++)
+        for (int i = 0; i < FEED_ITEMS + 10; i++)
                 push(feed, "a", "x");
         assert_int_equal(feed_oldest(feed), 11);
         assert_int_equal(feed_reader_next(&reader, &item), FEED_E_GAP);
@@ -78,16 +78,34 @@ static void test_gap(void **state) {
 }
 
 static void test_bound_of_bytes(void **state) {
-        static char big[FEED_BYTES_MAX / 4];
+        enum { N = FEED_BYTES_MAX / FEED_PAYLOAD_MAX };
+        static char big[FEED_PAYLOAD_MAX + 1];
+        FeedReader reader;
+        FeedItem item;
         FeedPlace place;
         Feed *feed;
 
-        assert_int_equal(feed_new(&feed, *state), 0);
+        assert_int_equal(feed_new(&feed, *state, 0), 0);
         feed_place(&place, "tasks", STR("p"), STR("k"), 0);
-        for (int i = 0; i < 10; i++)
-                feed_push(feed, &place, chunk_new((Str){big, sizeof(big)}));
-        assert_int_equal(feed_last(feed), 10);
+        for (int i = 0; i < N + 6; i++)
+                feed_push(feed, &place, chunk_new((Str){big, FEED_PAYLOAD_MAX}));
+        assert_int_equal(feed_last(feed), N + 6);
         assert_int_equal(feed_oldest(feed), 7);
+        assert_int_equal(feed_push(feed, &place, chunk_new((Str){big, sizeof(big)})), N + 7);
+        feed_reader_init(&reader, feed, N + 6, on_more);
+        assert_int_equal(feed_reader_next(&reader, &item), 0);
+        assert_null(item.payload); /* too long */
+        feed_reader_deinit(&reader);
+        feed_free(feed);
+}
+
+static void test_configured_bound(void **state) {
+        Feed *feed;
+
+        assert_int_equal(feed_new(&feed, *state, 3), 0);
+        for (int i = 0; i < 10; i++)
+                push(feed, "a", "x");
+        assert_int_equal(feed_oldest(feed), 8);
         feed_free(feed);
 }
 
@@ -102,7 +120,7 @@ static void on_leave(FeedReader *reader _unused_) {
 static void test_leave_while_told(void **state) {
         Feed *feed;
 
-        assert_int_equal(feed_new(&feed, *state), 0);
+        assert_int_equal(feed_new(&feed, *state, 0), 0);
         for (size_t i = 0; i < ARRAY_SIZE(leavers); i++)
                 feed_reader_init(&leavers[i], feed, 0, on_leave);
         push(feed, "a", NULL);
@@ -113,9 +131,8 @@ static void test_leave_while_told(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                loop_test(test_order_and_resume),
-                loop_test(test_gap),
-                loop_test(test_bound_of_bytes),
+                loop_test(test_order_and_resume), loop_test(test_gap),
+                loop_test(test_bound_of_bytes),   loop_test(test_configured_bound),
                 loop_test(test_leave_while_told),
         };
 

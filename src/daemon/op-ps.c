@@ -44,7 +44,7 @@ static void write_usage(pid_t pid, JsonWriter *w) {
         jw_field_int(w, "rss_kb", pages * (sysconf(_SC_PAGESIZE) / 1024));
 }
 
-static void write_hosted(const Hosted *hosted, JsonWriter *w, int64_t now_us) {
+static void write_hosted(Hosted *hosted, JsonWriter *w, int64_t now_us) {
         pid_t pid = hosted_agent_pid(hosted);
 
         jw_begin_object(w);
@@ -87,7 +87,7 @@ int op_native_ps(Call *call, _unused_ const NativePsArgs *args) {
         jw_begin_object(w);
         jw_key(w, "processes");
         jw_begin_array(w);
-        for (const Hosted *h = call->daemon->host ? host_first(call->daemon->host) : NULL; h; h = h->next)
+        for (Hosted *h = call->daemon->host ? host_first(call->daemon->host) : NULL; h; h = h->next)
                 write_hosted(h, w, now_us);
         jw_end_array(w);
         jw_end_object(w);

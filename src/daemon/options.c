@@ -56,6 +56,8 @@ const Option option_table[] = {
          AT(sync_interval_ms), "MS", "with durability interval: time between syncs (default 1000)", NULL},
         {"ledger-chain", "MUSTER_LEDGER_CHAIN", "ledger.chain", OPTION_BOOL, 0, AT(ledger_chain), NULL,
          "keep a SHA-256 chain beside each ledger", NULL},
+        {"feed-items", "MUSTER_FEED_ITEMS", "feed.items", OPTION_INT, 0, AT(feed_items), "N",
+         "events that a reader of the feed may be behind before it misses some (default 8192)", NULL},
         {"coop-socket", "MUSTER_COOP_SOCKET", "coop.socket", OPTION_STRING, 0, AT(coop_socket), "PATH",
          "coop socket (default ~/.coop/sock)", NULL},
         {"coop-idle-ms", "MUSTER_COOP_IDLE_MS", "coop.idle_ms", OPTION_INT, 0, AT(coop_idle_ms), "MS",

@@ -25,22 +25,22 @@ static Str last_lines(Str text, int64_t n) {
 }
 
 int op_coop_logs(Call *call, const CoopLogsArgs *args) {
-        Pty *pty = NULL;
-        int r = pty_require(call, args->session, args->pty, &pty);
+        PtyTarget *target = NULL;
+        int r = terminal_require(call, args->session, args->pty, &target);
         Buf text = BUF_NULL;
         JsonWriter *w;
 
         if (r)
                 return r;
-        if (base64_encode(&text, last_lines(pty_scrollback(pty), args->tail_lines)))
+        if (base64_encode(&text, last_lines(pty_target_scrollback(target), args->tail_lines)))
                 return -ENOMEM;
         w = call_result(call);
         jw_begin_object(w);
         jw_field_str(w, "log_data", buf_str(&text));
         jw_end_object(w);
         buf_deinit(&text);
-        call->target = pty_target(call, pty, 0, 0);
-        if (args->follow && call->target)
+        call->target = target;
+        if (args->follow)
                 call_after(call, stream);
-        return call->target ? 0 : -ENOMEM;
+        return 0;
 }

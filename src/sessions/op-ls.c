@@ -8,7 +8,7 @@ static void write_session(const Session *session, JsonWriter *w) {
         jw_begin_object(w);
         jw_field_cstr(w, "name", session->name);
         jw_field_cstr(w, "workspace", session->workspace);
-        jw_field_int(w, "pid", agent && agent->hosted ? agent->hosted->pid : 0);
+        jw_field_int(w, "pid", agent ? pty_pid(agent) : 0);
         jw_field_int(w, "created", session->created_s);
         jw_key(w, "ptys");
         session_write_ptys(session, w);

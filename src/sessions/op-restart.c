@@ -16,7 +16,7 @@ static void configured(Pty *pty, int r, const char *wrong) {
 }
 
 static void write_answer(const Pty *pty, JsonWriter *w) {
-        jw_field_int(w, "pid", pty->hosted ? pty->hosted->pid : 0);
+        jw_field_int(w, "pid", pty_pid(pty));
         jw_field_uint(w, "pty", pty->id);
 }
 

@@ -28,14 +28,15 @@ void pty_fit(Pty *pty) {
 
 void pty_resize(PtyClient *client, unsigned cols, unsigned rows) {
         Pty *pty = client->pty;
-        const char *policy = pty->session->config.size;
+        const char *policy = pty ? pty->session->config.size : NULL;
+        Hosted *hosted = pty_client_hosted(client);
 
         client->cols = cols ? cols : client->cols;
         client->rows = rows ? rows : client->rows;
         if (policy && !strcmp(policy, "smallest"))
                 pty_fit(pty);
-        else if (pty->hosted && (cols || rows))
-                host_resize(pty->hosted, cols, rows);
+        else if (hosted && (cols || rows) && pty_client_may_type(client))
+                host_resize(hosted, cols, rows);
 }
 
 PtyTarget *pty_target(Call *call, Pty *pty, int64_t cols, int64_t rows) {

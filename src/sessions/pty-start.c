@@ -121,9 +121,20 @@ static void set_limits(HostedSpec *spec, const Coopfile *said, const Config *con
         spec->n_files = (unsigned long)said->files_max;
 }
 
+/* The agent's has the session's name; a shell's says which terminal it was, as `muster replay --pty` asks
+ * for it. */
+static char *recording_title(const Pty *pty) {
+        char *title = NULL;
+
+        if (pty->id == 0)
+                return strdup(pty->session->name);
+        return asprintf(&title, "%s.pty%u", pty->session->name, pty->id) < 0 ? NULL : title;
+}
+
 static int host(PtyStart *start) {
         Daemon *daemon = start->pty->session->owner->daemon;
         _cleanup_(freep) char **argv = strvec_list(&start->argv), **env = strvec_list(&start->env);
+        _cleanup_(freep) char *title = recording_title(start->pty);
         HostedSpec spec = {.owner = "sessions",
                            .object = start->pty->session->name,
                            .workspace = start->workspace,
@@ -131,13 +142,14 @@ static int host(PtyStart *start) {
                            .sandbox = start->sandbox,
                            .meta = buf_str(&start->meta),
                            .is_recorded = start->pty->session->config.record,
+                           .title = title,
                            .kind = SHIM_PTY,
                            .argv = argv,
                            .env = env,
                            .cols = start->cols ? start->cols : COLS_DEFAULT,
                            .rows = start->rows ? start->rows : ROWS_DEFAULT};
 
-        if (!argv || !env)
+        if (!argv || !env || !title)
                 return error_origin(-ENOMEM);
         set_limits(&spec, &start->pty->session->config, &daemon->config);
         if (!daemon->host)

@@ -19,6 +19,36 @@ static void on_restart(Timer *timer) {
                 pty_failed(pty, pty_error(-r), strerror(-r));
 }
 
+/* Answers the call that started it. */
+static void answer(Pty *pty) {
+        Call *call = pty->waiting;
+        JsonWriter *w;
+
+        timer_clear(&pty->look);
+        if (!call)
+                return;
+        pty->waiting = NULL;
+        w = call_result(call);
+        jw_begin_object(w);
+        pty->write_answer(pty, w);
+        jw_end_object(w);
+        if (call->target)
+                ((PtyTarget *)call->target)->pty = pty;
+        call_finish(call, 0);
+}
+
+/* The answer has the number of the program itself; in a sandbox that is there a few milliseconds later, and
+ * nothing tells when. */
+static void answer_soon(Pty *pty) {
+        if (!pty->waiting || hosted_has_agent(pty->hosted) || pty->n_looks++ >= SESSION_LOOKS ||
+            timer_set(&pty->look, SESSION_LOOK_MS))
+                answer(pty);
+}
+
+static void on_look(Timer *timer) {
+        answer_soon(container_of(timer, Pty, look));
+}
+
 int pty_new(Pty **ret, Session *session, uint32_t id, const char *command) {
         Pty *pty = calloc(1, sizeof(*pty)), **at = &session->ptys;
 
@@ -32,6 +62,7 @@ int pty_new(Pty **ret, Session *session, uint32_t id, const char *command) {
                 return error_origin(-ENOMEM);
         }
         timer_init(&pty->restart, session->owner->daemon->loop, on_restart);
+        timer_init(&pty->look, session->owner->daemon->loop, on_look);
         while (*at && (*at)->id < id)
                 at = &(*at)->next;
         pty->next = *at;
@@ -49,6 +80,10 @@ Pty *pty_find(Session *session, uint64_t id) {
 
 bool pty_is_live(const Pty *pty) {
         return pty->hosted && pty->hosted->state <= HOSTED_RUNNING;
+}
+
+pid_t pty_pid(const Pty *pty) {
+        return pty->hosted ? hosted_agent_pid(pty->hosted) : 0;
 }
 
 bool pty_is_over(const Pty *pty) {
@@ -72,6 +107,7 @@ void pty_remove(Pty *pty) {
         *at = pty->next;
         release_clients(pty);
         timer_clear(&pty->restart);
+        timer_clear(&pty->look);
         if (pty->starting) {
                 timer_clear(&pty->soon);
                 pty_start_free(pty->starting);
@@ -137,6 +173,8 @@ static void on_ended(Hosted *hosted) {
         Pty *pty = hosted->user;
         int code = pty_exit_code(hosted);
 
+        if (timer_is_set(&pty->look))
+                answer(pty); /* it was quicker than we */
         if (code && was_quick(pty) && !pty->is_stopped && !pty->session->is_killed)
                 pty->session->owner->sandbox =
                         (SandboxKnown){0}; /* perhaps it was the sandbox: look again */
@@ -153,22 +191,6 @@ static void on_ended(Hosted *hosted) {
 }
 
 /* ---- the start of a process ------------------------------------------------------------------ */
-
-static void answer(Pty *pty) {
-        Call *call = pty->waiting;
-        JsonWriter *w;
-
-        if (!call)
-                return;
-        pty->waiting = NULL;
-        w = call_result(call);
-        jw_begin_object(w);
-        pty->write_answer(pty, w);
-        jw_end_object(w);
-        if (call->target)
-                ((PtyTarget *)call->target)->pty = pty;
-        call_finish(call, 0);
-}
 
 void pty_failed(Pty *pty, int call_error, const char *text) {
         Session *session = pty->session;
@@ -206,7 +228,8 @@ static void on_started(Hosted *hosted, int error) {
                         viewer_attach(&client->viewer, hosted);
         if (!hosted->is_adopted && pty->id == 0 && !pty->is_stopped)
                 pty->session->is_listed = true;
-        answer(pty);
+        pty->n_looks = 0;
+        answer_soon(pty);
 }
 
 const HostedHandler pty_hosted_handler = {.started = on_started, .ended = on_ended};
@@ -219,54 +242,4 @@ void pty_restart(Pty *pty) {
                 return;
         }
         (void)timer_set(&pty->restart, 0);
-}
-
-/* ---- clients --------------------------------------------------------------------------------- */
-
-static void on_output(Viewer *viewer, HostOutput *output) {
-        PtyClient *client = container_of(viewer, PtyClient, viewer);
-
-        client->ops->output(client, output);
-}
-
-static void on_room(Viewer *viewer) {
-        PtyClient *client = container_of(viewer, PtyClient, viewer);
-
-        client->ops->room(client);
-}
-
-void pty_attach(Pty *pty, PtyClient *client) {
-        client->pty = pty;
-        client->next = pty->clients;
-        client->link = &pty->clients;
-        if (client->next)
-                client->next->link = &client->next;
-        pty->clients = client;
-        client->viewer = (Viewer){.output = on_output, .room = on_room, .is_passive = client->is_passive};
-        if (pty->hosted)
-                viewer_attach(&client->viewer, pty->hosted);
-        pty_fit(pty);
-}
-
-void pty_detach(PtyClient *client) {
-        if (!client->pty)
-                return;
-        viewer_detach(&client->viewer);
-        *client->link = client->next;
-        if (client->next)
-                client->next->link = client->link;
-        pty_fit(client->pty);
-        client->pty = NULL;
-}
-
-int pty_write(Pty *pty, Str bytes) {
-        return pty->hosted ? host_write(pty->hosted, bytes) : HOST_E_ENDED;
-}
-
-int pty_snapshot(const Pty *pty, Buf *out) {
-        return pty->hosted ? hosted_snapshot(pty->hosted, out) : 0;
-}
-
-Str pty_scrollback(const Pty *pty) {
-        return pty->hosted ? hosted_scrollback(pty->hosted, SESSION_SCROLLBACK) : buf_str(&pty->carried);
 }

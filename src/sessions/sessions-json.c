@@ -10,7 +10,7 @@ void session_write_ptys(const Session *session, JsonWriter *w) {
                 jw_field_uint(w, "id", pty->id);
                 jw_field_cstr(w, "role", pty->id == 0 ? "agent" : "shell");
                 jw_field_cstr(w, "command", pty->command);
-                jw_field_int(w, "pid", pty->hosted ? pty->hosted->pid : 0);
+                jw_field_int(w, "pid", pty_pid(pty));
                 if (pty->hosted && pty->hosted->recording_path)
                         jw_field_cstr(w, "recording", pty->hosted->recording_path);
                 jw_end_object(w);

@@ -22,6 +22,9 @@ enum {
         SESSION_SCROLLBACK = 256 << 10, /* sent to who attaches */
         SESSION_KILL_MS = 5000,         /* between TERM and KILL */
         SESSION_QUICK_MS = 5000,        /* an agent that ends within this time of its start … */
+        SESSION_LOOK_MS =
+                1, /* between two looks for the program in a sandbox that has just been started … */
+        SESSION_LOOKS = 500, /* … so many, then the answer has the number of what holds it */
         SESSION_PATIENT = 2, /* … more often than so many times in a row waits longer each time */
 };
 
@@ -64,6 +67,8 @@ struct Pty {
         bool is_configuring; /* its coopfile is being read */
         Timer restart;
         Timer soon; /* the start below */
+        Timer look; /* in a sandbox: whether the program is there, for the answer */
+        int n_looks;
         struct PtyStart *starting;
         PtyClient *clients;
         Call *waiting;                                       /* the call that started it, until it runs */
@@ -77,15 +82,17 @@ typedef struct PtyClientOps {
         void (*room)(PtyClient *client);
         void (*exited)(PtyClient *client, int code);
         void (*restarting)(PtyClient *client, int64_t delay_ms);
-        void (*ended)(PtyClient *client); /* the terminal is gone: detached already */
+        void (*ended)(PtyClient *client);    /* the terminal is gone: detached already */
+        void (*promoted)(PtyClient *client); /* at a terminal with seats: what it types counts now */
 } PtyClientOps;
 
 /* Whoever shows a terminal. Embedded in its owner. */
 struct PtyClient {
         const PtyClientOps *ops;
-        Pty *pty;
+        Pty *pty; /* NULL: the terminal is of another domain, or it is at none */
         PtyClient *next, **link;
         Viewer viewer;
+        Seat seat;           /* at the terminal of another domain */
         unsigned cols, rows; /* of its window; 0: it has none */
         bool is_passive;     /* it only looks: nobody answers what the program asks */
 };
@@ -93,6 +100,7 @@ struct PtyClient {
 /* What a call that becomes a stream leaves for it (call->target), in the call's arena. */
 typedef struct PtyTarget {
         Pty *pty;
+        Hosted *hosted;      /* pty is NULL: a terminal of another domain, valid in this turn */
         unsigned cols, rows; /* that the client asked for; 0: it has no window */
 } PtyTarget;
 
@@ -116,12 +124,15 @@ size_t session_n_clients(const Session *session);
 /* require.c: what a call names, or the call's error that says that it is not there. */
 int session_require(Call *call, Str name_or_path, Session **ret);
 int pty_require(Call *call, Str name_or_path, int64_t id, Pty **ret);
+/* A session's terminal, or that of another domain by the name that ps shows. */
+int terminal_require(Call *call, Str name_or_path, int64_t id, PtyTarget **ret);
 
 /* pty.c */
 int pty_new(Pty **ret, Session *session, uint32_t id, const char *command);
 Pty *pty_find(Session *session, uint64_t id);
 void pty_remove(Pty *pty);
 bool pty_is_live(const Pty *pty);
+pid_t pty_pid(const Pty *pty);           /* of the program, also in a sandbox; 0: there is none */
 bool pty_is_over(const Pty *pty);        /* it has ended, and nothing comes after it */
 int pty_exit_code(const Hosted *hosted); /* 255 when it was lost */
 void pty_kill(Pty *pty, bool is_forced);
@@ -139,12 +150,16 @@ void pty_fit(Pty *pty);         /* clients came or went */
 PtyTarget *pty_target(Call *call, Pty *pty, int64_t cols, int64_t rows); /* NULL without memory */
 /* The domain's part in the life of its processes. */
 extern const HostedHandler pty_hosted_handler;
+
+/* pty-client.c */
 void pty_attach(Pty *pty, PtyClient *client);
-void pty_detach(PtyClient *client);
-/* Conditions as host_write(). */
-int pty_write(Pty *pty, Str bytes);
-Str pty_scrollback(const Pty *pty);
-int pty_snapshot(const Pty *pty, Buf *out); /* the screen as it is now, as bytes for a fresh terminal */
+void pty_client_attach(PtyClient *client, const PtyTarget *target);
+void pty_detach(PtyClient *client);                         /* detached already: fine */
+Hosted *pty_client_hosted(const PtyClient *client);         /* NULL: nothing runs there now */
+bool pty_client_may_type(const PtyClient *client);          /* it is its turn */
+int pty_client_write(const PtyClient *client, Str bytes);   /* conditions as host_write() */
+int pty_client_snapshot(const PtyClient *client, Buf *out); /* as hosted_snapshot() */
+Str pty_target_scrollback(const PtyTarget *target);
 
 /* configure.c: reads the coopfile; fn follows with 0 (session->config and pty->command are set),
  * COOPFILE_E_INVALID and what is wrong, or a negative number. */

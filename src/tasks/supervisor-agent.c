@@ -91,6 +91,7 @@ static void tell_started(const Task *task) {
         jw_end_object(&w);
         if (!w.failed)
                 task_tell(task->project, "event.taskStarted", buf_str(&params));
+        task_announce(task, "started");
         project_log_line(&task->project->log, "Task started: %s (pid %d)", task->id, (int)task->hosted->pid);
 }
 

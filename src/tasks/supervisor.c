@@ -151,6 +151,7 @@ static void tell_queued(const Task *task) {
         jw_end_object(&w);
         if (!w.failed)
                 task_tell(task->project, "event.taskQueued", buf_str(&params));
+        task_announce(task, "queued");
 }
 
 static void submit_failed(Task *task, int r) {
@@ -361,6 +362,7 @@ static void publish(TaskStoreWait *wait) {
         unlink_task(task);
         answer_cancel(task);
         task_tell(project, task->farewell_name, buf_str(&task->farewell));
+        task_announce(task, task_state_name(task->state));
         project_task_ended(task);
         if (task->hosted) {
                 viewer_detach(&task->viewer);

@@ -87,6 +87,7 @@ void supervisor_stop_agent(Task *task, int grace_ms); /* ends it and lets go of 
 
 /* task-events.c: what clients are told. */
 void task_tell(Project *project, const char *name, Str params);
+void task_announce(const Task *task, const char *kind); /* into the daemon's feed */
 void task_tell_output(Task *task, HostOutput *output);
 void task_tell_rest(Task *task);                           /* characters that never became whole */
 int task_follow(Project *project, Client *client, Str id); /* id: empty for all */

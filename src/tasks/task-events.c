@@ -36,6 +36,22 @@ void task_tell(Project *project, const char *name, Str params) {
         chunk_unref(chunk);
 }
 
+/* Without what it printed, which may be long: who wants it asks for the task. */
+void task_announce(const Task *task, const char *kind) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&text);
+        FeedPlace place;
+
+        jw_begin_object(&w);
+        jw_field_cstr(&w, "taskId", task->id);
+        jw_field_str(&w, "prompt", (Str){task->prompt.data, task_short_prompt(task->prompt)});
+        if (task->agent)
+                jw_field_cstr(&w, "agent", task->agent);
+        jw_end_object(&w);
+        feed_place(&place, "tasks", str_from(task->project->endpoint->where), str_from(kind), FEED_NOWHERE);
+        (void)feed_push(task->project->daemon->feed, &place, w.failed ? NULL : chunk_new(buf_str(&text)));
+}
+
 /* ---- followers ------------------------------------------------------------------------------- */
 
 static TaskFollower *follower_free(TaskFollower *follower) {

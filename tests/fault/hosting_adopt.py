@@ -9,7 +9,7 @@ from clients import ready
 from coop_stream import SIZE, hosting
 from harness import HOSTED_EXITED, Home, check, equal, eventually, is_alive, processes_of_sessions, read_hosted, start_time, wait_pid
 
-TIMEOUT = 120
+TIMEOUT = 300
 
 
 def _gate(s):
@@ -151,8 +151,8 @@ def test_shell_that_ended_meanwhile():
             workspace = _gate(s)
             s.create(name="with-shell", workspace=workspace)
             c = s.shell("with-shell")
-            c.key(b"read l < gate; exit 3\n")
-            c.key(b"")
+            c.key(b"echo wa''its; read l < gate; exit 3\n")
+            c.until("waits\r\n")
             pid = s.listed("with-shell")["ptys"][1]["pid"]
             s.d.kill()
         _open_gate(workspace)

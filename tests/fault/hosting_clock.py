@@ -82,7 +82,7 @@ def test_jumps():
             who, began = (deaf["pid"], start_time(deaf["pid"])), time.monotonic()
             s.kill("deaf")
             turn(3)
-            eventually(lambda: not is_alive(*who), 12, what="the deaf one is gone")
+            eventually(lambda: not is_alive(*who), what="the deaf one is gone")
             check(4.5 < time.monotonic() - began, "SIGKILL came too soon")
             d.kill()
         turn(-5)
@@ -94,4 +94,4 @@ def test_jumps():
             equal(c.event("pty_exited")["code"], 7)
             with open(path, encoding="utf-8") as f:
                 times = [json.loads(line)[0] for line in f.read().splitlines()[1:]]
-            check(times == sorted(times) and all(t < 100 for t in times), "times %r" % times)
+            check(times == sorted(times) and all(t < 1000 for t in times), "times %r" % times)

@@ -7,7 +7,7 @@ import stat
 from aiwg_project import Tasks
 from harness import DEADLINE, Daemon, check, equal, eventually, memory_bound, write_text
 
-TIMEOUT = 240
+TIMEOUT = 300
 
 
 def _still_works(t):

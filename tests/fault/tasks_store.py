@@ -6,7 +6,7 @@ import os
 from aiwg_project import Tasks, record, store_of
 from harness import DEADLINE, check, equal, eventually, read_text
 
-TIMEOUT = 240
+TIMEOUT = 300
 
 
 def _ids(t, **params):

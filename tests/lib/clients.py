@@ -9,7 +9,7 @@ import socket
 import struct
 import time
 
-DEADLINE = 15
+from checks import DEADLINE
 COOP_MAX = 1048576
 
 

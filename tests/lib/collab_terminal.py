@@ -17,6 +17,7 @@ def daemon(home=None, **kw):
 
 
 def advance(d, seconds):
+    """Turns the clock; what that sets off in the daemon is over then. What other processes do with it is not."""
     with d.native() as n:
         return n.result("daemon.advance", {"ms": int(seconds * 1000)})["now"]
 
@@ -27,6 +28,11 @@ def typed(home, actor="w1"):
         return ""
     with open(path, "rb") as f:
         return f.read().decode()
+
+
+def typed_until(home, is_all, actor="w1"):
+    """What the terminal got, when that is all of it: the daemon is done before the program at the terminal has written it down."""
+    return eventually(lambda: is_all(typed(home, actor)) and typed(home, actor), what="all that was typed")
 
 
 def add_actor(d, group, actor="w1", paste=True, **more):
@@ -52,7 +58,8 @@ def start(d, group, actor="w1"):
 def facts(home, group):
     """[(kind, event id, actor)] in the order in which they were recorded, without the marks."""
     path = os.path.join(home.cccc_home, "groups", group, "state", "delivery.jsonl")
-    lines = [json.loads(line) for line in read_text(path).splitlines()] if os.path.exists(path) else []
+    text = read_text(path) if os.path.exists(path) else ""
+    lines = [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]  # the last one may be on its way
     return [(line["kind"], line["event_id"], line["actor_id"]) for line in lines if line["kind"] != "mark"]
 
 
@@ -61,11 +68,11 @@ def kinds(home, group, event):
 
 
 def wait_typed(d, word, actor="w1", step=0.5):
-    """Turns the clock until the terminal has got the word."""
+    """Turns the clock until the terminal has got the word; what was typed."""
     def look():
         advance(d, step)
-        return word in typed(d.home, actor)
-    eventually(look)
+        return word in typed(d.home, actor) and typed(d.home, actor)
+    return eventually(look, what="%r is typed" % word)
 
 
 def wait_fact(d, group, event, kind, step=0.5):

@@ -83,7 +83,7 @@ class Player:
             message["params"] = subst(params, self.variables)
         message["id"] = peer.last_id if identity is None else identity
         peer.send(json.dumps(message, ensure_ascii=False).encode() + b"\n")
-        reply = peer.reply(step.get("timeout", DEADLINE))
+        reply = peer.reply(DEADLINE)
         if reply.get("id") != message["id"] or type(reply.get("id")) is not type(message["id"]) or reply.get("jsonrpc") != "2.0":
             raise Fail("sent id %r, got %s" % (message["id"], brief(reply)))
         return reply
@@ -115,13 +115,13 @@ class Player:
             except Fail as e:
                 self.last = e
                 return False
-        eventually(fits, step.get("timeout", DEADLINE), "%s: %s" % (step.get("name"), "answer"))
+        eventually(fits, DEADLINE, "%s: %s" % (step.get("name"), "answer"))
         self.capture(step, reply)
 
     def do_wait_task(self, step):
         task = {"taskId": subst(step["wait_task"], self.variables)}
         want = step.get("state", "completed")
-        eventually(lambda: self.request(step, "task.get", task).get("result", {}).get("state") == want, step.get("timeout", DEADLINE), "task " + want)
+        eventually(lambda: self.request(step, "task.get", task).get("result", {}).get("state") == want, DEADLINE, "task " + want)
         self.compare(step, "expect", view(self.request(step, "task.get", task)))
 
     def do_raw(self, step):
@@ -130,7 +130,7 @@ class Player:
         n = step.get("chunk") or max(len(data), 1)
         for i in range(0, len(data), n):
             peer.send(data[i:i + n])
-        got = [peer.reply(step.get("timeout", DEADLINE)) for _ in range(step.get("replies", len(step.get("expect", []))))]
+        got = [peer.reply(DEADLINE) for _ in range(step.get("replies", len(step.get("expect", []))))]
         self.compare(step, "expect", [view(m, True) if isinstance(m, dict) else m for m in got])
 
     def do_notify(self, step):
@@ -144,7 +144,7 @@ class Player:
             raise Fail("expected silence, got %s" % brief(reply))
 
     def do_expect_notification(self, step):
-        self.peer(step).note(step["expect_notification"], self.variables, step.get("timeout", DEADLINE))
+        self.peer(step).note(step["expect_notification"], self.variables, DEADLINE)
 
     def do_expect_eof(self, step):
         self.peer(step).expect_eof()

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 
+from checks import DEADLINE
 from golden_cccc_match import Matcher, Mismatch, Transport, check_envelope, compare, expand, get_path, subst, _safe
 
 
@@ -29,7 +30,7 @@ def endpoint(home):
     return ("unix", os.path.join(home, "daemon", "ccccd.sock"))
 
 
-def connect(ep, timeout=30.0):
+def connect(ep, timeout=DEADLINE):
     if ep[0] == "tcp":
         s = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         s.settimeout(timeout)
@@ -53,7 +54,7 @@ def read_line(s, buf=b"", limit=8_000_000):
     return line, rest
 
 
-def call_bytes(ep, payload, timeout=30.0, shut=False):
+def call_bytes(ep, payload, timeout=DEADLINE, shut=False):
     s = connect(ep, timeout)
     try:
         s.sendall(payload)
@@ -67,7 +68,7 @@ def call_bytes(ep, payload, timeout=30.0, shut=False):
     return json.loads(line.decode("utf-8"))
 
 
-def call(ep, op, args, timeout=30.0):
+def call(ep, op, args, timeout=DEADLINE):
     req = {"v": 1, "op": op, "args": args}
     return call_bytes(ep, (json.dumps(req, ensure_ascii=False) + "\n").encode("utf-8"), timeout)
 
@@ -108,7 +109,7 @@ class Player:
         if do == "call":
             return self._finish(step, call(self.ep, step["op"], args))
         if do == "poll":
-            end = time.time() + float(step.get("timeout", 20))
+            end = time.time() + DEADLINE
             while True:
                 resp = call(self.ep, step["op"], args)
                 if self._until(step, resp):
@@ -153,14 +154,14 @@ class Player:
         if do == "file":
             return self._file(step)
         if do == "stream_open":
-            s = connect(self.ep, 10)
+            s = connect(self.ep)
             s.sendall((json.dumps({"v": 1, "op": step.get("op", "events_stream"), "args": args}) + "\n").encode())
             line, rest = read_line(s)
             self.streams[step["id"]] = (s, rest)
             return self._finish(step, json.loads(line.decode("utf-8")))
         if do == "stream_read":  # reads exactly `count` non-heartbeat items
             s, buf = self.streams[step["id"]]
-            items, s_end = [], time.time() + float(step.get("timeout", 5))
+            items, s_end = [], time.time() + DEADLINE
             while len(items) < int(step["count"]):
                 s.settimeout(max(0.05, s_end - time.time()))
                 try:
@@ -200,7 +201,7 @@ class Player:
         if do == "bytes_until":  # raw PTY stream: wait until `contains` was received
             s, buf = self.streams[step["id"]]
             want = subst(step["contains"], env).encode("utf-8")
-            end = time.time() + float(step.get("timeout", 10))
+            end = time.time() + DEADLINE
             while want not in buf:
                 s.settimeout(max(0.05, end - time.time()))
                 try:
@@ -231,7 +232,7 @@ class Player:
             return
         if do == "stream_eof":
             s, buf = self.streams.pop(step["id"])
-            s.settimeout(float(step.get("timeout", 5)))
+            s.settimeout(DEADLINE)
             try:
                 while True:
                     if not s.recv(65536):
@@ -264,7 +265,7 @@ class Player:
 
     def _file(self, step):
         p = subst(step["path"], self.env)
-        end = time.time() + float(step.get("timeout", 0))
+        end = time.time() + (DEADLINE if step.get("timeout") else 0)
         while True:
             try:
                 return self._file_once(step, p)

@@ -20,7 +20,7 @@ import time
 from signal import SIGTERM
 
 from checks import (DEADLINE, MUSTER, MUSTERD, ROOT, SANITIZER_WORDS, SCALE, STOP_LIMIT, Failed, Skip, check, equal, eventually,  # noqa: F401
-                    is_sanitized, memory_bound, mode_of, read_text, stale_socket, write_text)
+                    is_sanitized, memory_bound, mode_of, quick, read_text, stale_socket, write_text)
 from clients import Closed, Conn, Coop, Rpc, cccc_exchange, cccc_request, parse_cccc_reply, ready  # noqa: F401
 from home import (HOSTED_EXITED, Home, adopt_orphans, children, descendants, die_with_parent, homes, is_alive, numbers,  # noqa: F401
                   processes_of_sessions, read_hosted, run, start_time, wait_pid)

@@ -14,7 +14,7 @@ sys.path.insert(0, HERE)
 
 import harness  # noqa: E402
 
-DEFAULT_LIMIT = 60
+DEFAULT_LIMIT = 240
 
 
 class TimeLimit(BaseException):

@@ -111,10 +111,10 @@ def test_output_is_whole_up_to_its_bound():
 
 def test_time_limit_fails_the_task_and_frees_the_slot():
     with Tasks(agent="#!/bin/sh\ntrap '' TERM\ncase $2 in hang) while :; do sleep 1; done;; *) printf ok;; esac\n",
-               max_parallel_actions=1, action_timeout_minutes=0.01) as t:
+               max_parallel_actions=1, action_timeout_minutes=0.1) as t:
         hang, after = t.client.submit("hang"), t.client.submit("x")
         got = t.client.ended(hang)
-        equal((got["state"], got["error"]), ("failed", "Task timed out after 600ms"))
+        equal((got["state"], got["error"]), ("failed", "Task timed out after 6000ms"))
         equal(t.client.ended(after)["state"], "completed", "the slot is free while the agent still dies")
 
 

@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 
-from harness import MUSTER, Daemon, Home, check, equal, eventually, start_time
+from harness import DEADLINE, MUSTER, Daemon, Home, check, equal, eventually, start_time
 
 
 def _ok(home, *args, **kw):
@@ -174,7 +174,7 @@ def test_stream_ends_with_the_daemon():
         try:
             equal(json.loads(p.stdout.readline())["group_id"], "g_0123456789ab")
             d.stop()
-            check(p.wait(15) in (0, 1, 3), "status %s" % p.returncode)
+            check(p.wait(DEADLINE) in (0, 1, 3), "status %s" % p.returncode)
         finally:
             p.kill()
             p.communicate()
@@ -229,7 +229,7 @@ def test_output_to_a_closed_pipe_ends_the_program():
     with Home() as home:
         script = '"$0" schema --json | head -c 1 >/dev/null; exit ${PIPESTATUS[0]}'
         p = subprocess.Popen(["/bin/bash", "-c", script, MUSTER], env=home.env())
-        check(p.wait(15) in (0, 1, 128 + signal.SIGPIPE), "status %d" % p.returncode)
+        check(p.wait(DEADLINE) in (0, 1, 128 + signal.SIGPIPE), "status %d" % p.returncode)
 
 
 def test_stdio_passes_lines_and_ends_with_its_input():
@@ -257,7 +257,7 @@ def test_stdio_ends_when_the_daemon_goes():
             check(p.stdout.readline(), "no answer")
             d.signal(signal.SIGTERM)
             d.expect_exit(0)
-            check(p.wait(15) in (0, 1, 3), "status %s" % p.returncode)
+            check(p.wait(DEADLINE) in (0, 1, 3), "status %s" % p.returncode)
         finally:
             p.kill()
             p.communicate()

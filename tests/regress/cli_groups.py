@@ -8,7 +8,7 @@ import threading
 
 from collab_actors import ECHO, project
 from collab_chat import GROUP, OTHER, ledger, notify, ok, send, write_group
-from harness import MUSTER, Daemon, check, equal, eventually
+from harness import DEADLINE, MUSTER, Daemon, check, equal, eventually
 
 NO_IDENTITY = {"CCCC_GROUP_ID": None, "CCCC_ACTOR_ID": None}
 
@@ -166,7 +166,7 @@ class _Follow:
         self.process.wait()
 
     def event(self):
-        return json.loads(self.lines.get(timeout=20))
+        return json.loads(self.lines.get(timeout=DEADLINE))
 
 
 def test_follow():
@@ -178,7 +178,7 @@ def test_follow():
             two = send(d, "two")
             equal([all_.event(), since.event()], [two, two])
             d.stop()
-            equal([f.process.wait(20) for f in (all_, since)], [1, 1], "the daemon has ended the stream")
+            equal([f.process.wait(DEADLINE) for f in (all_, since)], [1, 1], "the daemon has ended the stream")
 
 
 # ------------------------------------------------------------------------------------------------------------ groups
@@ -237,4 +237,31 @@ def test_actors_that_run():
         check("disabled" in _ok(d, "actor", "-g", group).splitlines()[1], "not listed as stopped")
         _fails(d, 1, "logs", group + "/a")
         _fails(d, 1, "logs", group + "/nobody")
-        _fails(d, 2, "logs", "-f", group + "/a")
+        for words in (("logs", "-f"), ("attach",), ("kill",)):
+            check("muster actor" in _fails(d, 1, *words, group + "/a"), "no advice")
+
+
+def test_events_of_all():
+    with _daemon() as d:
+        one = send(d, "one")
+        equal(_ok(d, "events", "--all"), "1 collab %s chat.message user\n" % GROUP)
+        equal(_ok(d, "events", "--all", "-n", "0"), "")
+        for i in range(30):
+            send(d, "m%d" % i)
+        lines = _ok(d, "events", "--all").splitlines()
+        equal([int(line.split()[0]) for line in lines], list(range(12, 32)))
+        answer, *items = [json.loads(x) for x in _ok(d, "events", "--all", "--json", "-n", "100").splitlines()]
+        equal((answer["number"], answer["oldest"], len(items), items[0]["event"]), (31, 1, 31, one))
+        equal(_ok(d, "events", "--all", "--kind", "group.update"), "")
+        with _Follow(d, "events", "--all", "-f", "-n", "1", "--json") as new, \
+                _Follow(d, "events", "--all", "--since", answer["epoch"] + ":30", "--json") as since, \
+                _Follow(d, "events", "--all", "--since", "0123456789abcdef:30", "--json") as other:
+            for c in (new, since, other):
+                equal(c.event(), answer)
+            equal((new.event()["number"], since.event()["number"]), (31, 31))
+            equal(other.event()["params"], {"from": 0, "to": 0})
+            last = send(d, "last")
+            equal((new.event()["event"], since.event()["event"]), (last, last))
+        for bad in ("x", "1x", ":", "-1", "x:y"):
+            status, _, complaint = d.home.muster("events", "--all", "--since", bad)
+            check(status == 2 and "NUMBER" in complaint, complaint)

@@ -7,9 +7,9 @@ import shlex
 import shutil
 import subprocess
 
-from harness import MUSTER, Home, Skip, check, equal, eventually, read_text, start_time
+from harness import MUSTER, Home, Skip, equal, eventually, read_text, start_time
 
-TIMEOUT = 120
+TIMEOUT = 300
 
 
 class Tmux:
@@ -22,7 +22,7 @@ class Tmux:
         self.workspace = os.path.join(home.base, "project")
         os.mkdir(self.workspace)
         self.run("new-session", "-d", "-x", str(cols), "-y", str(rows), "env PS1='outside> ' sh")
-        self.until("outside>")
+        self.prompt()
 
     def run(self, *args):
         env = self.home.env({"TERM": "xterm-256color", "MUSTER_SANDBOX": "none", "PATH": os.path.dirname(MUSTER) + ":" + os.environ["PATH"]})
@@ -31,6 +31,17 @@ class Tmux:
 
     def type(self, *keys):
         self.run("send-keys", *keys)
+
+    def prompt(self):
+        """Until the shell outside waits for a command: whatever ran before has given the terminal back."""
+        def is_prompt(line):  # what a program left on the screen may stand behind it
+            return line.startswith("outside>") and not line.startswith("outside> muster")
+        eventually(lambda: any(is_prompt(line) for line in self.screen()), what="the prompt of the shell outside")
+
+    def clear(self):
+        """Nothing of before is on the screen any more: what is seen then is new."""
+        self.type("clear", "Enter")
+        eventually(lambda: self.screen() == ["outside>"], what="an empty screen")
 
     def screen(self):
         return self.run("capture-pane", "-p").rstrip("\n").split("\n")
@@ -65,7 +76,8 @@ def _tmux():
 
 def _attached(t, command, sign="[attached to project"):
     """sign: what is on the screen then; a program that clears it wipes our own line away."""
-    t.type("clear; muster new -- " + command, "Enter")
+    t.clear()
+    t.type("muster new -- " + command, "Enter")
     t.until(sign)
 
 
@@ -78,18 +90,20 @@ def test_shell():
         t.type("stty size", "Enter")
         t.until("24 90", 1)
         t.resize(70, 20)
-        t.type("clear; stty size", "Enter")
+        t.type("until stty size | grep -x '20 7[0]'; do sleep 0.1; done; echo seen", "Enter")  # keys may be faster than a size
         t.until("20 70")
         t.type("echo 12", "Left", "x", "Enter")
         t.until("1x2")
         t.type("C-]")
         t.until("[detached]")
-        t.type("clear; stty -a | tr ' ;' '\\n' | grep -x -e -echo -e echo", "Enter")
-        t.until("echo", 0)
-        t.type("clear; muster ps", "Enter")
+        t.prompt()
+        t.clear()
+        t.type("stty -a | tr ' ;' '\\n' | grep -x -e -echo -e echo", "Enter")
+        t.until("echo", 1)
+        t.clear()
+        t.type("muster ps", "Enter")
         t.until("project")
-        lines = t.screen()
-        check(any(len(one) <= 70 and " project " in one and " running " in one for one in lines), "\n".join(lines))
+        eventually(lambda: any(len(one) <= 70 and " project " in one and " running " in one for one in t.screen()), what="a row that fits the window")
 
 
 def test_vim_over_the_death_of_the_daemon():
@@ -100,16 +114,22 @@ def test_vim_over_the_death_of_the_daemon():
         t.type("ifirst line", "Enter", "second line", "Escape")
         t.until("second line", 1)
         t.resize(60, 15)
-        t.until("~", 13)
-        equal(len(t.screen()), 15)
+
+        def has_size():  # asked again and again: keys may be faster than a size
+            t.type(":echo &lines &columns", "Enter")
+            lines = t.screen()
+            return lines[14:] == ["15 60"] and lines[13].startswith("~")
+        eventually(has_size, what="vim has the new size")
         t.type("C-]")
         t.until("[detached]")
+        t.prompt()
         pid = int(read_text(os.path.join(t.home.user, ".coop", "daemon.pid")))
         os.kill(pid, 9)
         eventually(lambda: not start_time(pid), what="the daemon is gone")
-        t.type("clear; muster attach", "Enter")
+        t.clear()
+        t.type("muster attach", "Enter")
         t.until("second line", 1)
-        equal(t.screen()[0], "first line")
+        t.until("first line", 0)
         t.type("othird line", "Escape", ":wq", "Enter")
         t.until("[process exited (code 0)]")
         equal(read_text(os.path.join(t.workspace, "file")), "first line\nsecond line\nthird line\n")
@@ -122,7 +142,9 @@ def test_top_after_a_while():
         t.until("top - ", 0)
         t.type("C-]")
         t.until("[detached]")
-        t.type("clear; muster attach", "Enter")
+        t.prompt()
+        t.clear()
+        t.type("muster attach", "Enter")
         t.until("top - ", 0)
         t.until("Tasks:", 1)
         t.type("q")
@@ -132,11 +154,12 @@ def test_top_after_a_while():
 def test_daemon_killed_while_attached():
     """The person is told, the terminal is in order, and the way back is shown."""
     with _tmux() as t:
-        _attached(t, shlex.join(["sh", "-c", "echo still-here; exec cat"]))
-        t.until("still-here")
+        _attached(t, shlex.join(["sh", "-c", "echo still-$((40+2)); exec cat"]))
+        t.until("still-42")
         os.kill(int(read_text(os.path.join(t.home.user, ".coop", "daemon.pid"))), 9)
-        t.until("outside>")
-        t.type("clear; muster attach", "Enter")
-        t.until("still-here")
+        t.prompt()
+        t.clear()
+        t.type("muster attach", "Enter")
+        t.until("still-42")
         t.type("typed", "Enter")
         t.until("typed")

@@ -294,7 +294,7 @@ def test_a_deleted_group_does_not_run_on():
 # ---------------------------------------------------------------------------------------------------- at the same time
 def _at_once(d, calls):
     """All requests on their way before the first reply is read; the replies."""
-    conns = [Conn(d.home.cccc_sock, deadline=30) for _ in calls]
+    conns = [Conn(d.home.cccc_sock) for _ in calls]
     for conn, (op, args) in zip(conns, calls):
         conn.send(cccc_request(op, args))
     lines = []

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """CCCC groups: every refusal of the group operations in the contract's order, results, files (cccc.md 3, 4, 5, 6, 19)."""
+import json
 import os
 import threading
 
@@ -106,6 +107,27 @@ def test_implicit_groups_and_their_feed():
               [(1, "group.created", {"group_id": named, "title": "named"}), (1, "group.updated", {"group_id": named, "title": "n2", "topic": ""}),
                (1, "group.state_changed", {"group_id": named, "state": "idle"}), (1, "group.deleted", {"group_id": named})])
         equal(ok(d, "attach", path=path)["group_id"], g, "the derived group has it again")
+
+
+def test_the_feed_is_bounded():
+    """At 4 MiB it is cut in place and begins with the last 64 KiB of whole lines; one more line is enough to see it."""
+    with Daemon(only="cccc") as d:
+        ok(d, "group_create", title="first")
+        path = os.path.join(d.home.cccc_home, "daemon", "ccccd.events.jsonl")
+        line = json.dumps({"v": 1, "id": "x", "ts": "2020-01-01T00:00:00.000000Z", "kind": "group.updated", "data": {"n": 0, "pad": "x" * 900}}) + "\n"
+        n = (4 << 20) // len(line) + 1
+        with open(path, "a", encoding="utf-8") as f:
+            f.write("".join(line.replace('"n": 0', '"n": %d' % i) for i in range(n)))
+        with open(path, encoding="utf-8") as follower:
+            follower.seek(0, os.SEEK_END)
+            ok(d, "group_create", title="second")
+            check(os.fstat(follower.fileno()).st_size < 70_000, "%d bytes" % os.fstat(follower.fileno()).st_size)
+        lines = feed(d)
+        equal([(e["kind"], e["data"].get("title")) for e in lines[-1:]], [("group.created", "second")])
+        equal([e["data"]["n"] for e in lines[:-1]], list(range(n - len(lines) + 1, n)))
+        check(len(lines) > 60, "%d lines" % len(lines))
+        ok(d, "group_create", title="third")
+        equal(len(feed(d)), len(lines) + 1)
 
 
 def test_scopes_of_git_work_trees():

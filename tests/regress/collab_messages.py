@@ -290,8 +290,43 @@ def test_same_key_is_one_message():
         equal(send(d, "one again", client_id="k1"), first)
         equal(ok(d, "reply", reply_to=first["id"], text="x", client_id="k1", to=["user"])["event"], first)
         other = send(d, "two", client_id="k2")
-        equal(send(d, "by somebody else", client_id="k1", by="dev", to=["lead"])["data"]["text"], "by somebody else")
-        equal([e["id"] for e in ledger(d.home)][:2], [first["id"], other["id"]])
+        equal([e["id"] for e in ledger(d.home)], [first["id"], other["id"]])
+
+
+def test_same_key_of_two_senders():
+    """A key is the group's, not the sender's: the second gets the first one's message."""
+    with _daemon() as d:
+        write_group(d.home, OTHER)
+        first = send(d, "one", client_id="k", to=["dev"])
+        equal(send(d, "by somebody else", client_id="k", by="dev", to=["lead"]), first)
+        equal(ok(d, "reply", reply_to=first["id"], text="x", client_id="k", by="dev", to=["user"])["event"], first)
+        equal([e["id"] for e in ledger(d.home)], [first["id"]])
+        equal(send(d, "elsewhere", client_id="k", group_id=OTHER)["data"]["text"], "elsewhere")
+        odd = send(d, "odd", client_id="user:k")
+        equal(odd["data"]["text"], "odd")
+
+
+def test_same_key_in_an_old_ledger():
+    """Lines that were there before, with an index that another version made."""
+    home = Home()
+    try:
+        path = os.path.join(write_group(home), "ledger.jsonl")
+        with Daemon(only="cccc", home=home) as d:
+            first = send(d, "one", client_id="k", to=["dev"])
+        with open(path, "a", encoding="utf-8") as f:  # so many that an index is kept
+            for i in range(5000):
+                f.write(json.dumps({**first, "id": "%032x" % i, "data": {"text": "x", "to": []}}) + "\n")
+        with Daemon(only="cccc", home=home) as d:
+            ok(d, "inbox_list", actor_id="dev")
+        index = os.path.join(home.cccc_home, "groups", GROUP, "state", "ledger", "index")
+        with open(index, "r+b") as f:
+            check(int.from_bytes(f.read(16)[8:12], "little") > 2, "the index is not of a version later than that with the old keys")
+            f.seek(8)
+            f.write((2).to_bytes(4, "little"))
+        with Daemon(only="cccc", home=home) as d:
+            equal(send(d, "one", client_id="k", by="dev", to=["lead"]), first)
+    finally:
+        home.remove()
 
 
 def test_same_key_after_a_restart():

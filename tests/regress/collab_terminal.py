@@ -7,7 +7,7 @@ import threading
 from clients import Conn, cccc_request, parse_cccc_reply
 from collab import error, ok
 from collab_actors import ECHO, Terminal, add, await_text, is_running, pid_of, project, started, tail
-from harness import Daemon, check, equal, eventually, shared, wait_pid
+from harness import Daemon, Home, check, equal, eventually, shared, wait_pid
 
 NOWHERE = "g_ffffffffffff"
 numbers = iter(range(10000))
@@ -106,6 +106,58 @@ def test_clear():
         t.type("more\n")
         equal(t.until("got more\r\n"), "got more\r\n", "an attached client sees what was cleared")
     equal(tail(d, g, "a"), "got more")
+
+
+def test_what_was_cleared_stays_so():
+    """For the next daemon, too; what is printed while none is there is not cleared. A new process begins anew."""
+    with Home() as home:
+        with Daemon(home=home) as d:
+            g, folder = project(d)
+            os.mkfifo(os.path.join(folder, "gate"))
+            started(d, g, "a", ("sh", "-c", "echo secret; read x < gate; echo meanwhile; echo > done; exec cat"))
+            await_text(d, g, "a", "secret")
+            ok(d, "terminal_clear", group_id=g, actor_id="a")
+            d.kill()
+        with open(os.path.join(folder, "gate"), "w", encoding="ascii") as gate:
+            gate.write("go\n")
+        eventually(lambda: os.path.exists(os.path.join(folder, "done")), what="it goes on without a daemon")
+        with Daemon(home=home) as d:
+            await_text(d, g, "a", "meanwhile")
+            equal(tail(d, g, "a", strip_ansi=False), "meanwhile\r\n")
+            with Terminal(d, g, "a") as t:
+                equal(t.until("meanwhile\r\n"), "meanwhile\r\n")
+            os.unlink(os.path.join(folder, "done"))
+            ok(d, "actor_restart", group_id=g, actor_id="a")
+            await_text(d, g, "a", "secret")
+            ok(d, "actor_stop", group_id=g, actor_id="a")
+
+
+# Prints a line, then for each line that it reads so many bytes of a line that is written again and again.
+SPIN = r"""
+import os, sys
+os.write(1, b"first\n")
+for line in sys.stdin:
+    n = int(line)
+    for i in range(0, n, 4000):
+        os.write(1, b"\r\x1b[K\x1b[32mspin\x1b[m" * 250)
+    os.write(1, b"\r\x1b[Kend of %d" % n)
+"""
+
+
+def test_text_behind_many_sequences():
+    """No more is copied than the answer needs; if most of it are sequences, more; 8 MiB are the end of it."""
+    d = _daemon()
+    g = _project(d)
+    started(d, g, "a", ("sh", "-c", "stty -echo; exec python3 -c '%s'" % SPIN))
+    await_text(d, g, "a", "first")
+    with Terminal(d, g, "a", deadline=60) as t:
+        t.type("2000000\n")
+        t.until("end of 2000000")
+        equal(tail(d, g, "a", max_chars=100), "first\nend of 2000000")
+        equal(tail(d, g, "a", max_chars=5), "00000")
+        t.type("9000000\n")
+        t.until("end of 9000000")
+        equal(tail(d, g, "a", max_chars=100), "end of 9000000")
 
 
 def test_resize():
@@ -240,6 +292,7 @@ def test_echo_of_a_whole_session():
         g, _ = project(d)
         started(d, g, "a", ECHO)
         with Terminal(d, g, "a") as t:
+            t.until("ready")
             for i in range(200):
                 t.type("line %d\n" % i)
             t.until("got line 199")

@@ -226,7 +226,7 @@ def test_detach_executes_nothing_behind_it():
 
 def test_handshake_time_limit():
     """A client that says nothing is let go; one that shook hands stays as long as it likes."""
-    with Daemon(only="coop", env={"MUSTER_HANDSHAKE_MS": "300"}) as d:
+    with Daemon(only="coop", env={"MUSTER_HANDSHAKE_MS": "2000"}) as d:
         with d.coop() as good, d.coop(hello=False) as silent, d.coop(hello=False) as slow:
             slow.send(b"\x00\x00\x00")
             equal(silent.next(), None, "the silent one")

@@ -5,11 +5,11 @@ import time
 from coop_stream import Sessions
 from harness import SCALE, Daemon, Home, check
 
-IDLE = {"MUSTER_COOP_IDLE_MS": "400"}
+IDLE = {"MUSTER_COOP_IDLE_MS": "2000"}
 ALONE = {"only": "coop", "args": ["--sandbox", "none"], "env": IDLE}
 
 
-def _stays(d, seconds=1.2):
+def _stays(d, seconds=2.5):
     """There is no event for something that does not happen."""
     end = time.monotonic() + seconds * SCALE
     while time.monotonic() < end:

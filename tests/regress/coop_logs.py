@@ -118,7 +118,7 @@ def test_follow_takes_no_input():
         c.control({"cmd": "detach"})
         c.ended()
         writer.key(b"\n")
-        equal(writer.until("\r\n", 5).strip() or writer.until("\r\n").strip(), b"20 70")
+        equal(writer.until("\r\n").strip() or writer.until("\r\n").strip(), b"20 70")
 
 
 def test_follow_sees_the_end():

@@ -5,12 +5,12 @@ import os
 from coop_stream import hosting
 from harness import Home, check, equal, eventually, write_text
 
-# Asks what it is told to, and prints what came within a second.
+# Asks what it is told to, and prints what came: an answer ends the wait.
 ASK = r"""
 import os, select, sys, termios, time, tty
 old = termios.tcgetattr(0)
 tty.setraw(0)
-def ask(question, seconds=1.0):
+def ask(question, seconds=60.0):
     os.write(1, question.encode())
     got, end = b"", time.monotonic() + seconds
     while time.monotonic() < end and select.select([0], [], [], max(0, end - time.monotonic()))[0]:

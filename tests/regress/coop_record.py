@@ -95,6 +95,44 @@ def test_each_process_has_its_own():
         equal([len(re.findall("run-", _output(p))) for p in (first, second)], [1, 1])
 
 
+def _cast(d, file, title, began, word):
+    """A recording in the daemon's folder."""
+    path = os.path.join(d.home.muster_home, "recordings", file)
+    write_text(path, '{"version": 2, "width": 80, "height": 24, "timestamp": %d, "title": "%s"}\n[0.1, "o", "%s"]\n' % (began, title, word))
+    return path
+
+
+def test_which_one_is_replayed():
+    """Of exactly that title the one that was begun last, whenever it was written to; of the agent, or of the terminal that was asked for."""
+    with Daemon(**ONLY) as d:
+        new = _cast(d, "a_b-%016x.cast" % 1, "a b", 2000, "new")
+        old = _cast(d, "a_b-%016x.cast" % 2, "a b", 1000, "old")
+        other = _cast(d, "a_b-%016x.cast" % 3, "a/b", 3000, "other")
+        _cast(d, "a_b.pty1-%016x.cast" % 4, "a b.pty1", 4000, "shell")
+        write_text(os.path.join(d.home.muster_home, "recordings", "a_b-%016x.cast" % 5), "no recording")
+        for path, written in ((new, 10), (old, 20), (other, 30)):
+            os.utime(path, (written, written))
+        equal(d.home.muster("replay", "a b", "--speed", "1000")[:2], (0, "new"))
+        equal(d.home.muster("replay", "a b", "--pty", "0", "--speed", "1000")[:2], (0, "new"))
+        equal(d.home.muster("replay", "a b", "--pty", "1", "--speed", "1000")[:2], (0, "shell"))
+        equal(d.home.muster("replay", "a_b", "--speed", "1000")[:2], (0, "other"), "by the name of the file: the last of them")
+        equal(d.home.muster("replay", "a b", "--pty", "2")[0], 1)
+
+
+def test_a_shell_has_its_own():
+    with Daemon(**ONLY) as d, Sessions(d) as s:
+        name = s.create("stty -echo; echo agent; exec cat", more=RECORD)
+        agent = _path(s, name)
+        c = s.shell(name, command="/bin/sh")
+        c.key(b"echo sh''ell; exit\n")
+        c.ended()
+        (path,) = glob.glob("%s/recordings/%s.pty1-*.cast" % (d.home.muster_home, name))
+        _ended(path)
+        eventually(lambda: "agent" in _output(agent), what="the agent's first words")
+        equal(d.home.muster("replay", name, "--speed", "1000")[:2], (0, "agent\r\n"))
+        check("shell" in d.home.muster("replay", name, "--pty", "1", "--speed", "1000")[1], "not the shell's")
+
+
 def test_it_goes_on_after_the_daemon():
     """Killed in the middle of output: nothing is missing, nothing is there twice, and a marker says who was away."""
     with Home() as home:

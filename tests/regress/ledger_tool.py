@@ -56,7 +56,7 @@ def test_damage_is_named_and_repaired():
         aside = [open(name, "rb").read() for name in sorted(glob.glob(os.path.join(os.path.dirname(path), "state/ledger/cut.*")))]
         equal(sorted(aside), sorted([b"\0" * 4096 + b"\nhalf a li\n", b'{"id":"torn']), "kept aside")
         equal(_json(home, "verify", path)[0]["ok"], True)
-        equal(_json(home, "repair", path)[0], {"path": path, "moved_lines": 0, "cut_bytes": 0, "completed": False})
+        equal(_json(home, "repair", path)[0], {"path": path, "moved_lines": 0, "cut_bytes": 0, "journal_bytes": 0, "completed": False})
 
 
 def test_missing_newline_is_completed():

@@ -55,6 +55,27 @@ def test_in_a_sandbox_it_is_the_program_itself():
         (one,) = _ps(d)
         with open("/proc/%d/comm" % one["pid"], encoding="ascii") as f:
             equal(f.read(), "python3\n")
-        equal((one["sandbox_pid"], one["sandbox"]), (reply["pid"], "bwrap"))
+        equal((one["pid"], one["sandbox"]), (reply["pid"], "bwrap"))
+        (listed,) = s.good({"cmd": "ls"})["sessions"]
+        equal((listed["pid"], listed["ptys"][0]["pid"]), (reply["pid"], reply["pid"]))
+        with open("/proc/%d/comm" % one["sandbox_pid"], encoding="ascii") as f:
+            equal(f.read(), "bwrap\n")
         check(one["rss_kb"] > 60000, "rss %d" % one["rss_kb"])
         s.kill("held")
+
+
+def test_in_a_sandbox_one_that_ends_at_once():
+    """create and shell are answered all the same, and name the program if it was seen."""
+    with Daemon(only="coop,native", args=["--sandbox", "bwrap"]) as d, Sessions(d) as s:
+        reply = s.client().ask(s.request(["sleep", "1000"], name="stays"))
+        if reply.get("error") == "NAMESPACE_ERROR":
+            raise Skip(reply["message"])
+        for i in range(5):
+            check(s.client().good(s.request(["true"], name="quick%d" % i))["pid"] > 1, "no pid")
+        c = s.shell("stays", command="/bin/true", force_new=True)
+        equal(c.event("pty_exited"), {"event": "pty_exited", "code": 0})
+        c.ended()
+        pid = s.good({"cmd": "restart", "session": "stays", "pty": 0})["pid"]
+        with open("/proc/%d/comm" % pid, encoding="ascii") as f:
+            equal(f.read(), "sleep\n")
+        s.good({"cmd": "kill", "all": True, "force": True})

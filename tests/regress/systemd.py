@@ -5,7 +5,7 @@ import signal
 import socket
 
 from clients import Coop, Rpc, cccc_exchange, cccc_request, parse_cccc_reply
-from harness import Daemon, Home, check, equal, eventually
+from harness import DEADLINE, Daemon, Home, check, equal, eventually
 
 ACTIVATE = ["/bin/sh", "-c", 'export LISTEN_PID=$$; exec "$0" "$@"']
 
@@ -28,7 +28,7 @@ def test_abstract_notify_socket():
     with Home() as home, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
         name = "\0muster-test-%d" % os.getpid()
         s.bind(name)
-        s.settimeout(15)
+        s.settimeout(DEADLINE)
         with Daemon(home=home, env={"NOTIFY_SOCKET": "@" + name[1:]}, wait_ready=False) as d:
             check(b"READY=1" in s.recv(4096), "not ready")
             d.stop()

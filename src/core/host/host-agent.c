@@ -40,17 +40,22 @@ static pid_t first_child(pid_t pid) {
         return read_proc(pid, name, text, sizeof(text)) > 0 ? (pid_t)atoi(text) : 0;
 }
 
-pid_t hosted_agent_pid(const Hosted *hosted) {
+/* 0: it is on its way in, or out. */
+static pid_t look(const Hosted *hosted) {
         pid_t pid = hosted->pid;
 
-        if (hosted->state != HOSTED_RUNNING || !strcmp(hosted->sandbox, "none"))
-                return pid;
-        for (int i = 0; i < HELPERS_MAX && is_helper(pid); i++) {
-                pid_t child = first_child(pid);
+        for (int i = 0; i < HELPERS_MAX && pid > 0 && is_helper(pid); i++)
+                pid = first_child(pid);
+        return MAX(pid, 0);
+}
 
-                if (child <= 0)
-                        return hosted->pid; /* on its way in, or out */
-                pid = child;
-        }
-        return pid;
+/* Looked for until it is found: a program keeps its number whatever it becomes. */
+bool hosted_has_agent(Hosted *hosted) {
+        if (!hosted->agent_pid && hosted->state == HOSTED_RUNNING)
+                hosted->agent_pid = strcmp(hosted->sandbox, "none") != 0 ? look(hosted) : hosted->pid;
+        return hosted->agent_pid > 0;
+}
+
+pid_t hosted_agent_pid(Hosted *hosted) {
+        return hosted_has_agent(hosted) ? hosted->agent_pid : hosted->pid;
 }

@@ -36,6 +36,7 @@ static void end(Hosted *hosted, HostedEvent event) {
         hosted->control = close_fd(hosted->control);
         hosted_set_state(hosted, event);
         hosted_end_recording(hosted);
+        hosted_tell_viewers(hosted);
         if (handler)
                 handler->ended(hosted);
         if (hosted->is_forgotten)

@@ -3,7 +3,8 @@
 /*
  * What the parts of core/host share: host.c (table, state), host-start.c (folder, spawn), host-adopt.c
  * (finding them again), host-control.c (words with the shim), host-io.c (output, input, viewers),
- * host-sweep.c (finding what has no shim any more).
+ * host-seat.c (who types at a terminal of several clients), host-size.c (its size, now and before),
+ * host-screen.c (what it shows), host-sweep.c (finding what has no shim any more).
  */
 #include "core/host/host.h"
 
@@ -62,7 +63,17 @@ void host_look_for_lost(Host *host); /* says which ones bear a mark of ours with
  * nobody else does. */
 void hosted_follow(Hosted *hosted, Str bytes, bool may_answer);
 
+/* host-seat.c */
+void hosted_clear_seats(Hosted *hosted);  /* nobody is told */
+void hosted_tell_viewers(Hosted *hosted); /* that it has ended */
+
+/* host-size.c */
+void hosted_note_size(Hosted *hosted); /* what is printed from now on has the present size */
+/* The size at which the byte at this place of the output was printed, and up to which place that holds. */
+ShimSize hosted_size_at(const Hosted *hosted, uint64_t position, uint64_t *ret_until);
+
 /* host-io.c */
+Str hosted_recent(const Hosted *hosted, size_t n_max); /* as hosted_scrollback(), also what was cleared */
 /* Takes fds; which: as in ShimMessage. */
 int hosted_open_io(Hosted *hosted, const int *fds, int n_fds, unsigned which);
 void hosted_close_io(Hosted *hosted);

@@ -184,29 +184,6 @@ void host_close_input(Hosted *hosted) {
         hosted->fd_in = close_fd(hosted->fd_in);
 }
 
-void host_resize(Hosted *hosted, unsigned cols, unsigned rows) {
-        struct winsize size = {0};
-
-        if (hosted->awaits_io) { /* hosted_open_io() sets it */
-                hosted->cols = cols ? cols : hosted->cols;
-                hosted->rows = rows ? rows : hosted->rows;
-                return;
-        }
-        if (hosted->kind != SHIM_PTY || hosted->fd_out < 0 || ioctl(hosted->fd_out, TIOCGWINSZ, &size))
-                return;
-        if (cols)
-                size.ws_col = (unsigned short)cols;
-        if (rows)
-                size.ws_row = (unsigned short)rows;
-        if (!ioctl(hosted->fd_out, TIOCSWINSZ, &size)) {
-                hosted->cols = size.ws_col;
-                hosted->rows = size.ws_row;
-                modes_resized(&hosted->modes);
-                if (hosted->recording)
-                        recording_resized(hosted->recording);
-        }
-}
-
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
 /* A terminal that nobody has open is over only when the process is, too: it may open it again. */
@@ -308,6 +285,7 @@ int hosted_open_io(Hosted *hosted, const int *fds, int n_fds, unsigned which) {
                 hosted->cols = size.ws_col;
                 hosted->rows = size.ws_row;
         }
+        hosted_note_size(hosted);
         if (hosted->awaits_io)
                 catch_up(hosted);
         if (hosted_output_is_over(hosted))
@@ -352,12 +330,19 @@ void viewer_detach(Viewer *viewer) {
         viewer->hosted = NULL;
 }
 
-Str hosted_scrollback(const Hosted *hosted, size_t n_max) {
+Str hosted_recent(const Hosted *hosted, size_t n_max) {
         uint64_t end = hosted->shown_out, from = end > n_max ? end - n_max : 0;
         Str all = ring_span(&hosted->out, from);
         uint64_t begin = ring_end(&hosted->out) - all.n;
 
         return (Str){all.data, end > begin ? (size_t)(end - begin) : 0};
+}
+
+Str hosted_scrollback(const Hosted *hosted, size_t n_max) {
+        uint64_t n_cleared = hosted->record ? atomic_load(&hosted->record->n_cleared) : 0;
+        uint64_t n = hosted->shown_out - MIN(n_cleared, hosted->shown_out);
+
+        return hosted_recent(hosted, n < n_max ? (size_t)n : n_max);
 }
 
 Str hosted_stderr(const Hosted *hosted) {

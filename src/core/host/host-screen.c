@@ -14,7 +14,7 @@ enum { SNAPSHOT_TAIL = 128 << 10, ANSWER_TAIL = 32 << 10 };
 
 /* The replies to what is asked in the last n bytes. before: the modes in front of them. */
 static int replies(const Hosted *hosted, const Modes *before, size_t n, Buf *out) {
-        Str all = hosted_scrollback(hosted, ANSWER_TAIL + n), old = {all.data, all.n - MIN(n, all.n)};
+        Str all = hosted_recent(hosted, ANSWER_TAIL + n), old = {all.data, all.n - MIN(n, all.n)};
         Screen *screen;
         int r = screen_new(&screen, hosted->cols ? hosted->cols : 80, hosted->rows ? hosted->rows : 24,
                            NULL);
@@ -47,14 +47,36 @@ void hosted_follow(Hosted *hosted, Str bytes, bool may_answer) {
                 (void)host_write(hosted, buf_str(&out)); /* one that does not read its input gets no more */
 }
 
-int hosted_snapshot(const Hosted *hosted, Buf *out) {
-        unsigned cols = hosted->cols ? hosted->cols : 80, rows = hosted->rows ? hosted->rows : 24;
+static unsigned or_usual(unsigned side, unsigned usual) {
+        return side ? side : usual;
+}
+
+/* Each part at the size at which it was printed. */
+static int draw(const Hosted *hosted, Str bytes, Screen **ret) {
+        uint64_t begin = hosted->shown_out - bytes.n, until;
+        ShimSize size = hosted_size_at(hosted, begin, &until);
         Screen *screen;
-        int r = screen_new(&screen, cols, rows, NULL);
+        int r = screen_new(&screen, or_usual(size.cols, 80), or_usual(size.rows, 24), NULL);
 
         if (r)
                 return error_trace(r);
-        screen_feed(screen, hosted_scrollback(hosted, SNAPSHOT_TAIL));
+        for (uint64_t at = begin; at < hosted->shown_out; at = until) {
+                size = hosted_size_at(hosted, at, &until);
+                until = MIN(until, hosted->shown_out);
+                (void)screen_resize(screen, or_usual(size.cols, 80), or_usual(size.rows, 24));
+                screen_feed(screen, (Str){bytes.data + (at - begin), (size_t)(until - at)});
+        }
+        r = screen_resize(screen, or_usual(hosted->cols, 80), or_usual(hosted->rows, 24));
+        *ret = r ? screen_free(screen) : screen;
+        return error_trace(r);
+}
+
+int hosted_snapshot(const Hosted *hosted, Buf *out) {
+        Screen *screen = NULL;
+        int r = draw(hosted, hosted_scrollback(hosted, SNAPSHOT_TAIL), &screen);
+
+        if (r)
+                return error_trace(r);
         screen_set_modes(screen, &hosted->modes); /* switched on before the part that was fed */
         r = screen_snapshot(screen, out);
         screen_free(screen);

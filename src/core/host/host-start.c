@@ -32,6 +32,7 @@ typedef struct Start {
         size_t n_ring, n_ring_err;
         unsigned cols, rows;
         int recording; /* its file; -1: none */
+        char *title;   /* in it */
         Buf meta;
         char *spare; /* folder that is to become this one's; NULL: none */
         int r;
@@ -48,6 +49,7 @@ static void start_free(Start *start) {
         free_list(start->env);
         buf_deinit(&start->meta);
         free(start->spare);
+        free(start->title);
         close_fd(start->recording);
         free(start);
 }
@@ -171,8 +173,7 @@ static int make_recording(Start *start) {
 
         if (!hosted->recording_path)
                 return 0;
-        start->recording =
-                recording_create(hosted->recording_path, hosted->object, start->cols, start->rows);
+        start->recording = recording_create(hosted->recording_path, start->title, start->cols, start->rows);
         return start->recording < 0 ? error_trace(start->recording) : 0;
 }
 
@@ -283,8 +284,8 @@ static int fill(Hosted *hosted, const HostedSpec *spec) {
         if (r)
                 return error_trace(r);
         if (spec->is_recorded && spec->kind == SHIM_PTY) {
-                hosted->recording_path =
-                        recording_path(hosted->host->daemon->home, spec->object, hosted->id);
+                hosted->recording_path = recording_path(
+                        hosted->host->daemon->home, spec->title ? spec->title : spec->object, hosted->id);
                 if (!hosted->recording_path)
                         return error_origin(-ENOMEM);
         }
@@ -305,13 +306,14 @@ static int begin(Hosted *hosted, const HostedSpec *spec) {
                 return error_origin(r);
         start->hosted = hosted;
         start->recording = -1;
+        start->title = strdup(spec->title ? spec->title : spec->object);
         start->cols = spec->cols;
         start->rows = spec->rows;
         start->n_ring = spec->n_ring ? spec->n_ring : RING_BYTES_DEFAULT;
         start->n_ring_err = spec->n_ring_err ? spec->n_ring_err : start->n_ring;
         start->env = marked_env(hosted, spec);
         if (!r)
-                r = start->env ? shim_argv(start, hosted, spec) : -ENOMEM;
+                r = start->env && start->title ? shim_argv(start, hosted, spec) : -ENOMEM;
         if (!r)
                 r = write_meta(start, spec);
         if (!r)

@@ -62,6 +62,23 @@ static void check_all_ended(Host *host) {
                 done(host->all_ended_user);
 }
 
+/* With what has changed; the rest is what `ps` says. */
+static void announce(const Hosted *hosted) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&text);
+        FeedPlace place;
+
+        jw_begin_object(&w);
+        jw_field_cstr(&w, "id", hosted->id);
+        jw_field_cstr(&w, "owner", hosted->owner);
+        jw_field_cstr(&w, "object", hosted->object);
+        jw_field_int(&w, "pid", hosted->pid);
+        jw_field_bool(&w, "adopted", hosted->is_adopted);
+        jw_end_object(&w);
+        feed_place(&place, "host", str_from(hosted->id), str_from(state_names[hosted->state]), FEED_NOWHERE);
+        (void)feed_push(hosted->host->daemon->feed, &place, w.failed ? NULL : chunk_new(buf_str(&text)));
+}
+
 void hosted_set_state(Hosted *hosted, HostedEvent event) {
         HostedState next = transitions[hosted->state][event];
 
@@ -72,6 +89,7 @@ void hosted_set_state(Hosted *hosted, HostedEvent event) {
                    (int)hosted->pid);
         hosted->state = next;
         hosted->state_since_us = loop_wall_us(hosted->host->daemon->loop);
+        announce(hosted);
         check_all_ended(hosted->host);
 }
 
@@ -182,6 +200,7 @@ void hosted_unlink_and_free(Hosted *hosted) {
         *at = hosted->next;
         while (hosted->viewers)
                 viewer_detach(hosted->viewers);
+        hosted_clear_seats(hosted);
         deferred_cancel(&hosted->settle);
         if (hosted->recording)
                 recording_drop(hosted->recording);
@@ -249,6 +268,11 @@ int64_t hosted_age_ms(const Hosted *hosted) {
                 return 0;
         age_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - start * 1000 / sysconf(_SC_CLK_TCK);
         return MAX(age_ms, (int64_t)0);
+}
+
+void host_clear(Hosted *hosted) {
+        if (hosted->record)
+                atomic_store(&hosted->record->n_cleared, hosted->shown_out);
 }
 
 /* ---- ending ---------------------------------------------------------------------------------- */

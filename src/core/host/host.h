@@ -19,6 +19,7 @@
 typedef struct Host Host;
 typedef struct Hosted Hosted;
 typedef struct Viewer Viewer;
+typedef struct Seat Seat;
 
 /*
  *            spec          STARTED           EXITED, output drained
@@ -51,6 +52,7 @@ typedef struct HostedSpec {
         const char *command;   /* for people; NULL: argv[0] */
         Str meta;              /* JSON object, the domain's own */
         bool is_recorded;      /* PTY: into an asciicast, see recording.h */
+        const char *title;     /* of the recording; NULL: object */
         ShimKind kind;
         char *const *argv;
         char *const *env; /* the whole environment */
@@ -81,7 +83,8 @@ struct Hosted {
         ShimKind kind;
         HostedState state;
         int64_t state_since_us;
-        pid_t pid;
+        pid_t pid;       /* of the shim's child: in a sandbox what holds the program */
+        pid_t agent_pid; /* see hosted_agent_pid(); 0: not found yet */
         int64_t started_us, ended_us;
         int wait_status; /* ENDED */
         bool is_adopted;
@@ -106,6 +109,7 @@ struct Hosted {
         Modes modes;    /* of the terminal, kept over all output */
         unsigned cols, rows;
         Viewer *viewers;
+        Seat *seats; /* in the order in which they were taken: the first one types */
         size_t n_viewers;
         size_t n_terminals;          /* of them: those that answer what a program asks */
         struct Recording *recording; /* NULL: none, or it is over */
@@ -130,7 +134,19 @@ struct Viewer {
         Viewer *next, **link;
         bool is_passive; /* no terminal: it only looks */
         void (*output)(Viewer *viewer, HostOutput *output);
-        void (*room)(Viewer *viewer); /* input is taken again after host_write() said FULL; may be NULL */
+        void (*room)(Viewer *viewer);  /* input is taken again after host_write() said FULL; may be NULL */
+        void (*ended)(Viewer *viewer); /* after its last output, before the domain is told; may be NULL */
+};
+
+/*
+ * A place at a terminal at which one client types at a time, whatever contract it speaks. Who came first
+ * types; when it leaves, the one that has waited longest is promoted. Who takes no seat only looks, or
+ * belongs to a domain whose terminals all may type at. Embedded in its owner.
+ */
+struct Seat {
+        Hosted *hosted; /* NULL: none is taken, or the process has ended */
+        Seat *next;
+        void (*promoted)(Seat *seat); /* what it types counts from now on */
 };
 
 enum {
@@ -183,13 +199,27 @@ void host_forget(Hosted *hosted);
 
 void viewer_attach(Viewer *viewer, Hosted *hosted);
 void viewer_detach(Viewer *viewer);
-/* The last n_max bytes of output so far, contiguous, valid until the next turn. */
+/* host-seat.c */
+void seat_take(Seat *seat, Hosted *hosted);
+void seat_leave(Seat *seat); /* left already: fine */
+bool seat_is_writer(const Seat *seat);
+/* The terminal of another domain by its object, as ps shows it (an actor: GROUP/ACTOR), while it runs; NULL:
+ * none. own: the domain that asks and knows its own ones. */
+Hosted *host_find_terminal(Host *host, const char *own, Str object);
+/* What was printed until now is not shown to anybody any more, also not by a later daemon. */
+void host_clear(Hosted *hosted);
+/* The last n_max bytes of output so far that are shown, contiguous, valid until the next turn. */
 Str hosted_scrollback(const Hosted *hosted, size_t n_max);
 Str hosted_stderr(const Hosted *hosted); /* pipes: what is left of it, as above */
+/* Whether past, the end of its output, does not show on a terminal of the present size what is there: places
+ * of the screen are named in it, and it was printed at another size. */
+bool hosted_needs_screen(const Hosted *hosted, Str past);
 /* Appends bytes that bring a fresh terminal of the same size to where this one is now. */
 int hosted_snapshot(const Hosted *hosted, Buf *out);
-/* In a sandbox the program itself, not what holds it; else hosted->pid. */
-pid_t hosted_agent_pid(const Hosted *hosted);
+/* In a sandbox the program itself, as the host numbers it, not what holds it. Until hosted_has_agent() says
+ * that it is there: hosted->pid. */
+pid_t hosted_agent_pid(Hosted *hosted);
+bool hosted_has_agent(Hosted *hosted);
 /* Since its start; 0 for one that did not start. */
 int64_t hosted_age_ms(const Hosted *hosted);
 /* 0..255, 128 + signal when one ended it; -1 unless ENDED. */

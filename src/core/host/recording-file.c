@@ -20,10 +20,10 @@
 
 enum { LOOK_MAX = 4096 };
 
-char *recording_path(const char *home, const char *object, const char *id) {
+char *recording_path(const char *home, const char *title, const char *id) {
         char name[CAST_NAME_MAX + 1], *path;
 
-        cast_file_name(object, name);
+        cast_file_name(title, name);
         return asprintf(&path, "%s/recordings/%s-%s.cast", home, name, id) < 0 ? NULL : path;
 }
 

@@ -23,7 +23,7 @@ enum {
 };
 
 /* <home>/recordings/<object>-<id>.cast; what a file name should not hold becomes _. Malloc'd. */
-char *recording_path(const char *home, const char *object, const char *id);
+char *recording_path(const char *home, const char *title, const char *id);
 /* Makes the file with its header, and room for it among the others; a descriptor or negative. For a worker.
  */
 int recording_create(const char *path, const char *title, unsigned cols, unsigned rows);

@@ -10,6 +10,17 @@
 #include "base/macro.h"
 #include "core/host/screen-internal.h"
 
+/* Of a main screen that becomes lower no more lines leave at the top than the cursor needs; libvterm keeps
+ * the last line with something in it instead. */
+static void cut_below(Screen *screen, int row, int rows) {
+        int from = MAX(row + 1, rows);
+
+        if (from >= screen->rows)
+                return;
+        screen_move(screen, from, 0);
+        screen_send(screen, STR("\x1b[J"));
+}
+
 /* The new size also ends the scroll region, as in other terminals; libvterm would keep one that does not
  * fit. */
 static void set_size(Screen *screen, int cols, int rows) {
@@ -22,6 +33,7 @@ static void set_size(Screen *screen, int cols, int rows) {
         screen->top = 0;
         screen->pen_is_sent = false;
         modes_resized(&screen->modes);
+        cut_below(screen, pos.row, rows);
         screen_move(screen, pos.row, pos.col);
         vterm_set_size(screen->vt, rows, cols);
         screen->cols = cols;

@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { SHIM_VERSION = 1, SHIM_CONTROL_FD = 3, SHIM_RECORD_BYTES = 4096 };
+enum { SHIM_VERSION = 1, SHIM_CONTROL_FD = 3, SHIM_RECORD_BYTES = 4096, SHIM_SIZES = 32 };
 
 typedef enum ShimKind { SHIM_PTY, SHIM_PIPES } ShimKind;
 
@@ -47,6 +47,12 @@ typedef struct ShimRecorded {
         uint64_t is_over;
 } ShimRecorded;
 
+/* What was printed from a place of the ring on had this size; the daemon's own. */
+typedef struct ShimSize {
+        uint64_t position;
+        uint32_t cols, rows;
+} ShimSize;
+
 typedef struct ShimRecord {
         char magic[8]; /* "musshim1" */
         uint32_t version;
@@ -62,6 +68,9 @@ typedef struct ShimRecord {
         _Atomic uint32_t is_stopped;    /* by the daemon: ended for good, but kept */
         _Atomic uint32_t recorded_slot; /* which of the two holds */
         ShimRecorded recorded[2];
+        _Atomic uint64_t n_cleared; /* by the daemon: output up to here is not shown any more */
+        _Atomic uint32_t n_sizes;   /* that there ever were; the last SHIM_SIZES of them are kept */
+        ShimSize sizes[SHIM_SIZES]; /* number i at i % SHIM_SIZES */
 } ShimRecord;
 
 enum {

@@ -71,11 +71,27 @@ static void stage_all(LedgerJob *job) {
         bytes->n = n_out;
 }
 
-static int sync_lines(LedgerJob *job, int fd) {
+static bool has_files(const LedgerGroup *group) {
+        for (const LedgerChange *change = group->first; change; change = change->next)
+                if (change->files)
+                        return true;
+        return false;
+}
+
+/* In the journal, if that answers for all of it. */
+static int sync_lines(LedgerJob *job, int fd, uint64_t ino) {
         if (job->place->policy != LEDGER_COMMIT || job->group->bytes.n == 0)
                 return 0;
         job->has_synced = true;
-        return fdatasync(fd) < 0 ? error_origin(-errno) : 0;
+        job->is_journaled =
+                !has_files(job->group) && journal_put(job->journal, job->place, fd, ino, job->own_start,
+                                                      buf_str(&job->group->bytes)) == 0;
+        if (job->is_journaled)
+                return 0;
+        if (fdatasync(fd) < 0)
+                return error_origin(-errno);
+        journal_synced(job->journal, ino, job->own_start + job->group->bytes.n);
+        return 0;
 }
 
 /* From this offset on nothing of ours stays. If even that fails, the next commit tries again. */
@@ -87,8 +103,8 @@ static void take_out(LedgerJob *job, int fd, uint64_t offset) {
                 job->left_at = offset;
                 job->n_left = (uint64_t)st.st_size - offset;
         }
-        if (job->place->policy == LEDGER_COMMIT)
-                (void)fdatasync(fd);
+        if (job->place->policy == LEDGER_COMMIT && fdatasync(fd) == 0)
+                journal_forget(job->journal, job->place);
 }
 
 static int publish(const LedgerPlace *place, LedgerChange *change) {
@@ -136,7 +152,7 @@ static void commit(LedgerJob *job) {
         if (r == 0)
                 r = ledger_write_at(fd, buf_str(&job->group->bytes), job->own_start);
         if (r == 0)
-                r = sync_lines(job, fd);
+                r = sync_lines(job, fd, file->ino);
         if (r) {
                 take_out(job, fd, job->own_start);
                 for (LedgerChange *change = job->group->first; change; change = change->next)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -167,15 +168,25 @@ static int scan_found(LedgerJob *job, uint64_t size) {
         return 0;
 }
 
-int ledger_catch_up(LedgerJob *job) {
-        struct stat st = {0};
-        uint64_t size;
-        int r;
+int ledger_stand(const char *path, LedgerStand *ret) {
+        struct statx st;
 
-        if (stat(job->place->path, &st) < 0 && errno != ENOENT)
-                return error_origin(-errno);
-        size = (uint64_t)st.st_size;
-        if (job->file && st.st_dev == job->file->dev && st.st_ino == job->file->ino) {
+        *ret = (LedgerStand){0};
+        if (statx(AT_FDCWD, path, 0, STATX_TYPE | STATX_INO | STATX_SIZE, &st) < 0)
+                return errno == ENOENT ? 0 : error_origin(-errno);
+        *ret = (LedgerStand){makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_ino, st.stx_size};
+        return 0;
+}
+
+int ledger_catch_up(LedgerJob *job) {
+        LedgerStand stand;
+        uint64_t size;
+        int r = ledger_stand(job->place->path, &stand);
+
+        if (r)
+                return error_trace(r);
+        size = stand.size;
+        if (job->file && stand.dev == job->file->dev && stand.ino == job->file->ino) {
                 take_back(job, &size);
                 job->own_start = job->new_end = job->end;
                 if (size == job->end)

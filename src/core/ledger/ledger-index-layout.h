@@ -3,7 +3,7 @@
 /* Private to ledger-index-file.c and ledger-index-write.c: the bytes of an index file. */
 #include "core/ledger/ledger-index-file.h"
 
-enum { INDEX_VERSION = 2, INDEX_BLOCK = 256 * 1024, INDEX_TAIL = 4096 };
+enum { INDEX_VERSION = 3, INDEX_BLOCK = 256 * 1024, INDEX_TAIL = 4096 };
 #define INDEX_MAGIC 0x31786469676c736dULL /* "mslgidx1" */
 
 /* In the machine's byte order: it never leaves the machine. Sections follow in this order, without gaps. */

@@ -7,6 +7,7 @@
  */
 #include "core/ledger/ledger-index-file.h"
 #include "core/ledger/ledger-index.h"
+#include "core/ledger/ledger-journal.h"
 #include "core/ledger/ledger-output.h"
 #include "core/ledger/ledger-scan.h"
 #include "core/ledger/ledger.h"
@@ -55,12 +56,12 @@ struct LedgerGroup {
 };
 
 /* Paths and settings that never change: workers may read them. */
-typedef struct LedgerPlace {
+struct LedgerPlace {
         char *path, *state_path;
         LedgerPolicy policy;
         bool has_chain;
         LedgerClassifyFn classify;
-} LedgerPlace;
+};
 
 typedef struct LedgerMerge LedgerMerge;
 
@@ -73,6 +74,7 @@ typedef struct LedgerLoad {
         ScanDamage damage[SCAN_DAMAGE_MAX];
         size_t n_damage;
         bool is_index_loaded;
+        JournalFound journal;
 } LedgerLoad;
 
 typedef struct LedgerJob {
@@ -81,6 +83,7 @@ typedef struct LedgerJob {
         LedgerGroup *group; /* NULL: only look for lines of others */
         LedgerFile *file;   /* as it was known at the start, with its end; NULL: not open yet */
         const Index *index; /* only its key is looked at */
+        Journal *journal;   /* the ledger's: one job runs at a time */
         uint64_t end;
         uint64_t left_at, n_left; /* bytes that a failed commit could not take back: from, up to */
         int64_t wall_us;
@@ -96,6 +99,7 @@ typedef struct LedgerJob {
         uint64_t own_start, new_end;
         uint64_t n_cut;
         bool has_synced;
+        bool is_journaled; /* …but not in the ledger itself */
 } LedgerJob;
 
 struct Ledger {
@@ -110,6 +114,7 @@ struct Ledger {
 
         LedgerFile *file;
         Index *index;
+        Journal journal;
         uint64_t end; /* bytes of the file that the index knows */
         uint64_t left_at, n_left;
         int64_t last_ts_us;
@@ -128,6 +133,14 @@ struct Ledger {
         IndexStand frozen;          /* what the index covers without its young segment */
         LedgerStats stats;
 };
+
+/* Which file is at path, and how long; all zero: none. A plain stat(2) asks for the time of the last change,
+ * too, and a file that was asked gets a finer one with its next change (Linux 6.13): then every sync would
+ * have a new time to write. */
+typedef struct LedgerStand {
+        uint64_t dev, ino, size;
+} LedgerStand;
+int ledger_stand(const char *path, LedgerStand *ret);
 
 /* Worker side. */
 int ledger_lock_take(const LedgerPlace *place, int *ret_fd); /* waits, but not for ever: -ETIMEDOUT */

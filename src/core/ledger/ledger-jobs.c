@@ -17,6 +17,7 @@ LedgerJob *ledger_job_new(Ledger *ledger) {
         if (job) {
                 job->ledger = ledger;
                 job->place = &ledger->place;
+                job->journal = &ledger->journal;
         }
         return job;
 }
@@ -57,6 +58,16 @@ static void log_cut(Ledger *ledger, uint64_t n_cut) {
                             ledger->place.state_path);
 }
 
+static void log_journal(Ledger *ledger, const JournalFound *found) {
+        if (found->n_restored || found->n_aside)
+                log_warning(loop_log(ledger->loop), ledger->place.path,
+                            "the machine went down: put back from the journal bytes=%llu, no place for "
+                            "bytes=%llu "
+                            "(kept in %s/cut.*)",
+                            (unsigned long long)found->n_restored, (unsigned long long)found->n_aside,
+                            ledger->place.state_path);
+}
+
 void ledger_take_load(Ledger *ledger, LedgerLoad *load) {
         ledger_retire_index(ledger, ledger->index);
         ledger_file_unref(ledger->file);
@@ -69,6 +80,7 @@ void ledger_take_load(Ledger *ledger, LedgerLoad *load) {
         ledger->stats.is_index_loaded = load->is_index_loaded;
         ledger_log_damage(ledger, load->damage, load->n_damage);
         log_cut(ledger, load->n_cut);
+        log_journal(ledger, &load->journal);
 }
 
 /* Lines into the index. Without memory the rest is read from the file later, as if another program had
@@ -148,7 +160,10 @@ static void commit_done(void *user) {
         }
         ledger->stats.n_commits += group && !job->r;
         ledger->stats.n_syncs += job->has_synced;
-        ledger->is_dirty |= group && group->bytes.n && !job->has_synced;
+        ledger->stats.n_journaled += job->is_journaled;
+        ledger->stats.n_safe = ledger->journal.base;
+        if (group && group->bytes.n && !job->r)
+                ledger->is_dirty = job->is_journaled || !job->has_synced;
         ledger_group_finish(ledger, group, job->r);
         ledger_group_finish(ledger, behind, job->r);
         ledger->job = ledger_job_free(job);
@@ -211,6 +226,8 @@ static void sync_work(void *user) {
         LedgerJob *job = user;
 
         job->r = fdatasync(job->file->fd) < 0 ? error_origin(-errno) : 0;
+        if (job->r == 0)
+                journal_synced(job->journal, job->file->ino, job->end);
 }
 
 static void sync_done(void *user) {
@@ -265,8 +282,7 @@ void ledger_run_next(Deferred *deferred) {
 }
 
 void ledger_kick(Ledger *ledger) {
-        if (ledger->place.policy == LEDGER_INTERVAL && ledger->is_dirty &&
-            !timer_is_set(&ledger->sync_timer))
+        if (ledger->place.policy != LEDGER_NONE && ledger->is_dirty && !timer_is_set(&ledger->sync_timer))
                 (void)timer_set(&ledger->sync_timer, ledger->interval_ms);
         if (!ledger->job)
                 deferred_schedule(&ledger->next);

@@ -158,12 +158,25 @@ void ledger_load_deinit(LedgerLoad *load) {
         load->file = ledger_file_unref(load->file);
 }
 
+static int size_of(int fd, uint64_t *ret) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return error_origin(-errno);
+        *ret = (uint64_t)st.st_size;
+        return 0;
+}
+
 int ledger_load(const LedgerPlace *place, const SipKey *key, int64_t wall_us, LedgerLoad *load) {
         uint64_t size = 0;
         int r;
 
         *load = (LedgerLoad){0};
         r = open_file(place->path, &load->file, &size);
+        if (r == 0)
+                r = journal_recover(place, load->file->fd, load->file->ino, wall_us, false, &load->journal);
+        if (r == 0 && load->journal.n_restored)
+                r = size_of(load->file->fd, &size);
         if (r == 0)
                 ledger_intent_recover(place, load->file);
         if (r == 0)

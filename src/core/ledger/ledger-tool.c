@@ -124,6 +124,14 @@ static int look_at_index(const LedgerPlace *place, int fd, LedgerReport *report)
         return 0;
 }
 
+static int look_at_journal(const LedgerPlace *place, int fd, LedgerReport *report) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return error_origin(-errno);
+        return error_trace(journal_recover(place, fd, st.st_ino, 0, true, &report->journal));
+}
+
 int ledger_inspect(const char *path, const char *state_path, LedgerReport *report) {
         const LedgerPlace place = {.path = (char *)path, .state_path = (char *)state_path};
         _cleanup_(freep) char *chain = path_join(state_path, "chain");
@@ -134,6 +142,8 @@ int ledger_inspect(const char *path, const char *state_path, LedgerReport *repor
         r = chain ? look(&place, &fd, &report->n_bytes) : error_origin(-ENOMEM);
         if (r == 0)
                 r = read_lines(fd, report);
+        if (r == 0)
+                r = look_at_journal(&place, fd, report);
         if (r == 0)
                 r = look_at_index(&place, fd, report);
         if (r == 0)
@@ -149,7 +159,8 @@ void ledger_report_deinit(LedgerReport *report) {
 }
 
 bool ledger_report_is_sound(const LedgerReport *report) {
-        return !report->n_damaged && !report->n_tail && !report->chain.is_broken;
+        return !report->n_damaged && !report->n_tail && !report->chain.is_broken &&
+               !report->journal.n_restored && !report->journal.n_aside;
 }
 
 /* A repair sorts the lines into those that stay and those that are put aside. */
@@ -251,5 +262,8 @@ int ledger_repair(const char *path, const char *state_path, LedgerRepair *ret) {
                 return error_origin(-errno);
         if (!S_ISREG(st.st_mode))
                 return error_origin(-EINVAL);
+        r = journal_recover(&place, fd, st.st_ino, (int64_t)time(NULL) * 1000000, false, &ret->journal);
+        if (r || fstat(fd, &st) < 0)
+                return r ? error_trace(r) : error_origin(-errno);
         return error_trace(repair_open(&place, fd, (uint64_t)st.st_size, ret));
 }

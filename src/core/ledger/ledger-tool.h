@@ -6,6 +6,7 @@
  * as everybody who appends, to look only as long as it takes to read the size.
  */
 #include "core/ledger/ledger-chain.h"
+#include "core/ledger/ledger-journal.h"
 
 typedef enum LedgerIndexState {
         LEDGER_INDEX_ABSENT,
@@ -31,7 +32,8 @@ typedef struct LedgerReport {
         size_t n_damage;
         LedgerIndexState index;
         ChainReport chain;
-        LedgerKind *kinds; /* owned */
+        JournalFound journal; /* what a power loss took from the file; the next load puts it back */
+        LedgerKind *kinds;    /* owned */
         size_t n_kinds;
 } LedgerReport;
 
@@ -44,6 +46,7 @@ typedef struct LedgerRepair {
         uint64_t n_cut;    /* bytes of a torn tail, now in state_path/cut.<stamp> */
         uint64_t n_moved;  /* damaged lines, in another such file */
         bool is_completed; /* the last event got its newline */
+        JournalFound journal;
 } LedgerRepair;
 /* Under the lock all the time. A daemon that has it open notices. Index and chain are made again. */
 int ledger_repair(const char *path, const char *state_path, LedgerRepair *ret);

@@ -49,6 +49,7 @@ static void free_ledger(Ledger *ledger) {
 
         deferred_cancel(&ledger->next);
         timer_clear(&ledger->sync_timer);
+        journal_close(&ledger->journal, false);
         index_free(ledger->index);
         ledger_file_unref(ledger->file);
         ledger_job_free(ledger->rewrite);
@@ -66,8 +67,7 @@ static void close_work(void *user) {
         Index *index = job->load.index;
         _cleanup_(freep) char *path = path_join(job->place->state_path, "index");
 
-        if (job->ledger->is_dirty && job->file)
-                (void)fdatasync(job->file->fd);
+        journal_close(job->journal, !job->file || !job->ledger->is_dirty || fdatasync(job->file->fd) == 0);
         if (path && index && job->file && index->n_segments < LEDGER_SEGMENTS &&
             index->segments[index->n_segments - 1]->n >= LEDGER_MERGE_OPEN)
                 (void)index_persist(index, path, job->file->fd, &job->ledger->frozen);
@@ -136,6 +136,7 @@ int ledger_open(Ledger **ret, const LedgerOptions *options, void (*opened)(void 
         if (!ledger)
                 return error_origin(-ENOMEM);
         ledger->loop = options->loop;
+        ledger->journal = JOURNAL_NULL;
         ledger->opened = opened;
         deferred_init(&ledger->next, options->loop, ledger_run_next);
         timer_init(&ledger->sync_timer, options->loop, ledger_on_sync_timer);
@@ -168,7 +169,7 @@ void ledger_close(Ledger *ledger, void (*closed)(void *user), void *user) {
 }
 
 bool ledger_check(Ledger *ledger) {
-        struct stat st;
+        LedgerStand stand;
 
         if (!ledger->is_open || ledger->is_closing)
                 return false;
@@ -176,10 +177,9 @@ bool ledger_check(Ledger *ledger) {
                 return true;
         if (ledger->job)
                 return false; /* it looks for itself, and the size is in motion */
-        if (stat(ledger->place.path, &st) < 0)
+        if (ledger_stand(ledger->place.path, &stand) || !stand.ino)
                 return false;
-        if (st.st_ino == ledger->file->ino && st.st_dev == ledger->file->dev &&
-            (uint64_t)st.st_size == ledger->end)
+        if (stand.ino == ledger->file->ino && stand.dev == ledger->file->dev && stand.size == ledger->end)
                 return false;
         ledger->wants_check = true;
         ledger_kick(ledger);

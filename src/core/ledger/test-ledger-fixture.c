@@ -10,8 +10,6 @@
 
 #include "base/macro.h"
 
-enum { LIMIT_MS = 20000 };
-
 bool test_classify(Arena *arena, const Json *line, LedgerFacts *facts) {
         facts->id = json_str(json_get(line, "id"));
         if (!facts->id.n)
@@ -53,12 +51,8 @@ int fixture_teardown(void **state) {
 }
 
 void fixture_wait(Fixture *f, const bool *flag) {
-        for (int i = 0; !*flag; i++) {
-                loop_turn(f->loop);
-                if (!*flag)
-                        usleep(100); /* the worker's turn; what it does has no descriptor to wait for here */
-                assert_true(i < LIMIT_MS * 10);
-        }
+        while (!*flag)
+                loop_turn_wait(f->loop);
 }
 
 static void on_opened(void *user, int r) {

@@ -6,8 +6,8 @@
  */
 #include <stdlib.h>
 
-#include "collab/runner.h"
 #include "core/daemon.h"
+#include "core/host/host.h"
 #include "dialect/cccc/cccc.h"
 
 enum {
@@ -18,7 +18,7 @@ enum {
 
 typedef struct CcccTerm {
         Client *client;
-        Term term;
+        Seat seat;
         Viewer viewer;
         size_t n_queue_max;
         bool is_waiting; /* held: it is not the writer */
@@ -48,8 +48,8 @@ static void on_room(Viewer *viewer) {
         client_release(self->client);
 }
 
-static void on_promoted(Term *term) {
-        CcccTerm *self = container_of(term, CcccTerm, term);
+static void on_promoted(Seat *seat) {
+        CcccTerm *self = container_of(seat, CcccTerm, seat);
 
         if (!self->is_waiting)
                 return;
@@ -57,19 +57,19 @@ static void on_promoted(Term *term) {
         client_release(self->client);
 }
 
-static void on_over(Term *term) {
-        CcccTerm *self = container_of(term, CcccTerm, term);
+static void on_ended(Viewer *viewer) {
+        CcccTerm *self = container_of(viewer, CcccTerm, viewer);
 
-        viewer_detach(&self->viewer);
+        viewer_detach(viewer);
         conn_finish(self->client->conn, "the terminal has ended");
 }
 
 static void on_frame(Client *client, Str bytes) {
         CcccTerm *self = client->state;
 
-        if (!self->term.runner || !self->term.runner->hosted)
+        if (!self->seat.hosted)
                 return;
-        if (host_write(self->term.runner->hosted, bytes) == HOST_E_FULL && !self->is_full) {
+        if (host_write(self->seat.hosted, bytes) == HOST_E_FULL && !self->is_full) {
                 self->is_full = true;
                 client_hold(client);
         }
@@ -87,7 +87,7 @@ static void on_close(Client *client) {
         CcccTerm *self = client->state;
 
         viewer_detach(&self->viewer);
-        runner_remove_term(&self->term);
+        seat_leave(&self->seat);
         free(self);
         client->state = NULL;
 }
@@ -111,16 +111,16 @@ static void set_limits(const CcccTerm *self) {
 
 void cccc_term_stream(Client *client, void *target, _unused_ bool is_read_only) {
         CcccTerm *self = calloc(1, sizeof(*self));
-        Runner *runner = target;
-        Str backlog = runner_backlog(runner, SIZE_MAX);
+        Hosted *hosted = target;
+        Str backlog = hosted_scrollback(hosted, SIZE_MAX);
 
         if (!self) {
                 conn_abort(client->conn, "out of memory");
                 return;
         }
         *self = (CcccTerm){.client = client,
-                           .term = {.over = on_over, .promoted = on_promoted},
-                           .viewer = {.output = on_output, .room = on_room},
+                           .seat = {.promoted = on_promoted},
+                           .viewer = {.output = on_output, .room = on_room, .ended = on_ended},
                            .n_queue_max = MAX((size_t)TERM_QUEUE_MIN,
                                               backlog.n + MAX((size_t)TERM_QUEUE_MORE, backlog.n / 8))};
         client->state = self;
@@ -130,9 +130,9 @@ void cccc_term_stream(Client *client, void *target, _unused_ bool is_read_only) 
                 conn_abort(client->conn, "out of memory");
                 return;
         }
-        viewer_attach(&self->viewer, runner->hosted);
-        runner_add_term(runner, &self->term);
-        self->is_waiting = !term_is_writer(&self->term);
+        viewer_attach(&self->viewer, hosted);
+        seat_take(&self->seat, hosted);
+        self->is_waiting = !seat_is_writer(&self->seat);
         if (self->is_waiting)
                 client_hold(client);
 }

@@ -24,7 +24,6 @@ enum {
 typedef struct CoopStream {
         Client *client;
         PtyClient shown;
-        bool is_read_only;
         Buf backlog;        /* its input that waits; meanwhile it can still resize and detach */
         bool is_held;       /* too much of it: nothing is read */
         uint64_t n_dropped; /* > 0: it has fallen behind */
@@ -60,17 +59,21 @@ static void put_event(Client *client, const char *event, const char *key, int64_
         buf_deinit(&text);
 }
 
-/* A client that fell behind: what it lost, and the screen as it is now to go on from. */
-static void catch_up(CoopStream *stream) {
+static void put_screen(CoopStream *stream) {
         Buf screen = BUF_NULL;
 
+        if (pty_client_hosted(&stream->shown) && !pty_client_snapshot(&stream->shown, &screen))
+                put_frame(stream->client->conn, TAG_DATA, buf_str(&screen));
+        buf_deinit(&screen);
+}
+
+/* A client that fell behind: what it lost, and the screen as it is now to go on from. */
+static void catch_up(CoopStream *stream) {
         if (!stream->n_dropped)
                 return;
         put_event(stream->client, "lag", "dropped", (int64_t)stream->n_dropped);
         stream->n_dropped = 0;
-        if (stream->shown.pty && !pty_snapshot(stream->shown.pty, &screen))
-                put_frame(stream->client->conn, TAG_DATA, buf_str(&screen));
-        buf_deinit(&screen);
+        put_screen(stream);
 }
 
 static void on_output(PtyClient *shown, HostOutput *output) {
@@ -92,7 +95,7 @@ static void on_output(PtyClient *shown, HostOutput *output) {
 static void on_room(PtyClient *shown) {
         CoopStream *stream = stream_of(shown);
 
-        if (stream->backlog.n && pty_write(shown->pty, buf_str(&stream->backlog)) < 0)
+        if (stream->backlog.n && pty_client_write(shown, buf_str(&stream->backlog)) < 0)
                 return; /* no memory: it waits for the next time */
         buf_deinit(&stream->backlog);
         if (!stream->is_held)
@@ -103,11 +106,10 @@ static void on_room(PtyClient *shown) {
 
 /* What a client leaves behind when it goes is still typed, unless far too much waits already. */
 static void leave_backlog(CoopStream *stream) {
-        Pty *pty = stream->shown.pty;
+        const Hosted *hosted = pty_client_hosted(&stream->shown);
 
-        if (stream->backlog.n && pty && pty->hosted &&
-            pty->hosted->input.n + stream->backlog.n <= STREAM_LEAVE_MAX)
-                (void)pty_write(pty, buf_str(&stream->backlog));
+        if (stream->backlog.n && hosted && hosted->input.n + stream->backlog.n <= STREAM_LEAVE_MAX)
+                (void)pty_client_write(&stream->shown, buf_str(&stream->backlog));
         buf_deinit(&stream->backlog);
 }
 
@@ -127,21 +129,27 @@ static void on_ended(PtyClient *shown) {
         conn_finish(stream_of(shown)->client->conn, "the terminal has ended");
 }
 
+static void on_promoted(PtyClient *shown) {
+        put_event(stream_of(shown)->client, "writer", NULL, 0);
+}
+
 static const PtyClientOps shown_ops = {.output = on_output,
                                        .room = on_room,
                                        .exited = on_exited,
                                        .restarting = on_restarting,
-                                       .ended = on_ended};
+                                       .ended = on_ended,
+                                       .promoted = on_promoted};
 
 /* ---- from the client ------------------------------------------------------------------------- */
 
+/* What is typed out of turn is dropped: nobody wants his keys to arrive when somebody else has left. */
 static void type(CoopStream *stream, Str bytes) {
-        Pty *pty = stream->shown.pty;
+        const Hosted *hosted = pty_client_hosted(&stream->shown);
 
-        if (stream->is_read_only || !pty)
+        if (!pty_client_may_type(&stream->shown))
                 return;
-        if (!stream->backlog.n && !(pty->hosted && host_is_full(pty->hosted))) {
-                (void)pty_write(pty, bytes);
+        if (!stream->backlog.n && !(hosted && host_is_full(hosted))) {
+                (void)pty_client_write(&stream->shown, bytes);
                 return;
         }
         if (buf_append_str(&stream->backlog, bytes))
@@ -155,7 +163,7 @@ static void type(CoopStream *stream, Str bytes) {
 static void resize(CoopStream *stream, const Json *message) {
         uint64_t cols = 0, rows = 0;
 
-        if (stream->is_read_only || !stream->shown.pty || !stream->shown.pty->hosted ||
+        if (stream->shown.is_passive || !pty_client_hosted(&stream->shown) ||
             !json_uint64(json_get(message, "cols"), &cols) ||
             !json_uint64(json_get(message, "rows"), &rows) || cols > UINT16_MAX || rows > UINT16_MAX)
                 return;
@@ -175,6 +183,8 @@ static void control(CoopStream *stream, Str text) {
                 resize(stream, message);
         if (!str_is(cmd, "detach"))
                 return;
+        leave_backlog(stream);
+        pty_detach(&stream->shown); /* its seat is free at once, whatever it still has to read */
         put_frame(client->conn, TAG_CONTROL, STR("{\"ok\":true,\"event\":\"detached\"}"));
         conn_finish(client->conn, "detached");
 }
@@ -238,25 +248,33 @@ static const Dialect coop_stream_dialect = {
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
+/* Behind a scrollback that does not show what is there comes the screen; who follows a log wants bytes. */
+static void put_right(CoopStream *stream, Str past) {
+        const Hosted *hosted = pty_client_hosted(&stream->shown);
+
+        if (!stream->shown.is_passive && hosted && hosted_needs_screen(hosted, past))
+                put_screen(stream);
+}
+
 void coop_stream(Client *client, void *target, bool is_read_only) {
         CoopStream *stream = calloc(1, sizeof(*stream));
         const PtyTarget *asked = target;
-        Pty *pty = asked->pty;
+        const Pty *pty = asked->pty;
+        Str past = pty_target_scrollback(asked);
 
         if (!stream) {
                 conn_abort(client->conn, "out of memory");
                 return;
         }
-        *stream = (CoopStream){.client = client,
-                               .is_read_only = is_read_only,
-                               .shown = {.ops = &shown_ops, .is_passive = is_read_only}};
+        *stream = (CoopStream){.client = client, .shown = {.ops = &shown_ops, .is_passive = is_read_only}};
         client->state = stream;
         client_switch(client, &coop_stream_dialect, client->endpoint, STR_NULL);
-        if (pty_scrollback(pty).n)
-                put_frame(client->conn, TAG_DATA, pty_scrollback(pty));
-        pty_attach(pty, &stream->shown);
+        if (past.n)
+                put_frame(client->conn, TAG_DATA, past);
+        pty_client_attach(&stream->shown, asked);
         pty_resize(&stream->shown, asked->cols, asked->rows);
-        if (pty_is_over(pty)) { /* it has ended already: say so, and that was it */
+        put_right(stream, past);
+        if (pty && pty_is_over(pty)) { /* it has ended already: say so, and that was it */
                 on_exited(&stream->shown, pty_exit_code(pty->hosted));
                 pty_detach(&stream->shown);
                 conn_finish(client->conn, "the terminal has ended");

@@ -9,7 +9,7 @@
 
 enum { COOP_VERSION = 1, COOP_MESSAGE_MAX = 1048576 };
 
-/* coop-stream.c: the connection carries one terminal from now on (target: a Pty). */
+/* coop-stream.c: the connection carries one terminal from now on (target: a PtyTarget). */
 void coop_stream(Client *client, void *target, bool is_read_only);
 
 extern const Dialect coop_dialect;

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "collab/group"
+
+#include "collab/group-idle.h"
+
+#include "base/error.h"
+#include "collab/collab.h"
+
+/* A reference that is not the table's belongs to a call, an edit, a stream or a step on a worker. */
+static bool is_held(const Group *group) {
+        return group->n_refs > 1 || group->is_loading || group->is_deleting || group->edits ||
+               group->waiting || group->touched_us;
+}
+
+static bool is_busy(const Group *group) {
+        for (const CollabPart *const *part = collab_parts; *part; part++)
+                if ((*part)->group_is_busy && (*part)->group_is_busy(group))
+                        return true;
+        return group_is_running(group);
+}
+
+static void on_closed(void *user) {
+        Group *group = user;
+
+        group_reopen(group);
+        group_unref(group);
+}
+
+/* It stays in the table until its ledger is closed, so that no second one is opened beside it. */
+static void close_group(Group *group) {
+        log_info(&group->collab->daemon->log, group->id, "closed: nobody uses it");
+        group->is_loading = true;
+        group_ref(group);
+        for (const CollabPart *const *part = collab_parts; *part; part++)
+                if ((*part)->group_closed)
+                        (*part)->group_closed(group);
+        ledger_close(steal(&group->ledger), on_closed, group);
+}
+
+static void look(Group *group, int64_t now_ms) {
+        if (now_ms - group->used_ms < GROUP_IDLE_MS || is_held(group) || is_busy(group))
+                return;
+        if (group->ledger)
+                close_group(group);
+        else /* only its document was asked for */
+                group_forget(group);
+}
+
+static void on_look(Timer *timer) {
+        Collab *collab = container_of(timer, Collab, idle);
+        int64_t now_ms = loop_now_ms(timer->loop);
+
+        for (size_t i = 0; i < COLLAB_BUCKETS; i++)
+                for (Group *group = collab->groups[i], *next; group; group = next) {
+                        next = group->next;
+                        look(group, now_ms);
+                }
+        if (collab->n_groups)
+                (void)timer_set(timer, GROUP_LOOK_MS);
+}
+
+static int started(Collab *collab) {
+        timer_init(&collab->idle, collab->daemon->loop, on_look);
+        return collab->n_groups ? error_trace(timer_set(&collab->idle, GROUP_LOOK_MS)) : 0;
+}
+
+static int group_opened(Group *group) {
+        Timer *timer = &group->collab->idle;
+
+        if (!timer->loop || timer_is_set(timer))
+                return 0;
+        return error_trace(timer_set(timer, GROUP_LOOK_MS));
+}
+
+static void stopping(Collab *collab) {
+        timer_clear(&collab->idle);
+}
+
+const CollabPart group_idle_part = {
+        .name = "idle",
+        .started = started,
+        .stopping = stopping,
+        .closed = stopping,
+        .group_opened = group_opened,
+};

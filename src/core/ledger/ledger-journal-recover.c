@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * After the machine went down: what the ledger lost and the journal kept is put back. It is put back only
+ * where the ledger has nothing else by now: zeros, the same bytes, or its end. What finds no place, because
+ * somebody wrote to the ledger before us, is kept in cut.*.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "core/ledger/ledger-internal.h"
+#include "core/ledger/ledger-journal-layout.h"
+
+typedef struct Recovery {
+        const LedgerPlace *place;
+        int file;
+        int64_t wall_us;
+        bool is_dry;
+        Buf aside;
+        JournalFound *found;
+} Recovery;
+
+static bool is_head_of(const JournalHead *head, int file, uint64_t ino) {
+        char boot[JOURNAL_BOOT_MAX];
+        uint64_t now;
+
+        return memcmp(head->magic, JOURNAL_MAGIC, sizeof(JOURNAL_MAGIC)) == 0 &&
+               head->sum == journal_head_sum(head) && head->ino == ino && journal_boot(boot) == 0 &&
+               memcmp(head->boot, boot, JOURNAL_BOOT_MAX) != 0 &&
+               journal_witness(file, head->base, &now) == 0 && now == head->witness;
+}
+
+/* Whether the lines may go there: nothing else has been written since. */
+static int look_at_place(Recovery *recovery, uint64_t offset, Str lines, bool *ret_is_free,
+                         uint64_t *ret_n_lost) {
+        _cleanup_(freep) char *there = malloc(lines.n + 1);
+        size_t n;
+        int r = there ? journal_read_at(recovery->file, there, lines.n, offset, &n) : error_origin(-ENOMEM);
+
+        if (r)
+                return error_trace(r);
+        *ret_is_free = true;
+        *ret_n_lost = lines.n - n;
+        for (size_t i = 0; i < n; i++) {
+                *ret_n_lost += there[i] != lines.data[i];
+                *ret_is_free &= there[i] == lines.data[i] || !there[i];
+        }
+        return 0;
+}
+
+static int put_back(Recovery *recovery, uint64_t offset, Str lines) {
+        uint64_t n_lost = 0;
+        bool is_free = false;
+        int r = look_at_place(recovery, offset, lines, &is_free, &n_lost);
+
+        if (r || !n_lost)
+                return error_trace(r);
+        if (!is_free || recovery->aside.n) {
+                recovery->found->n_aside += lines.n;
+                return error_trace(buf_append_str(&recovery->aside, lines));
+        }
+        recovery->found->n_restored += n_lost;
+        return recovery->is_dry ? 0 : error_trace(ledger_write_at(recovery->file, lines, offset));
+}
+
+/* The record at *at, if it is whole, of this epoch, and goes on where the last one ended. */
+static bool next_record(const Buf *bytes, const JournalHead *head, uint64_t offset, size_t *at, Str *ret) {
+        JournalMark mark;
+
+        if (bytes->n - *at < sizeof(mark))
+                return false;
+        memcpy(&mark, bytes->data + *at, sizeof(mark));
+        if (mark.epoch != head->epoch || mark.offset != offset || mark.n == 0 ||
+            mark.n > JOURNAL_COMMIT_MAX || mark.n > bytes->n - *at - sizeof(mark))
+                return false;
+        *ret = (Str){bytes->data + *at + sizeof(mark), (size_t)mark.n};
+        *at += MIN(sizeof(mark) + journal_padded(mark.n), bytes->n - *at);
+        return mark.sum == journal_mark_sum(&mark, *ret);
+}
+
+static int put_all_back(Recovery *recovery, const Buf *bytes, const JournalHead *head) {
+        size_t at = sizeof(*head);
+        uint64_t offset = head->base;
+        Str lines;
+        int r = 0;
+
+        while (r == 0 && next_record(bytes, head, offset, &at, &lines)) {
+                r = put_back(recovery, offset, lines);
+                offset += lines.n;
+        }
+        return error_trace(r);
+}
+
+static int keep_aside(Recovery *recovery) {
+        _cleanup_(closep) int fd = ledger_open_cut(recovery->place, recovery->wall_us);
+        int r;
+
+        if (fd < 0)
+                return error_trace(fd);
+        r = ledger_write_at(fd, buf_str(&recovery->aside), 0);
+        if (r == 0 && fsync(fd) < 0)
+                r = error_origin(-errno);
+        return error_trace(r);
+}
+
+/* Only now that all of it is safe elsewhere the journal may go. */
+static int finish(Recovery *recovery, const char *path) {
+        int r = recovery->aside.n ? keep_aside(recovery) : 0;
+
+        if (r == 0 && recovery->found->n_restored && fdatasync(recovery->file) < 0)
+                r = error_origin(-errno);
+        if (r == 0 && unlink(path) < 0)
+                r = error_origin(-errno);
+        return error_trace(r);
+}
+
+int journal_recover(const LedgerPlace *place, int file, uint64_t ino, int64_t wall_us, bool is_dry,
+                    JournalFound *ret) {
+        Recovery recovery = {
+                .place = place, .file = file, .wall_us = wall_us, .is_dry = is_dry, .found = ret};
+        _cleanup_(buf_deinit) Buf bytes = BUF_NULL;
+        _cleanup_(freep) char *path = journal_path(place);
+        JournalHead head;
+        int r;
+
+        *ret = (JournalFound){0};
+        if (!path)
+                return error_origin(-ENOMEM);
+        r = file_read(path, JOURNAL_SIZE, &bytes);
+        if (r == FILE_E_MISSING || r == FILE_E_TOO_LARGE || (r == 0 && bytes.n < sizeof(head)))
+                return 0;
+        if (r)
+                return error_fold(r);
+        memcpy(&head, bytes.data, sizeof(head));
+        if (!is_head_of(&head, file, ino))
+                return 0;
+        r = put_all_back(&recovery, &bytes, &head);
+        if (r == 0 && !is_dry)
+                r = finish(&recovery, path);
+        buf_deinit(&recovery.aside);
+        return error_trace(r);
+}
