@@ -47,7 +47,7 @@ static bool take_port(Str *text, WebhookTarget *target) {
         size_t n = 1;
         unsigned port = 0;
 
-        strcpy(target->port, target->is_tls ? "443" : "80");
+        snprintf(target->port, sizeof(target->port), "%s", target->is_tls ? "443" : "80");
         if (!text->n || text->data[0] != ':')
                 return true;
         while (n < text->n && n < 6 && text->data[n] >= '0' && text->data[n] <= '9')
