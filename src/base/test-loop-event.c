@@ -145,8 +145,8 @@ static void test_child_released_is_reaped(void **state) {
 
         for (int i = 0; i < 3; i++) {
                 pids[i] = start_child(i, &go[i]);
-                assert_int_equal(
-                        loop_child_open(nursery.loop, pids[i], on_child_end, &nursery, &watches[i]), 0);
+                assert_int_equal(loop_child_open(nursery.loop, pids[i], on_child_end, &nursery, &watches[i]),
+                                 0);
                 assert_null(loop_child_release(watches[i]));
         }
         assert_null(loop_child_release(NULL));
