@@ -105,5 +105,7 @@ int pty_client_snapshot(const PtyClient *client, Buf *out) {
 Str pty_target_scrollback(const PtyTarget *target) {
         const Hosted *hosted = target->pty ? target->pty->hosted : target->hosted;
 
-        return hosted ? hosted_scrollback(hosted, SESSION_SCROLLBACK) : buf_str(&target->pty->carried);
+        if (hosted)
+                return hosted_scrollback(hosted, SESSION_SCROLLBACK);
+        return target->pty ? buf_str(&target->pty->carried) : STR_NULL;
 }
