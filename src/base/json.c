@@ -30,6 +30,17 @@ bool json_bool(const Json *json, bool *ret) {
         return true;
 }
 
+Str json_text_of(const Json *object, const char *key) {
+        return json_str(json_get(object, key));
+}
+
+bool json_truth_of(const Json *object, const char *key) {
+        bool value = false;
+
+        json_bool(json_get(object, key), &value);
+        return value;
+}
+
 static Json *node_new(Arena *arena, JsonType type, Str text, uint8_t flags) {
         Json *json = arena_alloc(arena, sizeof(*json));
 

@@ -94,6 +94,9 @@ bool json_int64(const Json *json, int64_t *ret);
 bool json_uint64(const Json *json, uint64_t *ret);
 bool json_double(const Json *json, double *ret); /* any number; infinity refused */
 bool json_bool(const Json *json, bool *ret);
+/* Of a member; empty unless that is a string, false unless it is true. */
+Str json_text_of(const Json *object, const char *key);
+bool json_truth_of(const Json *object, const char *key);
 /* Numbers by text, objects regardless of order. Without memory (deep trees only): false. */
 bool json_equal(const Json *a, const Json *b);
 

@@ -1,7 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * The few macros of the house: cleanup on scope exit, handing over a pointer, container-of, array size.
+ * The few macros of the house: cleanup on scope exit, handing over a pointer, container-of, array size, the
+ * smaller and the larger of two.
  * Anything beyond these needs a page in docs/decisions.
  */
 #include <stddef.h>
@@ -14,8 +15,18 @@
 #define likely(x)      __builtin_expect(!!(x), 1)
 #define unlikely(x)    __builtin_expect(!!(x), 0)
 #define ARRAY_SIZE(a)  (sizeof(a) / sizeof((a)[0]))
-#define MIN(a, b)      ((a) < (b) ? (a) : (b))
-#define MAX(a, b)      ((a) > (b) ? (a) : (b))
+
+/* The smaller and the larger of two, in their common type. Each is looked at once; the counter keeps those
+ * inside of others apart. */
+#define MIN(a, b)            _CHOOSE(<, a, b, __COUNTER__)
+#define MAX(a, b)            _CHOOSE(>, a, b, __COUNTER__)
+#define _CHOOSE(is, a, b, n) _CHOOSE_NAMED(is, a, b, _JOINED(_a_, n), _JOINED(_b_, n))
+#define _JOINED(x, y)        x##y
+#define _CHOOSE_NAMED(is, a, b, x, y)                                                                       \
+        ({                                                                                                  \
+                __typeof__(1 ? (a) : (b)) x = (a), y = (b);                                                 \
+                x is y ? x : y;                                                                             \
+        })
 
 /* The object that `member` is embedded in. */
 #define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))

@@ -9,9 +9,8 @@
 #include "base/error.h"
 #include "cli/native.h"
 #include "cli/report.h"
-#include "cli/start.h"
 
-enum { START_MS = 10000, ANSWER_MS = 30000, TEXT_MAX = 2000000, READ_STEP = 65536 };
+enum { TEXT_MAX = 2000000, READ_STEP = 65536 };
 
 static int out_of_memory(void) {
         return complain(CLI_FAILED, "out of memory");
@@ -24,21 +23,12 @@ static const char *from_environment(const char *name) {
 }
 
 int cccc_open(Cccc *cccc, const char *command, const Options *options) {
-        _cleanup_(start_deinit) Start start = START_NULL;
         const char *actor = from_environment("CCCC_ACTOR_ID");
-        int r = start_daemon(&start, NULL, 0, START_MS);
 
         cccc->command = command;
         cccc->is_json = options->json;
         cccc->by = str_from(options->as ? options->as : actor ? actor : "user");
-        if (r)
-                return r;
-        if (!start.info)
-                return complain(CLI_NO_DAEMON, "musterd runs, but does not listen at %s", start.socket);
-        if (start.pid && isatty(STDERR_FILENO))
-                advise("musterd started, pid %d", (int)start.pid);
-        cccc->socket = steal(&start.socket);
-        return CLI_OK;
+        return asking_start(&cccc->socket);
 }
 
 void cccc_deinit(Cccc *cccc) {
@@ -50,18 +40,15 @@ void cccc_deinit(Cccc *cccc) {
 /* ---- requests -------------------------------------------------------------------------------- */
 
 void cccc_set(Cccc *cccc, const char *key, Json *value) {
-        if (!cccc->args)
-                cccc->args = json_new(&cccc->arena, JSON_OBJECT);
-        if (!cccc->args || json_set(&cccc->arena, cccc->args, str_from(key), value))
-                cccc->is_out_of_memory = true;
+        arguments_set(&cccc->args, &cccc->arena, key, value);
 }
 
 void cccc_set_str(Cccc *cccc, const char *key, Str value) {
-        cccc_set(cccc, key, json_new_str(&cccc->arena, value));
+        arguments_set_str(&cccc->args, &cccc->arena, key, value);
 }
 
 void cccc_set_int(Cccc *cccc, const char *key, int64_t value) {
-        cccc_set(cccc, key, json_new_int(&cccc->arena, value));
+        arguments_set_int(&cccc->args, &cccc->arena, key, value);
 }
 
 void cccc_set_strings(Cccc *cccc, const char *key, const char *const *items, int n) {
@@ -69,7 +56,7 @@ void cccc_set_strings(Cccc *cccc, const char *key, const char *const *items, int
 
         for (int i = 0; list && i < n; i++)
                 if (json_push(list, json_new_str(&cccc->arena, str_from(items[i]))))
-                        cccc->is_out_of_memory = true;
+                        cccc->args.is_out_of_memory = true;
         if (n)
                 cccc_set(cccc, key, list);
 }
@@ -80,20 +67,11 @@ void cccc_set_target(Cccc *cccc) {
 }
 
 static int ask(Cccc *cccc, const char *dialect, const char *op) {
-        const Request request = {.dialect = dialect, .op = op, .args = cccc->args};
-        int r;
+        const Asking what = {cccc->socket, dialect, op, &cccc->link, &cccc->arena};
+        int r = asking(&what, &cccc->args, &cccc->reply);
 
-        if (cccc->is_out_of_memory)
-                return out_of_memory();
-        cccc->args = NULL;
-        link_deinit(&cccc->link);
-        r = link_open(&cccc->link, cccc->socket, clock_ms() + ANSWER_MS);
-        if (!r)
-                r = exchange(&cccc->link, &request, &cccc->arena, &cccc->reply);
-        if (r)
-                return exchange_complain(r, cccc->socket);
-        if (!cccc->reply.is_error)
-                return CLI_OK;
+        if (r || !cccc->reply.is_error)
+                return r;
         reply_complain(cccc->command, &cccc->reply, cccc->is_json);
         return CLI_FAILED;
 }

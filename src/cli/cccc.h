@@ -8,8 +8,8 @@
  * The daemon is started if none runs. Each request has a connection of its own. Owned by the command.
  * Everything it says goes to stderr.
  */
+#include "cli/asking.h"
 #include "cli/cli.h"
-#include "cli/exchange.h"
 
 typedef struct Cccc {
         const char *command; /* of muster */
@@ -19,9 +19,8 @@ typedef struct Cccc {
         Str by;    /* who asks */
         Link link;
         Arena arena;
-        Json *args; /* of the next request */
-        bool is_out_of_memory;
-        Reply reply; /* to the last one */
+        Arguments args; /* of the next request */
+        Reply reply;    /* to the last one */
 } Cccc;
 
 #define CCCC_NULL                                                                                           \

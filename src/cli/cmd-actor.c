@@ -5,34 +5,23 @@
 #include "cli/table.h"
 #include "cli/verbs.h"
 
-static Str text_of(const Json *object, const char *key) {
-        return json_str(json_get(object, key));
-}
-
-static bool truth_of(const Json *object, const char *key) {
-        bool value = false;
-
-        json_bool(json_get(object, key), &value);
-        return value;
-}
-
 static Str state_of(const Json *actor) {
-        if (truth_of(actor, "running"))
+        if (json_truth_of(actor, "running"))
                 return STR("running");
-        return truth_of(actor, "enabled") ? STR("stopped") : STR("disabled");
+        return json_truth_of(actor, "enabled") ? STR("stopped") : STR("disabled");
 }
 
 static void add_row(Table *table, const Json *actor) {
         int64_t n_unread = 0;
 
         json_int64(json_get(actor, "unread_count"), &n_unread);
-        table_add(table, text_of(actor, "id"));
-        table_add(table, text_of(actor, "role"));
+        table_add(table, json_text_of(actor, "id"));
+        table_add(table, json_text_of(actor, "role"));
         table_add(table, state_of(actor));
-        table_add(table, text_of(actor, "runner"));
-        table_add(table, text_of(actor, "runtime"));
+        table_add(table, json_text_of(actor, "runner"));
+        table_add(table, json_text_of(actor, "runtime"));
         table_addf(table, "%lld", (long long)n_unread);
-        table_add(table, text_of(actor, "title"));
+        table_add(table, json_text_of(actor, "title"));
 }
 
 static void show_list(const Cccc *cccc) {
@@ -51,7 +40,7 @@ static void show_list(const Cccc *cccc) {
 }
 
 static void show_id(const Cccc *cccc) {
-        text_put(stdout, text_of(json_get(cccc->reply.result, "actor"), "id"));
+        text_put(stdout, json_text_of(json_get(cccc->reply.result, "actor"), "id"));
         putchar('\n');
 }
 
@@ -63,19 +52,12 @@ static int prepare_list(Cccc *cccc, _unused_ const Options *options, _unused_ ch
         return CLI_OK;
 }
 
-static int prepare_one(Cccc *cccc, _unused_ const Options *options, char **operands, _unused_ int n) {
-        cccc_set_str(cccc, "actor_id", str_from(operands[0]));
-        return CLI_OK;
-}
-
 static int prepare_add(Cccc *cccc, const Options *options, char **operands, int n) {
-        cccc_set_str(cccc, "actor_id", str_from(operands[0]));
         cccc_set_strings(cccc, "command", (const char *const *)options->command, options->n_command);
-        return verbs_members(cccc, cccc->args, operands + 1, n - 1);
+        return verbs_members(cccc, cccc->args.object, operands + 1, n - 1);
 }
 
 static int prepare_update(Cccc *cccc, _unused_ const Options *options, char **operands, int n) {
-        cccc_set_str(cccc, "actor_id", str_from(operands[0]));
         return verbs_patch(cccc, operands + 1, n - 1);
 }
 
@@ -92,6 +74,7 @@ static const Verb verbs[] = {
          .n_min = 1,
          .n_max = -1,
          .needs_group = true,
+         .operand = "actor_id",
          .prepare = prepare_add,
          .show = show_id},
         {.name = "set",
@@ -100,6 +83,7 @@ static const Verb verbs[] = {
          .n_min = 2,
          .n_max = -1,
          .needs_group = true,
+         .operand = "actor_id",
          .prepare = prepare_update},
         {.name = "remove",
          .op = "actor_remove",
@@ -107,28 +91,28 @@ static const Verb verbs[] = {
          .n_min = 1,
          .n_max = 1,
          .needs_group = true,
-         .prepare = prepare_one},
+         .operand = "actor_id"},
         {.name = "start",
          .op = "actor_start",
          .usage = "ACTOR",
          .n_min = 1,
          .n_max = 1,
          .needs_group = true,
-         .prepare = prepare_one},
+         .operand = "actor_id"},
         {.name = "stop",
          .op = "actor_stop",
          .usage = "ACTOR",
          .n_min = 1,
          .n_max = 1,
          .needs_group = true,
-         .prepare = prepare_one},
+         .operand = "actor_id"},
         {.name = "restart",
          .op = "actor_restart",
          .usage = "ACTOR",
          .n_min = 1,
          .n_max = 1,
          .needs_group = true,
-         .prepare = prepare_one},
+         .operand = "actor_id"},
 };
 
 int cmd_actor(const Options *options) {

@@ -9,17 +9,6 @@
 #include "cli/table.h"
 #include "cli/verbs.h"
 
-static Str text_of(const Json *object, const char *key) {
-        return json_str(json_get(object, key));
-}
-
-static bool truth_of(const Json *object, const char *key) {
-        bool value = false;
-
-        json_bool(json_get(object, key), &value);
-        return value;
-}
-
 /* ---- answers --------------------------------------------------------------------------------- */
 
 static void show_list(const Cccc *cccc) {
@@ -29,10 +18,10 @@ static void show_list(const Cccc *cccc) {
         const Json *groups = json_get(cccc->reply.result, "groups");
 
         json_each (group, groups) {
-                table_add(&table, text_of(group, "group_id"));
-                table_add(&table, text_of(group, "title"));
-                table_add(&table, text_of(group, "state"));
-                table_add(&table, truth_of(group, "running") ? STR("running") : STR("stopped"));
+                table_add(&table, json_text_of(group, "group_id"));
+                table_add(&table, json_text_of(group, "title"));
+                table_add(&table, json_text_of(group, "state"));
+                table_add(&table, json_truth_of(group, "running") ? STR("running") : STR("stopped"));
         }
         if (json_count(groups))
                 table_print(&table, stdout, 0, 0, "\n");
@@ -45,7 +34,7 @@ static void show_document(const Cccc *cccc) {
 }
 
 static void show_id(const Cccc *cccc) {
-        text_put(stdout, text_of(cccc->reply.result, "group_id"));
+        text_put(stdout, json_text_of(cccc->reply.result, "group_id"));
         putchar('\n');
 }
 
@@ -89,24 +78,8 @@ static int prepare_attach(Cccc *cccc, const Options *options, char **operands, i
         return put_path(cccc, n ? operands[0] : ".");
 }
 
-static int prepare_detach(Cccc *cccc, _unused_ const Options *options, char **operands, _unused_ int n) {
-        cccc_set_str(cccc, "scope_key", str_from(operands[0]));
-        return CLI_OK;
-}
-
-static int prepare_state(Cccc *cccc, _unused_ const Options *options, char **operands, _unused_ int n) {
-        cccc_set_str(cccc, "state", str_from(operands[0]));
-        return CLI_OK;
-}
-
 static int prepare_patch(Cccc *cccc, _unused_ const Options *options, char **operands, int n) {
         return verbs_patch(cccc, operands, n);
-}
-
-/* What cannot be undone is named in full, never found by the folder one stands in. */
-static int prepare_delete(Cccc *cccc, _unused_ const Options *options, char **operands, _unused_ int n) {
-        cccc_set_str(cccc, "group_id", str_from(operands[0]));
-        return CLI_OK;
 }
 
 static const Verb verbs[] = {
@@ -136,7 +109,7 @@ static const Verb verbs[] = {
          .n_min = 1,
          .n_max = 1,
          .needs_group = true,
-         .prepare = prepare_detach},
+         .operand = "scope_key"},
         {.name = "start", .op = "group_start", .usage = "", .needs_group = true},
         {.name = "stop", .op = "group_stop", .usage = "", .needs_group = true},
         {.name = "state",
@@ -145,7 +118,7 @@ static const Verb verbs[] = {
          .n_min = 1,
          .n_max = 1,
          .needs_group = true,
-         .prepare = prepare_state},
+         .operand = "state"},
         {.name = "update",
          .op = "group_update",
          .usage = "KEY=VALUE…",
@@ -161,12 +134,13 @@ static const Verb verbs[] = {
          .needs_group = true,
          .prepare = prepare_patch,
          .show = show_settings},
+        /* What cannot be undone is named in full, never found by the folder one stands in. */
         {.name = "delete",
          .op = "group_delete",
          .usage = "GROUP",
          .n_min = 1,
          .n_max = 1,
-         .prepare = prepare_delete},
+         .operand = "group_id"},
 };
 
 int cmd_group(const Options *options) {

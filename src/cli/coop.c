@@ -11,23 +11,10 @@
 #include "cli/cli.h"
 #include "cli/native.h"
 #include "cli/report.h"
-#include "cli/start.h"
-
-enum { START_MS = 10000, ANSWER_MS = 30000 };
 
 int coop_open(Coop *coop, const char *command) {
-        _cleanup_(start_deinit) Start start = START_NULL;
-        int r = start_daemon(&start, NULL, 0, START_MS);
-
         coop->command = command;
-        if (r)
-                return r;
-        if (!start.info)
-                return complain(CLI_NO_DAEMON, "musterd runs, but does not listen at %s", start.socket);
-        if (start.pid && isatty(STDERR_FILENO))
-                advise("musterd started, pid %d", (int)start.pid);
-        coop->socket = steal(&start.socket);
-        return CLI_OK;
+        return asking_start(&coop->socket);
 }
 
 void coop_deinit(Coop *coop) {
@@ -73,23 +60,16 @@ int coop_choose(Coop *coop, const char *operand) {
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void set(Coop *coop, const char *key, Json *value) {
-        if (!coop->args)
-                coop->args = json_new(&coop->arena, JSON_OBJECT);
-        if (!coop->args || json_set(&coop->arena, coop->args, str_from(key), value))
-                coop->is_out_of_memory = true;
-}
-
 void coop_set_str(Coop *coop, const char *key, Str value) {
-        set(coop, key, json_new_str(&coop->arena, value));
+        arguments_set_str(&coop->args, &coop->arena, key, value);
 }
 
 void coop_set_int(Coop *coop, const char *key, int64_t value) {
-        set(coop, key, json_new_int(&coop->arena, value));
+        arguments_set_int(&coop->args, &coop->arena, key, value);
 }
 
 void coop_set_bool(Coop *coop, const char *key, bool value) {
-        set(coop, key, json_new_bool(&coop->arena, value));
+        arguments_set(&coop->args, &coop->arena, key, json_new_bool(&coop->arena, value));
 }
 
 void coop_set_session(Coop *coop) {
@@ -102,17 +82,9 @@ void coop_set_pty(Coop *coop, int64_t pty) {
 }
 
 int coop_ask(Coop *coop, const char *op) {
-        const Request request = {.dialect = "coop", .op = op, .args = coop->args};
-        int r;
+        const Asking what = {coop->socket, "coop", op, &coop->link, &coop->arena};
 
-        if (coop->is_out_of_memory)
-                return complain(CLI_FAILED, "out of memory");
-        coop->args = NULL;
-        link_deinit(&coop->link);
-        r = link_open(&coop->link, coop->socket, clock_ms() + ANSWER_MS);
-        if (!r)
-                r = exchange(&coop->link, &request, &coop->arena, &coop->reply);
-        return r ? exchange_complain(r, coop->socket) : CLI_OK;
+        return asking(&what, &coop->args, &coop->reply);
 }
 
 int coop_call(Coop *coop, const char *op) {

@@ -7,7 +7,7 @@
  * Each request has a connection of its own; after one that streams, the link carries the stream. Owned by
  * the command. Everything it says goes to stderr.
  */
-#include "cli/exchange.h"
+#include "cli/asking.h"
 
 typedef struct Coop {
         const char *command; /* of muster */
@@ -17,9 +17,8 @@ typedef struct Coop {
         bool is_actor; /* no session: GROUP/ACTOR */
         Link link;
         Arena arena;
-        Json *args; /* of the next request */
-        bool is_out_of_memory;
-        Reply reply; /* to the last one */
+        Arguments args; /* of the next request */
+        Reply reply;    /* to the last one */
 } Coop;
 
 #define COOP_NULL                                                                                           \

@@ -9,10 +9,6 @@
 #include "base/time.h"
 #include "cli/report.h"
 
-static Str text_of(const Json *object, const char *key) {
-        return json_str(json_get(object, key));
-}
-
 static void put_time(FILE *out, Str ts) {
         char text[32];
         struct tm local;
@@ -53,49 +49,50 @@ static void put_body(FILE *out, Str text) {
 }
 
 static void put_message(FILE *out, const Json *data) {
-        Str reply_to = text_of(data, "reply_to");
+        Str reply_to = json_text_of(data, "reply_to");
 
         fputs(" → ", out);
         put_list(out, json_get(data, "to"));
-        if (str_is(text_of(data, "priority"), "attention"))
+        if (str_is(json_text_of(data, "priority"), "attention"))
                 fputs("  [attention]", out);
         if (reply_to.n) {
                 fputs("  re ", out);
                 text_put(out, (Str){reply_to.data, MIN(reply_to.n, (size_t)8)});
         }
         putc('\n', out);
-        put_body(out, text_of(data, "text"));
+        put_body(out, json_text_of(data, "text"));
         json_each (item, json_get(data, "attachments")) {
                 fputs("    + ", out);
-                text_put(out, text_of(item, "title").n ? text_of(item, "title") : text_of(item, "path"));
+                text_put(out, json_text_of(item, "title").n ? json_text_of(item, "title")
+                                                            : json_text_of(item, "path"));
                 putc('\n', out);
         }
 }
 
 static void put_notice(FILE *out, const Json *data) {
-        Str target = text_of(data, "target_actor_id");
+        Str target = json_text_of(data, "target_actor_id");
 
         fputs(" → ", out);
         text_put(out, target.n ? target : STR("@all"));
         fputs("  [", out);
-        text_put(out, text_of(data, "kind"));
+        text_put(out, json_text_of(data, "kind"));
         fputs("] ", out);
-        text_put(out, text_of(data, "title"));
+        text_put(out, json_text_of(data, "title"));
         putc('\n', out);
-        put_body(out, text_of(data, "message"));
+        put_body(out, json_text_of(data, "message"));
 }
 
 static void put_other(FILE *out, Str kind, const Json *data) {
-        Str event = text_of(data, "event_id");
+        Str event = json_text_of(data, "event_id");
 
         fputs("  ", out);
         text_put(out, kind);
-        if (text_of(data, "actor_id").n) {
+        if (json_text_of(data, "actor_id").n) {
                 putc(' ', out);
-                text_put(out, text_of(data, "actor_id"));
+                text_put(out, json_text_of(data, "actor_id"));
         }
         if (!event.n)
-                event = text_of(data, "notify_event_id");
+                event = json_text_of(data, "notify_event_id");
         if (event.n) {
                 putc(' ', out);
                 text_put(out, event);
@@ -105,13 +102,13 @@ static void put_other(FILE *out, Str kind, const Json *data) {
 
 void event_print(FILE *out, const Json *event) {
         const Json *data = json_get(event, "data");
-        Str kind = text_of(event, "kind");
+        Str kind = json_text_of(event, "kind");
 
-        text_put(out, text_of(event, "id"));
+        text_put(out, json_text_of(event, "id"));
         fputs("  ", out);
-        put_time(out, text_of(event, "ts"));
+        put_time(out, json_text_of(event, "ts"));
         fputs("  ", out);
-        text_put(out, text_of(event, "by"));
+        text_put(out, json_text_of(event, "by"));
         if (str_is(kind, "chat.message"))
                 put_message(out, data);
         else if (str_is(kind, "system.notify"))

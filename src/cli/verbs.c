@@ -35,6 +35,8 @@ static int perform(Cccc *cccc, const Verb *verb, const Options *options, char **
         }
         if (!r)
                 cccc_set_str(cccc, "by", cccc->by);
+        if (!r && verb->operand && n)
+                cccc_set_str(cccc, verb->operand, str_from(operands[0]));
         if (!r && verb->prepare)
                 r = verb->prepare(cccc, options, operands, n);
         if (!r)

@@ -15,7 +15,7 @@ typedef struct CollabPart {
         bool (*is_busy)(const Collab *collab); /* workers are to come back to it before closed() */
         void (*closed)(Collab *collab);    /* at the end, the loop no longer turns; groups are still there */
         int (*group_opened)(Group *group); /* a group was loaded for the first time */
-        void (*group_closed)(Group *group);                          /* it is about to be freed */
+        void (*group_closed)(Group *group);        /* it is about to be freed */
         bool (*group_is_busy)(const Group *group); /* it must stay loaded, though nobody holds it */
         void (*group_changed)(Group *group, const GroupDoc *old);    /* group->doc is new, by whomever */
         void (*committed)(Group *group, uint64_t first, uint64_t n); /* these lines are kept now */

@@ -8,7 +8,7 @@ import subprocess
 from clients import Conn, cccc_request
 from collab import actor, group_dir, ledger, make_group, ok
 from collab_actors import ECHO, STUBBORN, Terminal, actors, add, await_text, is_running, pid_of, project, started, state, state_path, tail
-from harness import DEADLINE, Daemon, Home, check, equal, eventually, is_alive, read_text, start_time, wait_pid, write_text
+from harness import DEADLINE, HOSTED_EXITED, Daemon, Home, check, equal, eventually, is_alive, read_text, start_time, write_text
 
 TIMEOUT = 300
 FLOOD = ("sh", "-c", "echo ready; read x; yes 0123456789abcdefghijklmnopqrstuvwxyz")
@@ -145,7 +145,7 @@ def test_ended_while_no_daemon_was_there():
             pid = pid_of(d, g, "a")
             d.kill()
         os.kill(pid, signal.SIGKILL)
-        check(wait_pid(pid), "still there")
+        eventually(lambda: any(r.child_pid == pid and r.state == HOSTED_EXITED for r in home.hosted()), what="its end is written down")
         with Daemon(home=home) as d:
             eventually(lambda: is_running(d, g, "a"), what="started anew, as the group is wanted to run")
             check(pid_of(d, g, "a") != pid, "the same process")

@@ -73,7 +73,7 @@ def test_an_agent_that_ends_without_a_daemon():
     _project(t)
     with t:
         task = t.client.submit("alone")
-        pid = t.client.get(task)["pid"]
+        pid = eventually(lambda: t.client.get(task)["pid"], what="it runs")
         t.kill()
         _go(t)
         check(wait_pid(pid), "the agent ends by itself")
@@ -97,6 +97,7 @@ def test_an_agent_that_is_killed_with_its_shim_meanwhile():
 def test_a_shim_that_dies_under_the_daemon():
     with Tasks() as t:
         task = t.client.submit("sleep:60")
+        eventually(lambda: t.client.get(task)["pid"], what="it runs")
         [hosted] = t.home.hosted()
         os.kill(hosted.shim_pid, signal.SIGKILL)
         record = t.client.ended(task)
@@ -107,6 +108,7 @@ def test_a_shim_that_dies_under_the_daemon():
 def test_without_its_folder_a_running_task_has_failed():
     with Tasks() as t:
         task = t.client.submit("sleep:60")
+        eventually(lambda: t.client.get(task)["pid"], what="it runs")
         [folder] = t.agent_folders()
         t.kill()
         t.home.kill_hosted()
