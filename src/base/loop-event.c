@@ -56,6 +56,8 @@ LoopSignal *loop_signal_close(LoopSignal *watch) {
 /* ---- children -------------------------------------------------------------------------------- */
 
 struct LoopChild {
+        Loop *loop;
+        LoopChild *next, **link; /* link != NULL: released */
         LoopFd *watch;
         int pidfd;
         pid_t pid;
@@ -72,7 +74,8 @@ static void on_child(void *user, _unused_ unsigned events) {
         if (waitpid(child->pid, &status, WNOHANG) == 0)
                 return; /* not ended after all */
         loop_child_close(child);
-        fn(fn_user, status);
+        if (fn)
+                fn(fn_user, status);
 }
 
 int loop_child_open(Loop *loop, pid_t pid, void (*fn)(void *user, int status), void *user, LoopChild **ret) {
@@ -81,8 +84,11 @@ int loop_child_open(Loop *loop, pid_t pid, void (*fn)(void *user, int status), v
 
         if (!child)
                 return error_origin(-ENOMEM);
-        *child = (LoopChild){
-                .pid = pid, .fn = fn, .user = user, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
+        *child = (LoopChild){.loop = loop,
+                             .pid = pid,
+                             .fn = fn,
+                             .user = user,
+                             .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
         if (child->pidfd < 0) {
                 r = -errno;
                 free(child);
@@ -102,10 +108,32 @@ int loop_child_open(Loop *loop, pid_t pid, void (*fn)(void *user, int status), v
 LoopChild *loop_child_close(LoopChild *child) {
         if (!child)
                 return NULL;
+        if (child->link) {
+                *child->link = child->next;
+                if (child->next)
+                        child->next->link = child->link;
+        }
         loop_fd_close(child->watch);
         close_fd(child->pidfd);
         free(child);
         return NULL;
+}
+
+LoopChild *loop_child_release(LoopChild *child) {
+        if (!child)
+                return NULL;
+        child->fn = NULL;
+        child->next = child->loop->released;
+        child->link = &child->loop->released;
+        if (child->next)
+                child->next->link = &child->next;
+        child->loop->released = child;
+        return NULL;
+}
+
+void loop_children_deinit(Loop *loop) {
+        while (loop->released)
+                loop_child_close(loop->released);
 }
 
 /* ---- workers --------------------------------------------------------------------------------- */

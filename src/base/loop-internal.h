@@ -43,10 +43,12 @@ struct Loop {
         LoopPost *posts, **post_tail;
 
         size_t n_work;
+        LoopChild *released; /* children that are only to be reaped */
 };
 
 void loop_timers_arm(Loop *loop); /* sets the uv timer for the top of the heap */
 void loop_timers_deinit(Loop *loop);
+void loop_children_deinit(Loop *loop); /* those that were released and still run */
 int loop_posts_init(Loop *loop);
 bool loop_posts_run(Loop *loop); /* returns whether there were any */
 void loop_posts_deinit(Loop *loop);

@@ -86,6 +86,7 @@ int loop_new(Loop **ret, Log *log) {
 Loop *loop_free(Loop *loop) {
         if (!loop)
                 return NULL;
+        loop_children_deinit(loop);
         while (loop_posts_run(loop) || loop->deferred || loop->n_garbage)
                 on_prepare(&loop->prepare);
         uv_close((uv_handle_t *)&loop->alarm, NULL);

@@ -84,7 +84,8 @@ LoopSignal *loop_signal_close(LoopSignal *watch);
 /* Children, by pidfd. fn runs once, when the child has ended and was reaped; status as from waitpid(2). */
 typedef struct LoopChild LoopChild;
 int loop_child_open(Loop *loop, pid_t pid, void (*fn)(void *user, int status), void *user, LoopChild **ret);
-LoopChild *loop_child_close(LoopChild *child); /* stops watching; does not signal or reap */
+LoopChild *loop_child_close(LoopChild *child);   /* stops watching; does not signal or reap */
+LoopChild *loop_child_release(LoopChild *child); /* nobody is told of its end, but it is reaped */
 
 /* Worker pool: run() on another thread, then done() on the loop. */
 int loop_work(Loop *loop, void (*run)(void *user), void (*done)(void *user), void *user);

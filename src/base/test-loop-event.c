@@ -136,6 +136,32 @@ static void test_child_closed_before_its_end(void **state) {
         assert_int_equal(loop_child_open(nursery.loop, pid, on_child_end, &nursery, &watch), -ESRCH);
 }
 
+static void test_child_released_is_reaped(void **state) {
+        Nursery nursery = {.loop = *state};
+        LoopChild *watches[3];
+        siginfo_t info;
+        pid_t pids[3];
+        int go[3];
+
+        for (int i = 0; i < 3; i++) {
+                pids[i] = start_child(i, &go[i]);
+                assert_int_equal(loop_child_open(nursery.loop, pids[i], on_child_end, &nursery, &watches[i]),
+                                 0);
+                assert_null(loop_child_release(watches[i]));
+        }
+        assert_null(loop_child_release(NULL));
+        for (int i = 2; i > 0; i--) { /* the later ones hold the pipes of the earlier ones */
+                close(go[i]);
+                assert_int_equal(waitid(P_PID, (id_t)pids[i], &info, WEXITED | WNOWAIT), 0);
+                loop_turn(nursery.loop);
+                assert_int_equal(waitid(P_PID, (id_t)pids[i], &info, WEXITED | WNOHANG), -1);
+                assert_int_equal(errno, ECHILD);
+        }
+        assert_int_equal(nursery.n_ended, 0);
+        close(go[0]); /* of the first one the loop lets go at its own end */
+        assert_int_equal(waitpid(pids[0], NULL, 0), pids[0]);
+}
+
 /* ---- workers --------------------------------------------------------------------------------- */
 
 enum { N_JOBS = 60 };
@@ -275,6 +301,7 @@ int main(void) {
                 loop_test(test_child_signal_death),
                 loop_test(test_child_ended_already),
                 loop_test(test_child_closed_before_its_end),
+                loop_test(test_child_released_is_reaped),
                 loop_test(test_work),
                 loop_test(test_post_from_many_threads),
                 loop_test(test_post_from_a_post),

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/file.h"
 #include "base/time.h"
 #include "tasks/automation.h"
 #include "tasks/webhook.h"
@@ -202,17 +203,30 @@ static int write_body(Buf *out, const RuleState *state, const Event *event) {
         return w.failed ? -ENOMEM : 0;
 }
 
+/* Relative to the project; NULL: none was set. */
+static int make_ca_path(const Automation *automation, char **ret) {
+        Str path = automation->set->ca_file;
+
+        if (path.n)
+                *ret = path.data[0] == '/' ? strdup(path.data) : path_join(automation->dir, path.data);
+        return path.n && !*ret ? -ENOMEM : 0;
+}
+
 static int send_webhook(Automation *automation, RuleState *state, PendingAct *pending,
                         char why[WEBHOOK_WHY_MAX]) {
         _cleanup_(buf_deinit) Buf body = BUF_NULL;
+        _cleanup_(freep) char *ca_file = NULL;
         int r = write_body(&body, state, pending->event);
 
+        if (!r)
+                r = make_ca_path(automation, &ca_file);
         if (!r)
                 r = webhook_send(&pending->webhook, automation->loop,
                                  &(WebhookSpec){.url = action_text(state, "url"),
                                                 .body = buf_str(&body),
                                                 .hosts = automation->set->hosts,
                                                 .n_hosts = automation->set->n_hosts,
+                                                .ca_file = ca_file,
                                                 .done = on_sent,
                                                 .user = pending},
                                  why);

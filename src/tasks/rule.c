@@ -275,14 +275,27 @@ static void read_watches(RuleReader *reader, const Json *config) {
         set->debounce_ms = read_number(reader, section, "debounce_ms", RULE_DEBOUNCE_MS, DEBOUNCE_MAX_MS);
 }
 
+static void read_webhook(RuleReader *reader, const Json *section) {
+        const Json *ca_file = json_get(section, "ca_file");
+        Str path = json_str(ca_file);
+
+        reader->set->hosts = rule_read_strings(reader, "webhook.allow_hosts",
+                                               json_get(section, "allow_hosts"), &reader->set->n_hosts);
+        if (!ca_file || ca_file->type == JSON_NULL)
+                return;
+        if (!path.n || memchr(path.data, '\0', path.n))
+                rule_problem(reader, true, "webhook.ca_file", "want the path of a file");
+        else
+                reader->set->ca_file = path;
+}
+
 static void read_limits(RuleReader *reader, const Json *config) {
         const Json *section = json_get(config, "automation");
         RuleSet *set = reader->set;
 
         set->per_minute = read_number(reader, section, "max_per_minute", RULE_PER_MINUTE, 100000);
         set->chain_max = read_number(reader, section, "max_chain", RULE_CHAIN_MAX, 100000);
-        set->hosts = rule_read_strings(reader, "webhook.allow_hosts",
-                                       json_get(json_get(config, "webhook"), "allow_hosts"), &set->n_hosts);
+        read_webhook(reader, json_get(config, "webhook"));
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -106,6 +106,7 @@ typedef struct RuleSet {
         int64_t debounce_ms;
         Str *hosts; /* webhook.allow_hosts */
         size_t n_hosts;
+        Str ca_file;                   /* webhook.ca_file; NUL-terminated; empty: the system's store */
         int64_t per_minute, chain_max; /* automation.max_per_minute, automation.max_chain */
         RuleProblem *problems;
         size_t n_problems, n_errors;

@@ -47,7 +47,7 @@ static bool take_port(Str *text, WebhookTarget *target) {
         size_t n = 1;
         unsigned port = 0;
 
-        strcpy(target->port, "80");
+        snprintf(target->port, sizeof(target->port), "%s", target->is_tls ? "443" : "80");
         if (!text->n || text->data[0] != ':')
                 return true;
         while (n < text->n && n < 6 && text->data[n] >= '0' && text->data[n] <= '9')
@@ -80,13 +80,12 @@ int webhook_target(WebhookTarget *ret, Str url, char reterr[WEBHOOK_WHY_MAX]) {
         *ret = (WebhookTarget){0};
         if (url.n >= WEBHOOK_URL_MAX)
                 return refuse(reterr, "the address is too long");
-        if (url.n > 8 && !strncasecmp(url.data, "https://", 8))
-                return refuse(reterr, "https is not supported, only http");
-        if (url.n < 8 || strncasecmp(url.data, "http://", 7) != 0)
-                return refuse(reterr, "not an http:// address");
-        url = (Str){url.data + 7, url.n - 7};
+        ret->is_tls = url.n > 8 && !strncasecmp(url.data, "https://", 8);
+        if (!ret->is_tls && (url.n < 8 || strncasecmp(url.data, "http://", 7) != 0))
+                return refuse(reterr, "not an http:// or https:// address");
+        url = (Str){url.data + 7 + ret->is_tls, url.n - 7 - ret->is_tls};
         if (!take_host(&url, ret) || !take_port(&url, ret) || !take_path(url, ret))
-                return refuse(reterr, "not a proper http:// address");
+                return refuse(reterr, "not a proper address");
         ret->is_local = is_local_address(ret->host);
         return 0;
 }

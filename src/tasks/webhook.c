@@ -12,6 +12,9 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "core/version.h"
+#include "tasks/webhook-tls.h"
+
+enum { ANSWER_ENOUGH = 12 }; /* bytes: HTTP/1.1 200 */
 
 struct Webhook {
         Loop *loop;
@@ -22,28 +25,32 @@ struct Webhook {
         Deferred finish;
         int fd;
         LoopFd *ready;
+        WebhookTls *tls; /* of https; NULL: not yet, or none */
+        char *ca_file;
         Buf request;     /* what is not sent yet */
         char answer[64]; /* its first line */
         size_t n_answer;
         char error[WEBHOOK_WHY_MAX]; /* set before finish is scheduled; empty: sent */
         struct sockaddr_storage address;
-        socklen_t n_address;
-        int resolved; /* of getaddrinfo */
-        bool is_resolving, is_cancelled, is_over;
+        socklen_t n_address;           /* 0: the name has to be resolved */
+        char refused[WEBHOOK_WHY_MAX]; /* why it could not be prepared; empty: it is */
+        bool is_preparing, is_cancelled, is_over;
 };
 
 static void webhook_free(Webhook *webhook) {
         timer_clear(&webhook->limit);
         deferred_cancel(&webhook->finish);
         webhook->ready = loop_fd_close(webhook->ready);
+        webhook->tls = webhook_tls_free(webhook->tls);
         webhook->fd = close_fd(webhook->fd);
+        free(webhook->ca_file);
         buf_deinit(&webhook->request);
         free(webhook);
 }
 
 static void on_finish(Deferred *deferred) {
         Webhook *webhook = container_of(deferred, Webhook, finish);
-        bool is_busy = webhook->is_resolving;
+        bool is_busy = webhook->is_preparing;
 
         webhook->is_cancelled = true; /* the owner is told once, and cannot cancel any more */
         webhook->done(webhook->user, webhook->error[0] ? webhook->error : NULL);
@@ -80,7 +87,7 @@ static void judge(Webhook *webhook) {
         const char *line = webhook->answer;
         char why[WEBHOOK_WHY_MAX];
 
-        if (strncmp(line, "HTTP/1.", 7) != 0 || webhook->n_answer < 12 || line[8] != ' ') {
+        if (strncmp(line, "HTTP/1.", 7) != 0 || webhook->n_answer < ANSWER_ENOUGH || line[8] != ' ') {
                 end(webhook, "the answer is not HTTP");
                 return;
         }
@@ -88,38 +95,70 @@ static void judge(Webhook *webhook) {
         end(webhook, line[9] == '2' ? NULL : why);
 }
 
-static void receive(Webhook *webhook) {
-        ssize_t n = recv(webhook->fd, webhook->answer + webhook->n_answer,
-                         sizeof(webhook->answer) - 1 - webhook->n_answer, 0);
+static ssize_t plain_outcome(ssize_t n, const char *what, char reterr[WEBHOOK_WHY_MAX]) {
+        int number = errno;
 
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
-                return;
-        if (n < 0) {
-                end_errno(webhook, "answer", errno);
-                return;
+        if (n >= 0)
+                return n;
+        if (number == EAGAIN || number == EINTR)
+                return -EAGAIN;
+        snprintf(reterr, WEBHOOK_WHY_MAX, "%s: %s", what, strerror(number));
+        return -number;
+}
+
+static ssize_t receive_some(Webhook *webhook, unsigned *events, char reterr[WEBHOOK_WHY_MAX]) {
+        char *at = webhook->answer + webhook->n_answer;
+        size_t n = sizeof(webhook->answer) - 1 - webhook->n_answer;
+
+        return webhook->tls ? webhook_tls_receive(webhook->tls, at, n, events, reterr)
+                            : plain_outcome(recv(webhook->fd, at, n, 0), "answer", reterr);
+}
+
+static void receive(Webhook *webhook) {
+        char why[WEBHOOK_WHY_MAX];
+        unsigned events = LOOP_READ;
+        ssize_t n = 1;
+
+        while (n > 0 && webhook->n_answer < ANSWER_ENOUGH) {
+                n = receive_some(webhook, &events, why);
+                if (n > 0)
+                        webhook->n_answer += (size_t)n;
         }
-        webhook->n_answer += (size_t)n;
         webhook->answer[webhook->n_answer] = '\0';
-        if (!n || webhook->n_answer >= 12)
+        if (n >= 0)
                 judge(webhook);
+        else if (n == -EAGAIN)
+                loop_fd_watch(webhook->ready, events);
+        else
+                end(webhook, why);
 }
 
 /* ---- request --------------------------------------------------------------------------------- */
 
-static void transmit(Webhook *webhook) {
-        ssize_t n = send(webhook->fd, webhook->request.data, webhook->request.n, MSG_NOSIGNAL);
+static ssize_t send_some(Webhook *webhook, unsigned *events, char reterr[WEBHOOK_WHY_MAX]) {
+        Str rest = buf_str(&webhook->request);
 
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
-                return;
-        if (n < 0) {
-                end_errno(webhook, "request", errno);
-                return;
-        }
-        buf_consume(&webhook->request, (size_t)n);
-        if (!webhook->request.n)
-                loop_fd_watch(webhook->ready, LOOP_READ);
+        return webhook->tls ? webhook_tls_send(webhook->tls, rest, events, reterr)
+                            : plain_outcome(send(webhook->fd, rest.data, rest.n, MSG_NOSIGNAL), "request",
+                                            reterr);
 }
 
+/* Who refuses a request may answer before all of it was sent. */
+static void transmit(Webhook *webhook) {
+        char why[WEBHOOK_WHY_MAX] = "the other side has closed";
+        unsigned events = LOOP_READ | LOOP_WRITE;
+        ssize_t n = send_some(webhook, &events, why);
+
+        if (n > 0) {
+                buf_consume(&webhook->request, (size_t)n);
+                loop_fd_watch(webhook->ready, webhook->request.n ? LOOP_READ | LOOP_WRITE : LOOP_READ);
+        } else if (n == -EAGAIN)
+                loop_fd_watch(webhook->ready, events);
+        else
+                end(webhook, why);
+}
+
+/* TLS may have to read before it can write. */
 static void on_ready(void *user, unsigned events) {
         Webhook *webhook = user;
         int number = 0;
@@ -129,9 +168,9 @@ static void on_ready(void *user, unsigned events) {
                 end_errno(webhook, "connect", number ? number : errno);
                 return;
         }
-        if (events & LOOP_WRITE && webhook->request.n)
+        if (webhook->request.n && (events & LOOP_WRITE || webhook->tls))
                 transmit(webhook);
-        if (events & LOOP_READ && !webhook->is_over)
+        if (events & LOOP_READ && !webhook->is_over && !(webhook->tls && webhook->request.n))
                 receive(webhook);
 }
 
@@ -148,46 +187,53 @@ static void start(Webhook *webhook) {
                 end_errno(webhook, "connect", errno);
                 return;
         }
-        r = loop_fd_open(webhook->loop, webhook->fd, on_ready, webhook, &webhook->ready);
+        r = webhook->tls ? webhook_tls_attach(webhook->tls, webhook->fd) : 0;
+        if (!r)
+                r = loop_fd_open(webhook->loop, webhook->fd, on_ready, webhook, &webhook->ready);
         if (r)
                 end_errno(webhook, "loop", -r);
         else
                 loop_fd_watch(webhook->ready, LOOP_READ | LOOP_WRITE);
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* ---- on a worker: names, and whom https trusts ----------------------------------------------- */
 
-static void resolve(void *user) {
-        Webhook *webhook = user;
+static void resolve(Webhook *webhook) {
         const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
         struct addrinfo *list = NULL;
+        int r = getaddrinfo(webhook->target.host, webhook->target.port, &hints, &list);
 
-        webhook->resolved = getaddrinfo(webhook->target.host, webhook->target.port, &hints, &list);
-        if (webhook->resolved)
+        if (r) {
+                snprintf(webhook->refused, sizeof(webhook->refused), "%.80s: %s", webhook->target.host,
+                         gai_strerror(r));
                 return;
+        }
         memcpy(&webhook->address, list->ai_addr, list->ai_addrlen);
         webhook->n_address = list->ai_addrlen;
         freeaddrinfo(list);
 }
 
-static void on_resolved(void *user) {
+static void prepare(void *user) {
         Webhook *webhook = user;
         char why[WEBHOOK_WHY_MAX];
 
-        webhook->is_resolving = false;
-        if (webhook->is_cancelled) {
+        if (!webhook->n_address)
+                resolve(webhook);
+        if (!webhook->refused[0] && webhook->target.is_tls &&
+            webhook_tls_new(&webhook->tls, webhook->target.host, webhook->ca_file, why))
+                memcpy(webhook->refused, why, sizeof(why));
+}
+
+static void on_prepared(void *user) {
+        Webhook *webhook = user;
+
+        webhook->is_preparing = false;
+        if (webhook->is_cancelled)
                 webhook_free(webhook);
-                return;
-        }
-        if (webhook->is_over)
-                return;
-        if (webhook->resolved) {
-                snprintf(why, sizeof(why), "%.80s: %s", webhook->target.host,
-                         gai_strerror(webhook->resolved));
-                end(webhook, why);
-                return;
-        }
-        start(webhook);
+        else if (webhook->refused[0])
+                end(webhook, webhook->refused);
+        else if (!webhook->is_over)
+                start(webhook);
 }
 
 static bool take_numeric(Webhook *webhook, const char *host) {
@@ -230,12 +276,12 @@ static int begin(Webhook *webhook, const WebhookSpec *spec) {
                 r = timer_set(&webhook->limit, spec->limit_ms ? spec->limit_ms : WEBHOOK_MS);
         if (r)
                 return error_trace(r);
-        if (is_numeric(webhook)) {
+        if (is_numeric(webhook) && !webhook->target.is_tls) {
                 start(webhook);
                 return 0;
         }
-        r = loop_work(webhook->loop, resolve, on_resolved, webhook);
-        webhook->is_resolving = !r;
+        r = loop_work(webhook->loop, prepare, on_prepared, webhook);
+        webhook->is_preparing = !r;
         return error_trace(r);
 }
 
@@ -255,9 +301,10 @@ int webhook_send(Webhook **ret, Loop *loop, const WebhookSpec *spec, char reterr
                 return error_origin(-ENOMEM);
         *webhook =
                 (Webhook){.loop = loop, .target = target, .done = spec->done, .user = spec->user, .fd = -1};
+        webhook->ca_file = spec->ca_file ? strdup(spec->ca_file) : NULL;
         timer_init(&webhook->limit, loop, on_limit);
         deferred_init(&webhook->finish, loop, on_finish);
-        r = begin(webhook, spec);
+        r = webhook->ca_file || !spec->ca_file ? begin(webhook, spec) : -ENOMEM;
         if (r) {
                 webhook_free(webhook);
                 return error_trace(r);
@@ -272,7 +319,7 @@ Webhook *webhook_cancel(Webhook *webhook) {
         webhook->is_cancelled = true;
         timer_clear(&webhook->limit);
         deferred_cancel(&webhook->finish);
-        if (!webhook->is_resolving)
+        if (!webhook->is_preparing)
                 webhook_free(webhook);
         return NULL;
 }

@@ -2,6 +2,7 @@
 """Limits of hosted processes: enforced, or refused by name. With a cgroup of its own nothing of a process escapes."""
 import contextlib
 import os
+import socket
 import re
 import signal
 
@@ -98,6 +99,11 @@ def test_files_max():
 
 
 # ---------------------------------------------------------------------------------------------------- processes
+def _listens(path):
+    with socket.socket(socket.AF_UNIX) as s:
+        return s.connect_ex(path) == 0
+
+
 @contextlib.contextmanager
 def _as_stranger():
     """A daemon of another user, and this process as that user towards it: root is not bound by RLIMIT_NPROC."""
@@ -110,7 +116,7 @@ def _as_stranger():
             os.chown(folder, STRANGER, STRANGER)
         prefix = ["setpriv", "--reuid=%d" % STRANGER, "--regid=%d" % STRANGER, "--clear-groups"]
         with Daemon(only="coop", home=home, prefix=prefix, args=["--sandbox", "none", "--cgroup", "none"], record=False, wait_ready=False) as d:
-            eventually(lambda: os.path.exists(home.coop_sock), what="the daemon listens")
+            eventually(lambda: _listens(home.coop_sock), what="the daemon listens")
             os.setegid(STRANGER)
             os.seteuid(STRANGER)
             try:

@@ -26,6 +26,29 @@ def test_missing_from_path():
         eventually(lambda: not t.agent_folders(), what="nothing is left behind")
 
 
+def _zombies(pid):
+    """Ended children of a process that it has not asked for."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % name, encoding="utf-8", errors="replace") as f:
+                state, parent = f.read().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue  # gone meanwhile
+        if state == "Z" and int(parent) == pid:
+            found.append(int(name))
+    return found
+
+
+def test_no_shim_is_left_as_a_zombie():
+    """The end of a task may be known, kept and told before its shim has ended."""
+    with Tasks(agent="#!/bin/sh\nexit 0\n", max_queue_size=0) as t:
+        for i in range(60):
+            t.client.submit("x" * (300 << 10) if i % 3 == 0 else "x")  # the long ones cannot be started
+        eventually(lambda: t.client.result("task.stats")["running"] + t.client.result("task.stats")["queued"] == 0, what="all have ended")
+        eventually(lambda: not _zombies(t.daemon.pid), what="no zombies")
+
+
 def test_not_executable():
     t = Tasks(agent="#!/bin/sh\n")
     path = os.path.join(t.path, "claude")

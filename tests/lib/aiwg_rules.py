@@ -103,7 +103,7 @@ class Project:
 class Receiver:
     """An HTTP server on this machine that answers `statuses`, one after the other, the last one for ever."""
 
-    def __init__(self, statuses=(200,), stall=None, host="127.0.0.1"):
+    def __init__(self, statuses=(200,), stall=None, host="127.0.0.1", context=None):
         self.requests, self.statuses = [], list(statuses)
         receiver = self
 
@@ -120,7 +120,19 @@ class Receiver:
             def log_message(self, *args):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer((host, 0), Handler)
+        class Server(http.server.ThreadingHTTPServer):
+            def finish_request(self, request, client_address):
+                if context:
+                    try:
+                        request = context.wrap_socket(request, server_side=True)  # not in accept(), where one peer would hold up all
+                    except OSError:
+                        return  # the client does not like our certificate
+                super().finish_request(request, client_address)
+
+            def handle_error(self, request, client_address):
+                pass
+
+        self.server = Server((host, 0), Handler)
         self.port = self.server.server_port
         self.url = "http://%s:%d/hook?x=1" % (host, self.port)
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})

@@ -185,7 +185,7 @@ def test_webhook_is_tried_again():
 
 
 def test_webhooks_that_may_not_be_sent_are_dead_letters():
-    urls = {"far": "http://192.0.2.1/x", "name": "http://example.com/", "tls": "https://127.0.0.1/", "odd": "ftp://127.0.0.1/", "evil": "http://127.0.0.1@192.0.2.1/",
+    urls = {"far": "http://192.0.2.1/x", "name": "http://example.com/", "tls": "https://192.0.2.1/", "odd": "ftp://127.0.0.1/", "evil": "http://127.0.0.1@192.0.2.1/",
             "near": "http://localhost.example.com/", "none": "", "line": "http://127.0.0.1/a b"}
     rules = [rule(name, {"type": "file.create"}, {"type": "webhook", "url": url}) for name, url in urls.items()]
     with Project(config(rules, ["src"])) as p:
@@ -193,7 +193,7 @@ def test_webhooks_that_may_not_be_sent_are_dead_letters():
         dead = eventually(lambda: [d for d in [p.client.status()["deadLetters"]] if len(d) == len(urls)], what="dead letters")[0]
         equal(sorted(d["ruleId"] for d in dead), sorted(urls))
         errors = {d["ruleId"]: d["error"] for d in dead}
-        check("allow_hosts" in errors["far"] and "allow_hosts" in errors["name"] and "allow_hosts" in errors["near"] and "https" in errors["tls"], errors)
+        check("allow_hosts" in errors["far"] and "allow_hosts" in errors["name"] and "allow_hosts" in errors["near"] and "allow_hosts" in errors["tls"], errors)
         equal(len(p.client.result("automation.events")["deadLetters"]), len(urls))
         check(all(p.client.rule(name)["lastError"] for name in urls), "errors of the rules")
 

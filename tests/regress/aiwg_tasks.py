@@ -100,6 +100,15 @@ def test_output_is_visible_while_it_runs():
             check_iso(got[key])
 
 
+def test_output_is_whole_up_to_its_bound():
+    bound = (1 << 20) - (8 << 10)
+    with Tasks() as t:
+        whole, cut = t.client.ended(t.client.submit("big:%d" % bound)), t.client.ended(t.client.submit("big:%d" % (bound + 5000)))
+        equal((len(whole["result"]), len(whole["output"]), whole["metadata"]), (bound, bound, {}))
+        equal(len(cut["result"]) + cut["metadata"]["outputDroppedBytes"], bound + 5000)
+        check(cut["metadata"]["outputDroppedBytes"] > 0 and len(cut["result"]) >= bound, "more is lost than has to be: %r" % cut["metadata"])
+
+
 def test_time_limit_fails_the_task_and_frees_the_slot():
     with Tasks(agent="#!/bin/sh\ntrap '' TERM\ncase $2 in hang) while :; do sleep 1; done;; *) printf ok;; esac\n",
                max_parallel_actions=1, action_timeout_minutes=0.1) as t:

@@ -26,7 +26,7 @@ def test_list_and_switches():
         lines = {line.split()[0]: line for line in out.splitlines() if line}
         check("notify" in lines["files"] and " 1 " in lines["files"] and "yes" in lines["files"], out)
         check("T03:00:00Z" in lines["nightly"] and "0 3 * * *" in lines["nightly"], out)
-        check("https is not supported" in lines["hook"], out)
+        check("x is not in webhook.allow_hosts" in lines["hook"], out)
         equal(json.loads(home.muster("rules", "--json")[1])["ruleCount"], 3)
         equal(home.muster("rules", "disable", "files", "--project", home.project)[0], 0)
         equal(c.rule("files")["enabled"], False)

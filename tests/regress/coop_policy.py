@@ -21,7 +21,8 @@ def test_interactive_shells_end_at_once():
                 client.key(b"sleep 1000 & echo be''hind; sleep 1001\n")
                 client.until("behind\r\n")
             s.kill(name)
-            equal([c.event("pty_exited")["code"], inner.event("pty_exited")["code"]], [129, 129])
+            codes = {client.event("pty_exited")["code"] for client in (c, inner)}
+            check(codes <= {129, 137}, codes)  # 137: after five seconds, which is no quick attempt
             eventually(lambda: not processes_of_sessions(s.home.base), what="nothing of %s is left" % shell)
         for shell in ("bash", "dash"):
             quick(lambda shell=shell: one(shell), 4.5)

@@ -207,7 +207,7 @@ void hosted_unlink_and_free(Hosted *hosted) {
         hosted_close_io(hosted);
         hosted->watch_control = loop_fd_close(hosted->watch_control);
         hosted->control = close_fd(hosted->control);
-        hosted->shim = loop_child_close(hosted->shim);
+        hosted->shim = loop_child_release(hosted->shim);
         if (hosted->record)
                 (void)munmap(hosted->record, SHIM_RECORD_BYTES);
         ring_close(&hosted->out);
