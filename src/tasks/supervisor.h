@@ -76,7 +76,14 @@ void supervisor_pump(Project *project);              /* starts what may start */
 void supervisor_end(Task *task, const TaskEnd *end); /* decides an end; all the rest follows */
 void supervisor_answer_submit(Task *task);           /* once; also tells that it is queued */
 void supervisor_add(Task *task);                     /* clients can find it from now on */
+void supervisor_link(Task *task);                    /* into the list of those under way */
+void supervisor_unlink(Task *task);                  /* from the list of those under way */
+void supervisor_remove(Task *task);                  /* clients cannot find it any more */
 void supervisor_enqueue(Task *task);
+void supervisor_dequeue(Task *task);
+void supervisor_release(Task *task); /* its slot */
+int supervisor_keep(Task *task, Str line,
+                    void (*done)(LedgerChange *change, int r)); /* one line of history */
 void supervisor_activate(Task *task);                 /* into the list of those under way; takes a slot */
 void supervisor_run(Task *task);                      /* from waiting to running, and that is kept */
 void supervisor_keep_end(Task *task);                 /* again, or after what is being kept now */

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A task comes in: kept first, answered then, started if there is a slot.
+ */
+#define LOG_MODULE "tasks/supervisor"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "tasks/project.h"
+#include "tasks/supervisor.h"
+
+void supervisor_answer_submit(Task *task) {
+        Call *call = steal(&task->submit);
+        JsonWriter *w;
+
+        if (!call)
+                return;
+        w = call_result(call);
+        jw_begin_object(w);
+        jw_field_cstr(w, "taskId", task->id);
+        if (task->says_state)
+                jw_field_cstr(w, "state", task_state_name(task->state));
+        jw_end_object(w);
+        call_finish(call, 0);
+}
+
+size_t task_short_prompt(Str prompt) {
+        size_t n = 0;
+
+        for (int i = 0; i < 80 && n < prompt.n; i++) /* characters, not bytes */
+                do
+                        n++;
+                while (n < prompt.n && (prompt.data[n] & 0xc0) == 0x80);
+        return n;
+}
+
+static void tell_queued(const Task *task) {
+        _cleanup_(buf_deinit) Buf params = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&params);
+
+        jw_begin_object(&w);
+        jw_field_cstr(&w, "taskId", task->id);
+        jw_field_str(&w, "prompt", (Str){task->prompt.data, task_short_prompt(task->prompt)});
+        jw_field_uint(&w, "queueSize", task->project->supervisor.n_queue);
+        jw_end_object(&w);
+        if (!w.failed)
+                task_tell(task->project, "event.taskQueued", buf_str(&params));
+        task_announce(task, "queued");
+}
+
+static void submit_failed(Task *task, int r) {
+        Call *call = steal(&task->submit);
+
+        log_err(&task->project->daemon->log, task->id, "not kept error=%d", -r);
+        supervisor_release(task);
+        supervisor_unlink(task);
+        if (call)
+                call_finish(call, r);
+        task_free(task);
+}
+
+static void on_submitted(LedgerChange *change, int r) {
+        Task *task = container_of(change, Task, change);
+        Project *project = task->project;
+        Supervisor *s = &project->supervisor;
+
+        task->is_keeping = false;
+        s->n_submitting--;
+        s->n_entering -= !task->is_reserved;
+        if (r) {
+                project_task_kept(task, r);
+                submit_failed(task, r);
+                supervisor_pump(project);
+                return;
+        }
+        task->row = task_rows_add(&project->store.rows, str_from(task->id), task->state,
+                                  task->created_us / 1000);
+        project->store.rows.rows[task->row].started_ms = task->started_us / 1000;
+        task_store_note(&project->store, task->row, task->state, change);
+        supervisor_add(task);
+        project_task_kept(task, 0);
+        task_store_changed(&project->store, NULL);
+        if (task->is_reserved) {
+                supervisor_start(task);
+                return;
+        }
+        supervisor_enqueue(task);
+        supervisor_answer_submit(task);
+        tell_queued(task);
+        supervisor_pump(project);
+}
+
+int supervisor_keep(Task *task, Str line, void (*done)(LedgerChange *change, int r)) {
+        int r;
+
+        ledger_change_init(&task->change, task->project->store.ledger, done);
+        r = ledger_change_line(&task->change, line);
+        if (!r)
+                r = ledger_change_commit(&task->change);
+        if (r)
+                ledger_change_deinit(&task->change);
+        task->is_keeping = !r;
+        return error_trace(r);
+}
+
+static int keep_submitted(Task *task) {
+        _cleanup_(buf_deinit) Buf line = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&line);
+
+        task_line_begin(&w, task->is_reserved ? "task.running" : "task.queued", task->created_us);
+        task_write(task, &w);
+        task_line_end(&w);
+        return w.failed ? error_origin(-ENOMEM) : supervisor_keep(task, buf_str(&line), on_submitted);
+}
+
+static bool has_slot(const Project *project) {
+        const Supervisor *s = &project->supervisor;
+
+        return s->n_slots < (size_t)project->max_parallel && !s->queue && !s->n_entering;
+}
+
+static int make_task(Project *project, const TaskSpec *spec, Task **ret) {
+        TaskRowsHeader *header = project->store.rows.header;
+        char id[32];
+        int n = snprintf(id, sizeof(id), "task-%04" PRIu64, header->next_number);
+        int r = task_rows_reserve(&project->store.rows, project->supervisor.n_submitting + 1);
+
+        if (!r)
+                r = task_new(ret, project, (Str){id, (size_t)n}, spec);
+        if (r)
+                return error_trace(r);
+        supervisor_watch(*ret);
+        project->store.rows.header->next_number++; /* not header: it may have moved */
+        return 0;
+}
+
+int supervisor_submit(Project *project, const TaskSpec *spec, Call *call, bool says_state,
+                      const char **ret_id) {
+        Supervisor *s = &project->supervisor;
+        bool is_free = has_slot(project);
+        Task *task = NULL;
+        int r;
+
+        if (s->is_stopping || !project->store.is_ready)
+                return SUPERVISOR_E_UNAVAILABLE;
+        if (!is_free && project->max_queue && s->n_queue + s->n_entering >= project->max_queue)
+                return SUPERVISOR_E_FULL;
+        r = make_task(project, spec, &task);
+        if (r)
+                return error_trace(r);
+        task->submit = call;
+        task->says_state = says_state;
+        if (is_free) {
+                task->state = TASK_RUNNING;
+                task->started_us = task->created_us;
+                supervisor_activate(task);
+        }
+        r = keep_submitted(task);
+        if (r) {
+                task->submit = NULL;
+                submit_failed(task, r);
+                return error_trace(r);
+        }
+        s->n_submitting++;
+        s->n_entering += !is_free;
+        if (ret_id)
+                *ret_id = task->id;
+        return 0;
+}
