@@ -194,6 +194,7 @@ int ledger_catch_up(LedgerJob *job) {
                 if (size > job->end)
                         return error_trace(scan_found(job, size));
         }
+        journal_close(job->journal, false); /* a load may use it up */
         r = ledger_load(job->place, job->index ? &job->index->key : NULL, job->wall_us, &job->load);
         job->is_reloaded = r == 0;
         job->own_start = job->new_end = job->load.end;

@@ -61,7 +61,7 @@ static void log_cut(Ledger *ledger, uint64_t n_cut) {
 static void log_journal(Ledger *ledger, const JournalFound *found) {
         if (found->n_restored || found->n_aside)
                 log_warning(loop_log(ledger->loop), ledger->place.path,
-                            "the machine went down: put back from the journal bytes=%llu, no place for "
+                            "lines were lost: put back from the journal bytes=%llu, no place for "
                             "bytes=%llu "
                             "(kept in %s/cut.*)",
                             (unsigned long long)found->n_restored, (unsigned long long)found->n_aside,
@@ -161,7 +161,6 @@ static void commit_done(void *user) {
         ledger->stats.n_commits += group && !job->r;
         ledger->stats.n_syncs += job->has_synced;
         ledger->stats.n_journaled += job->is_journaled;
-        ledger->stats.n_safe = ledger->journal.base;
         if (group && group->bytes.n && !job->r)
                 ledger->is_dirty = job->is_journaled || !job->has_synced;
         ledger_group_finish(ledger, group, job->r);

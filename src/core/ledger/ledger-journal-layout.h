@@ -11,12 +11,11 @@
 
 typedef struct LedgerPlace LedgerPlace;
 
-enum { JOURNAL_BOOT_MAX = 40, JOURNAL_WITNESS = 4096 };
+enum { JOURNAL_WITNESS = 4096 };
 #define JOURNAL_MAGIC "muster1" /* with its NUL */
 
 typedef struct JournalHead {
         char magic[8];
-        char boot[JOURNAL_BOOT_MAX]; /* which start of the machine; only another one may have lost pages */
         uint64_t epoch, ino, base;
         uint64_t witness; /* hash of the last bytes before base: whether it is this file still */
         uint64_t sum;
@@ -31,7 +30,6 @@ uint64_t journal_head_sum(const JournalHead *head);
 uint64_t journal_mark_sum(const JournalMark *mark, Str lines);
 size_t journal_padded(uint64_t n);
 char *journal_path(const LedgerPlace *place); /* malloc'd */
-int journal_boot(char boot[JOURNAL_BOOT_MAX]);
 int journal_read_at(int fd, char *to, size_t n, uint64_t at,
                     size_t *ret_n); /* short only at the end of the file */
 int journal_witness(int file, uint64_t base, uint64_t *ret);

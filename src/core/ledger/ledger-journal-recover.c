@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * After the machine went down: what the ledger lost and the journal kept is put back. It is put back only
- * where the ledger has nothing else by now: zeros, the same bytes, or its end. What finds no place, because
- * somebody wrote to the ledger before us, is kept in cut.*.
+ * What the ledger lost and the journal kept is put back: the machine went down, or the disk was gone. It is
+ * put back only where the ledger has nothing else by now: zeros, the same bytes, or its end. What finds no
+ * place, because somebody wrote to the ledger before us, is kept in cut.*.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,12 +22,10 @@ typedef struct Recovery {
 } Recovery;
 
 static bool is_head_of(const JournalHead *head, int file, uint64_t ino) {
-        char boot[JOURNAL_BOOT_MAX];
         uint64_t now;
 
         return memcmp(head->magic, JOURNAL_MAGIC, sizeof(JOURNAL_MAGIC)) == 0 &&
-               head->sum == journal_head_sum(head) && head->ino == ino && journal_boot(boot) == 0 &&
-               memcmp(head->boot, boot, JOURNAL_BOOT_MAX) != 0 &&
+               head->sum == journal_head_sum(head) && head->ino == ino &&
                journal_witness(file, head->base, &now) == 0 && now == head->witness;
 }
 
@@ -108,7 +106,7 @@ static int keep_aside(Recovery *recovery) {
 static int finish(Recovery *recovery, const char *path) {
         int r = recovery->aside.n ? keep_aside(recovery) : 0;
 
-        if (r == 0 && recovery->found->n_restored && fdatasync(recovery->file) < 0)
+        if (r == 0 && fdatasync(recovery->file) < 0)
                 r = error_origin(-errno);
         if (r == 0 && unlink(path) < 0)
                 r = error_origin(-errno);
@@ -136,7 +134,7 @@ int journal_recover(const LedgerPlace *place, int file, uint64_t ino, int64_t wa
         if (!is_head_of(&head, file, ino))
                 return 0;
         r = put_all_back(&recovery, &bytes, &head);
-        if (r == 0 && !is_dry)
+        if (r == 0 && !is_dry && (ret->n_restored || ret->n_aside))
                 r = finish(&recovery, path);
         buf_deinit(&recovery.aside);
         return error_trace(r);

@@ -38,17 +38,6 @@ char *journal_path(const LedgerPlace *place) {
         return path_join(place->state_path, "journal");
 }
 
-int journal_boot(char boot[JOURNAL_BOOT_MAX]) {
-        _cleanup_(buf_deinit) Buf text = BUF_NULL;
-        int r = file_read("/proc/sys/kernel/random/boot_id", 4096, &text);
-
-        if (r)
-                return error_fold(r);
-        memset(boot, 0, JOURNAL_BOOT_MAX);
-        memcpy(boot, text.data, MIN(text.n, (size_t)JOURNAL_BOOT_MAX - 1));
-        return 0;
-}
-
 /* Short only at the end of the file. */
 int journal_read_at(int fd, char *to, size_t n, uint64_t at, size_t *ret_n) {
         *ret_n = 0;
@@ -149,9 +138,7 @@ static int add_head(Journal *journal, int file, Buf *out) {
         int r;
 
         memcpy(head.magic, JOURNAL_MAGIC, sizeof(JOURNAL_MAGIC));
-        r = journal_boot(head.boot);
-        if (r == 0)
-                r = journal_witness(file, head.base, &head.witness);
+        r = journal_witness(file, head.base, &head.witness);
         if (r)
                 return error_trace(r);
         head.sum = journal_head_sum(&head);
@@ -202,7 +189,16 @@ int journal_put(Journal *journal, const LedgerPlace *place, int file, uint64_t i
         return JOURNAL_E_DIRECT;
 }
 
+/* Needs no sync: the old head means lines that the ledger has. */
+static void clear_head(const Journal *journal) {
+        const JournalHead none = {0};
+
+        (void)ledger_write_at(journal->fd, (Str){(const char *)&none, sizeof(none)}, 0);
+}
+
 void journal_synced(Journal *journal, uint64_t ino, uint64_t end) {
+        if (journal->fd >= 0 && journal->at)
+                clear_head(journal);
         journal->ino = ino;
         journal->base = journal->end = end;
         journal->at = 0;
@@ -217,10 +213,8 @@ void journal_forget(Journal *journal, const LedgerPlace *place) {
 }
 
 void journal_close(Journal *journal, bool is_synced) {
-        const JournalHead none = {0};
-
         if (is_synced && journal->fd >= 0)
-                (void)ledger_write_at(journal->fd, (Str){(const char *)&none, sizeof(none)}, 0);
+                clear_head(journal);
         close_fd(journal->fd);
         *journal = JOURNAL_NULL;
 }

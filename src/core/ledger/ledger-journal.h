@@ -10,8 +10,8 @@
  *
  * Lines below `base` are safe in the ledger, those from `base` to `end` in the journal. Everything that the
  * journal cannot answer for takes the ordinary way: lines of other programs in between, large commits,
- * changes with files, another file in the ledger's place. The copy is needed only when the machine goes
- * down: then the next load puts back what the ledger lost (journal_recover()).
+ * changes with files, another file in the ledger's place. The copy is needed only when the ledger loses what
+ * was not synced, because the machine went down: then the next load puts it back (journal_recover()).
  *
  * For workers, under the ledger's lock; owned by the Ledger, whose jobs run one at a time.
  */

@@ -215,7 +215,6 @@ int ledger_rewrite(Ledger *ledger, const uint64_t *positions, size_t n, const ch
 typedef struct LedgerStats {
         uint64_t n_commits, n_lines, n_syncs; /* by us, since it was opened */
         uint64_t n_journaled;                 /* commits that were synced in the journal */
-        uint64_t n_safe;                      /* bytes that the file itself keeps whatever happens */
         uint64_t n_foreign;                   /* lines of other programs, since it was opened */
         uint64_t n_damaged;                   /* lines that every reader skips, as far as they were read */
         uint64_t n_scanned;                   /* bytes read to make or catch up the index */

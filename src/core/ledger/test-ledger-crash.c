@@ -23,11 +23,10 @@
 
 enum { ROUNDS = 25, INSTANT_US = 150 * 1000, FLIGHT = 32, LINES_MAX = 2 * 1000 * 1000, DOC_EVERY = 7 };
 
-/* What a child tells: number of the line, how much of the file itself is synced by then, and how much with
- * the journal. */
+/* What a child tells: number of the line, and where the file ends that is kept by then. */
 typedef struct Ack {
         uint32_t number, who;
-        uint64_t n_synced, end;
+        uint64_t end;
 } Ack;
 
 static const char *dir;
@@ -59,10 +58,7 @@ static void on_sent(LedgerChange *change, int r) {
 
         if (r)
                 _exit(3);
-        tell(&(Ack){.number = sender->number,
-                    .who = 'w',
-                    .n_synced = ledger_stats(sender->ledger).n_safe,
-                    .end = ledger_n_bytes(sender->ledger)});
+        tell(&(Ack){.number = sender->number, .who = 'w', .end = ledger_n_bytes(sender->ledger)});
         send_one(sender);
 }
 
@@ -126,7 +122,7 @@ static int run_foreign(void) {
                 fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
                 if (fd < 0 || write(fd, text, (size_t)n) != n || fdatasync(fd) < 0)
                         return 1;
-                tell(&(Ack){.number = number, .who = 'f', .n_synced = (uint64_t)lseek(fd, 0, SEEK_END)});
+                tell(&(Ack){.number = number, .who = 'f', .end = (uint64_t)lseek(fd, 0, SEEK_END)});
                 close(fd);
                 close(lock_fd);
                 usleep(300);
@@ -159,7 +155,7 @@ static void end(pid_t pid) {
 typedef struct Seen {
         uint32_t last_acked[2]; /* of 'w' and 'f' */
         bool has_acked[2];
-        uint64_t n_synced, end;
+        uint64_t end, foreign_end;
 } Seen;
 
 /* All that the children told before they died. */
@@ -173,8 +169,9 @@ static void read_acks(int fd, Seen *seen) {
                 assert_true(!seen->has_acked[who] || ack.number == seen->last_acked[who] + 1); /* in order */
                 seen->has_acked[who] = true;
                 seen->last_acked[who] = ack.number;
-                seen->n_synced = MAX(seen->n_synced, ack.n_synced);
                 seen->end = MAX(seen->end, ack.end);
+                if (who)
+                        seen->foreign_end = ack.end;
         }
 }
 
@@ -225,23 +222,30 @@ static void tear_records(char *bytes, const JournalHead *head, uint64_t end, uin
         }
 }
 
-/* The journal is found by another start of the machine. */
-static void age_journal(Fixture *f, uint64_t end, uint32_t *seed) {
+/* How much the file itself keeps: all that was answered, or what the journal does not answer for. */
+static uint64_t use_journal(Fixture *f, uint64_t end, uint32_t *seed) {
         static char bytes[JOURNAL_SIZE + 1];
         JournalHead head;
         char path[128];
 
         snprintf(path, sizeof(path), "%s/journal", f->state);
         if (access(path, F_OK) < 0 || file_get(path, bytes, sizeof(bytes)) != JOURNAL_SIZE)
-                return;
+                return end;
         memcpy(&head, bytes, sizeof(head));
-        if (head.sum != journal_head_sum(&head))
-                return;
-        head.boot[0] = 'X';
-        head.sum = journal_head_sum(&head);
-        memcpy(bytes, &head, sizeof(head));
+        if (head.epoch == 0 || head.sum != journal_head_sum(&head))
+                return end;
         tear_records(bytes, &head, end, seed);
         file_put(path, bytes, JOURNAL_SIZE, false);
+        n_put_back += head.base < end;
+        return head.base;
+}
+
+/* A round begins without what the last one left. */
+static void remove_journal(Fixture *f) {
+        char path[128];
+
+        snprintf(path, sizeof(path), "%s/journal", f->state);
+        (void)unlink(path);
 }
 
 typedef struct Check {
@@ -311,12 +315,13 @@ static void one_round(Fixture *f, uint32_t *seed, Check *before, uint32_t limit_
         close(out[1]);
         read_acks(out[0], &seen);
         close(out[0]);
-        if (seen.n_synced && next_random(seed) % 2) {
-                n_put_back += seen.n_synced < seen.end;
-                lose_pages(f->path, MAX(seen.n_synced, synced_with_doc(f)), seed);
-                age_journal(f, seen.end, seed);
+        if (seen.end && next_random(seed) % 2) {
+                uint64_t n_synced = MAX(use_journal(f, seen.end, seed), seen.foreign_end);
+
+                lose_pages(f->path, MAX(n_synced, synced_with_doc(f)), seed);
         }
         check_all(f, &check);
+        remove_journal(f);
         for (int who = 0; who < 2; who++)
                 assert_true(!seen.has_acked[who] || check.next[who] > seen.last_acked[who]);
         *before = check;
