@@ -240,7 +240,7 @@ static int start(Call *call, Str id, GroupFn fn, const void *args, bool is_read)
         Group *group = NULL;
         int r = find_group(call, id, &group);
 
-        if (r)
+        if (r || !group)
                 return r;
         group->used_ms = loop_now_ms(call->daemon->loop);
         wait = new_wait(call, group, fn, args);
