@@ -116,10 +116,10 @@ class Bench:
 
 
 @contextlib.contextmanager
-def started(command, folder, address, env=None):
-    """A server on its core, ended and waited for at the end."""
+def started(command, folder, address, env=None, core=SERVER_CORE):
+    """A server on its core (or several, as taskset names them), ended and waited for at the end."""
     with open(os.path.join(folder, "output"), "wb") as log:
-        process = subprocess.Popen(pinned(SERVER_CORE, command), stdout=log, stderr=log, env=env, cwd=folder)
+        process = subprocess.Popen(pinned(core, command), stdout=log, stderr=log, env=env, cwd=folder)
     try:
         give_up = time.monotonic() + 10
         while not os.path.exists(address):
@@ -157,5 +157,5 @@ class Daemon:
         if only != "cccc":
             self.command += ["--aiwg-project", project]
 
-    def started(self, address):
-        return started(self.command, self.folder, address, self.env)
+    def started(self, address, core=SERVER_CORE):
+        return started(self.command, self.folder, address, self.env, core)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Measurements of messages for scripts/bench: what a durable message costs beside the disk, and that no answer gets slower as a
 ledger grows."""
+import contextlib
 import json
 import os
 import re
@@ -43,6 +44,8 @@ def write_group(daemon, n_events=0):
                        '"to":["%s"],"reply_to":null,"quote_text":null,"src_group_id":null,"src_event_id":null,"dst_group_id":null,"dst_to":null,"refs":[],'
                        '"attachments":[],"thread":"","client_id":null}}\n'
                        % (i + 1, 1 + i // 86_400_000, i // 3_600_000 % 24, i // 60_000 % 60, i // 1000 % 60, i % 1000, GROUP, i, ("@all", "dev", "qa")[i % 3]))
+        file.flush()
+        os.fsync(file.fileno())  # what is written back meanwhile is not what is measured
     return folder
 
 
@@ -132,6 +135,16 @@ def answer_anywhere(address):
                                                                  "reply_to": "%032x" % (1 + i * 7_919_017 % LARGE)}}))
 
 
+def first_listing(daemon, folder):
+    """Seconds; the index is made anew, by a thread that reads and one that parses."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(folder, "state", "ledger", "index"))
+    with daemon.started(daemon.cccc, core="%s,%s" % (SERVER_CORE, CLIENT_CORE)):
+        begun = time.monotonic()
+        ask(daemon.cccc, LIST)
+        return time.monotonic() - begun
+
+
 def long_ledger(bench):
     small, large = Daemon(bench, "cccc"), Daemon(bench, "cccc")
     write_group(small, SMALL)
@@ -140,10 +153,7 @@ def long_ledger(bench):
     with small.started(small.cccc):
         ask(small.cccc, LIST)
         at_small = p99_of_listing(bench, small)
-    with large.started(large.cccc):
-        begun = time.monotonic()
-        ask(large.cccc, LIST)
-        rebuild = size / (time.monotonic() - begun)
+    rebuilt = [size / first_listing(large, folder) for _ in range(bench.rounds)]
     with large.started(large.cccc) as process:
         begun = time.monotonic()
         ask(large.cccc, LIST)
@@ -161,7 +171,7 @@ def long_ledger(bench):
             Row("the same beside 1,000 events", with_unit(at_small, "µs"), with_unit(at_large, "µs"), statistics.median(at_large) / statistics.median(at_small), "", 2, False),
             Row("start to first ping with that ledger", "", with_unit(start, "ms"), statistics.median(start), "ms", 50, False),
             Row("first inbox_list after a start, index present", "", "%.1f ms" % opened, opened, "ms", 50, False),
-            Row("first inbox_list without an index", "%.0f MB" % size, "%.0f MB/s" % rebuild, rebuild, "MB/s", 300, True),
+            Row("first inbox_list without an index, two threads on two cores", "%.0f MB" % size, with_unit(rebuilt, "MB/s", max), statistics.median(rebuilt), "MB/s", 300, True),
             Row("resident memory with that ledger open, after %d replies to messages anywhere in it" % REPLIES, "", "%.1f MB" % rss, rss, "MB", 64, False)]
 
 
