@@ -129,14 +129,8 @@ static bool are_lines_there(int fd, uint64_t at, uint64_t n, uint64_t hash) {
         _cleanup_(freep) char *bytes = n <= LEDGER_GROUP_MAX ? malloc(n + 1) : NULL;
         size_t n_read = 0;
 
-        while (bytes && n_read < n) {
-                ssize_t got = pread(fd, bytes + n_read, (size_t)n - n_read, (off_t)(at + n_read));
-
-                if (got <= 0)
-                        return false;
-                n_read += (size_t)got;
-        }
-        return bytes && siphash(intent_key, (Str){bytes, (size_t)n}) == hash;
+        return bytes && !ledger_read_at(fd, bytes, (size_t)n, at, &n_read) && n_read == n &&
+               siphash(intent_key, (Str){bytes, (size_t)n}) == hash;
 }
 
 /* Only what we staged ourselves, whatever an intent says. */

@@ -30,6 +30,4 @@ uint64_t journal_head_sum(const JournalHead *head);
 uint64_t journal_mark_sum(const JournalMark *mark, Str lines);
 size_t journal_padded(uint64_t n);
 char *journal_path(const LedgerPlace *place); /* malloc'd */
-int journal_read_at(int fd, char *to, size_t n, uint64_t at,
-                    size_t *ret_n); /* short only at the end of the file */
 int journal_witness(int file, uint64_t base, uint64_t *ret);

@@ -34,7 +34,7 @@ static int look_at_place(Recovery *recovery, uint64_t offset, Str lines, bool *r
                          uint64_t *ret_n_lost) {
         _cleanup_(freep) char *there = malloc(lines.n + 1);
         size_t n;
-        int r = there ? journal_read_at(recovery->file, there, lines.n, offset, &n) : error_origin(-ENOMEM);
+        int r = there ? ledger_read_at(recovery->file, there, lines.n, offset, &n) : error_origin(-ENOMEM);
 
         if (r)
                 return error_trace(r);

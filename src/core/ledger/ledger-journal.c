@@ -38,27 +38,10 @@ char *journal_path(const LedgerPlace *place) {
         return path_join(place->state_path, "journal");
 }
 
-/* Short only at the end of the file. */
-int journal_read_at(int fd, char *to, size_t n, uint64_t at, size_t *ret_n) {
-        *ret_n = 0;
-        while (*ret_n < n) {
-                ssize_t got = pread(fd, to + *ret_n, n - *ret_n, (off_t)(at + *ret_n));
-
-                if (got < 0 && errno == EINTR)
-                        continue;
-                if (got < 0)
-                        return error_origin(-errno);
-                if (got == 0)
-                        break;
-                *ret_n += (size_t)got;
-        }
-        return 0;
-}
-
 int journal_witness(int file, uint64_t base, uint64_t *ret) {
         char bytes[JOURNAL_WITNESS];
         size_t want = (size_t)MIN(base, (uint64_t)JOURNAL_WITNESS), n;
-        int r = journal_read_at(file, bytes, want, base - want, &n);
+        int r = ledger_read_at(file, bytes, want, base - want, &n);
 
         *ret = siphash(key, (Str){bytes, n});
         return error_trace(r);

@@ -81,3 +81,19 @@ int ledger_output_temp(LedgerOutput *output, const char *path, int like, char **
         *ret_path = steal(&temp);
         return 0;
 }
+
+int ledger_read_at(int fd, char *to, size_t n, uint64_t at, size_t *ret_n) {
+        *ret_n = 0;
+        while (*ret_n < n) {
+                ssize_t got = pread(fd, to + *ret_n, n - *ret_n, (off_t)(at + *ret_n));
+
+                if (got < 0 && errno == EINTR)
+                        continue;
+                if (got < 0)
+                        return error_origin(-errno);
+                if (got == 0)
+                        break;
+                *ret_n += (size_t)got;
+        }
+        return 0;
+}
