@@ -22,6 +22,7 @@
 enum {
         LEFT_STEP_US = 2 * 1000,
         LEFT_STEPS = 1000, /* two seconds: an exec on a machine that is very busy */
+        UNKNOWN_STEPS = 5,
 };
 
 /* Whether path still names the file behind fd: somebody may have unlinked or replaced it before it was
@@ -44,22 +45,32 @@ static pid_t taker_in(const char *line, const struct stat *st) {
         return inode == st->st_ino && makedev(dev_major, dev_minor) == st->st_dev ? pid : 0;
 }
 
-/* Whether the process that took the lock is there no more; in doubt it is. */
-static bool is_left_behind(int fd) {
+/* 0: it cannot be told; perhaps nobody has it any more. */
+static pid_t taker_of(int fd) {
         pid_t pid = 0;
         char line[256];
         struct stat st;
         FILE *locks;
 
         if (fstat(fd, &st) < 0)
-                return false;
+                return 0;
         locks = fopen("/proc/locks", "re");
         if (!locks)
-                return false;
+                return 0;
         while (!pid && fgets(line, sizeof(line), locks))
                 pid = taker_in(line, &st);
         fclose(locks);
-        return pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
+        return pid;
+}
+
+/* Whether it is worth trying again: the process that took the lock is there no more, or nobody seems to have
+ * it, which can be a matter of the moment, or of the file system. */
+static bool is_left_behind(int fd, int *n_left, int *n_unknown) {
+        pid_t pid = taker_of(fd);
+
+        if (pid <= 0)
+                return (*n_unknown)-- > 0;
+        return (*n_left)-- > 0 && kill(pid, 0) < 0 && errno == ESRCH;
 }
 
 static int lock(int fd) {
@@ -74,12 +85,14 @@ static int lock(int fd) {
 }
 
 int file_lock(const char *path, int *ret) {
-        for (int n_left = LEFT_STEPS;;) {
+        int n_left = LEFT_STEPS, n_unknown = UNKNOWN_STEPS;
+
+        for (;;) {
                 _cleanup_(closep) int fd =
                         open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
                 int r = fd < 0 ? error_origin(-errno) : lock(fd);
 
-                if (r == FILE_E_LOCKED && n_left-- > 0 && is_left_behind(fd)) {
+                if (r == FILE_E_LOCKED && is_left_behind(fd, &n_left, &n_unknown)) {
                         nanosleep(&(struct timespec){.tv_nsec = LEFT_STEP_US * 1000L}, NULL);
                         continue;
                 }

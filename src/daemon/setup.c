@@ -4,6 +4,7 @@
 #include "daemon/setup.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,9 +194,11 @@ int setup_home(Daemon *daemon) {
 
 /* The shim stands beside this program, in the build folder as well as when installed. */
 static char *find_shim(void) {
-        _cleanup_(freep) char *self = realpath("/proc/self/exe", NULL);
-        char *slash = self ? strrchr(self, '/') : NULL, *path = NULL;
+        char self[PATH_MAX], *slash, *path = NULL;
+        ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
+        self[MAX(n, 0)] = 0;
+        slash = strrchr(self, '/');
         if (!slash)
                 return NULL;
         *slash = 0;

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What a daemon finds and cannot have: processes of another version, without a folder, with a long coopfile. Nothing is guessed,
 nothing is ended that could be somebody's."""
+import datetime
 import json
 import os
 import struct
 
 from clients import COOP_MAX, Rpc
 from coop_stream import Sessions, coopfile
-from harness import Daemon, Home, check, equal, eventually, is_alive, start_time
+from harness import HOSTED_EXITED, Daemon, Home, check, equal, eventually, is_alive, start_time
 
 ONLY = {"only": "coop,native", "args": ["--sandbox", "none"]}
 
@@ -111,11 +112,13 @@ def test_adopted_ones_have_their_true_age():
                 c.until("go")
                 c.key(b"\n")
                 c.event("pty_exited")
-            before = {p["object"]: (p["state"], p["since"]) for p in _ps(d)}
+            eventually(lambda: any(r.state == HOSTED_EXITED for r in home.hosted()), what="its end is written down")
+            before = {p["object"]: p["state"] for p in _ps(d)}
             d.kill()
+        killed = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         with Daemon(home=home, **ONLY) as d:
             after = {p["object"]: (p["state"], p["since"]) for p in _ps(d)}
             equal(set(after), {"old", "over"})
             for name, (state, since) in after.items():
-                equal(state, before[name][0], name)
-                check(since <= before[name][1], "%s: since %s, was %s" % (name, since, before[name][1]))
+                equal(state, before[name], name)
+                check(since < killed, "%s: since %s, the daemon before was killed at %s" % (name, since, killed))
