@@ -62,10 +62,15 @@ def test_kill_again_and_again_while_they_run():
             t.restart("kill")
         eventually(lambda: sum(t.client.result("task.stats")[s] for s in FINAL) == len(tasks), 4 * DEADLINE, "the end of all")
         records = {k: t.client.get(k) for k in tasks}
-        bad = {k: (r["state"], r["error"]) for k, r in records.items() if r["state"] != "completed" or r["result"] != r["prompt"]}
-        equal(bad, {})
-        equal(set(_runs(t).values()), {1}, "each ran once")
-        eventually(lambda: [(r["id"], r["state"]) for r in t.store()["tasks"]] == [(k, "completed") for k in tasks], what="tasks.json")
+        runs = _runs(t)
+        equal(set(runs.values()), {1}, "each ran once")
+        for k, r in records.items():
+            if r["prompt"] in runs:
+                equal((r["state"], r["result"], r["error"]), ("completed", r["prompt"], None), k)
+            else:  # the kill came between the decision to start it and the start
+                equal((r["state"], r["error"]), ("failed", "daemon restarted: the agent could not be found any more"), k)
+        check(len(runs) > len(tasks) // 2, "hardly any ran")
+        eventually(lambda: [(r["id"], r["state"]) for r in t.store()["tasks"]] == [(k, records[k]["state"]) for k in tasks], what="tasks.json")
 
 
 def test_an_agent_that_ends_without_a_daemon():
