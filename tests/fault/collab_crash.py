@@ -112,7 +112,7 @@ def _check_senders(senders, events):
 def _lose_pages(checker):
     """As a power loss does. The head of the journal: magic, epoch, inode, bytes that are safe in the ledger, two hashes. Whether any were lost."""
     with contextlib.suppress(FileNotFoundError), open(checker.journal, "rb") as f:
-        magic, _, _, safe = struct.unpack("8sQQQ", f.read(32))
+        magic, _, _, safe = struct.unpack("8sQQQ", f.read(32).ljust(32, b"\0"))  # just made: empty
         if magic == b"muster1\0" and safe < os.path.getsize(checker.path):
             os.truncate(checker.path, safe)
             return True

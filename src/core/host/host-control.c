@@ -35,6 +35,7 @@ static void end(Hosted *hosted, HostedEvent event) {
         hosted->watch_control = loop_fd_close(hosted->watch_control);
         hosted->control = close_fd(hosted->control);
         hosted_set_state(hosted, event);
+        hosted->state_since_us = hosted->ended_us; /* it may have ended before we were there to hear it */
         hosted_end_recording(hosted);
         hosted_tell_viewers(hosted);
         if (handler)
