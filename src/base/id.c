@@ -54,35 +54,6 @@ int id_hex(char *out, size_t n_digits) {
         return 0;
 }
 
-int id_ulid(int64_t wall_us, char out[27]) {
-        static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-        const int64_t ms_max = (INT64_C(1) << 48) - 1;
-        unsigned char bytes[10];
-        int64_t ms = wall_us / 1000;
-        int r;
-
-        r = random_bytes(bytes, sizeof(bytes));
-        if (r)
-                return error_trace(r);
-
-        ms = MAX(ms, 0);
-        ms = MIN(ms, ms_max);
-        for (unsigned i = 10; i-- > 0; ms >>= 5)
-                out[i] = digits[ms & 31];
-
-        /* 80 random bits are two groups of 40, and each of those is eight digits. */
-        for (unsigned group = 0; group < 2; group++) {
-                uint64_t bits = 0;
-
-                for (unsigned i = 0; i < 5; i++)
-                        bits = bits << 8 | bytes[group * 5 + i];
-                for (unsigned i = 8; i-- > 0; bits >>= 5)
-                        out[10 + group * 8 + i] = digits[bits & 31];
-        }
-        out[26] = 0;
-        return 0;
-}
-
 bool id_is_path_safe(Str id) {
         if (id.n < 1 || id.n > 255)
                 return false;

@@ -102,7 +102,8 @@ static void signal_descendants(int signum) {
                         (void)kill(pids[i], signum);
 }
 
-void shim_tree_signal(Shim *shim, int signum) {
+/* The child's group and every orphan that came to us. */
+static void shim_tree_signal(Shim *shim, int signum) {
         if (!shim->child_ended)
                 (void)kill(-shim->child, signum);
         signal_descendants(signum);

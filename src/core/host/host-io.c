@@ -177,13 +177,6 @@ void host_put_past(Hosted *hosted, Str bytes) {
                 recording_skip(hosted->recording, hosted->shown_out);
 }
 
-void host_close_input(Hosted *hosted) {
-        if (hosted->kind != SHIM_PIPES)
-                return;
-        hosted->watch_in = loop_fd_close(hosted->watch_in);
-        hosted->fd_in = close_fd(hosted->fd_in);
-}
-
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
 /* A terminal that nobody has open is over only when the process is, too: it may open it again. */

@@ -23,7 +23,7 @@ const char *ledger_policy_name(LedgerPolicy policy) {
         return policy_names[policy];
 }
 
-int ledger_policy_from_name(Str name) {
+static int ledger_policy_from_name(Str name) {
         for (size_t i = 0; i < ARRAY_SIZE(policy_names); i++)
                 if (str_is(name, policy_names[i]))
                         return (int)i;
