@@ -26,7 +26,6 @@ typedef struct GroupCall GroupCall;
 
 /* One slot per part of the domain that keeps something per group (collab/parts.h). */
 typedef enum GroupSlot {
-        GROUP_SLOT_RUNNERS,
         GROUP_SLOT_INBOX,
         GROUP_SLOT_ANNOUNCER,
         GROUP_SLOT_STREAMS,

@@ -6,8 +6,6 @@
  * A client that does not read is closed at the hard limit of its connection. Output is dropped long before
  * that, from FOLLOW_PENDING_MAX on, and the next chunk says how much.
  */
-#define LOG_MODULE "tasks/events"
-
 #include <errno.h>
 #include <stdlib.h>
 

@@ -3,8 +3,6 @@
  * Bytes of hosted processes. Out: one read into the ring, then one shared chunk for all viewers; a viewer's
  * slowness is its own affair. In: one queue per process, in order of arrival, never cut.
  */
-#define LOG_MODULE "core/host"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -123,7 +123,7 @@ struct Ledger {
         Timer sync_timer;
         LedgerGroup *collecting, *running;
         LedgerJob *job; /* NULL: no one runs */
-        bool wants_check, wants_sync, is_dirty, is_syncing, is_open, is_closing;
+        bool wants_check, wants_sync, is_dirty, is_open, is_closing;
         LedgerJob *rewrite; /* waits for its turn, or runs */
         void (*rewrite_done)(void *user, int r);
         void *rewrite_user;

@@ -2,7 +2,6 @@
 /*
  * The life of a ledger on the loop, from open to close.
  */
-#define LOG_MODULE "core/ledger"
 #include "core/ledger/ledger.h"
 
 #include <errno.h>
@@ -11,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "core/config.h"
 #include "core/ledger/ledger-internal.h"
 
