@@ -121,13 +121,16 @@ static void kill_cgroup(const Shim *shim) {
         close_fd(fd);
 }
 
+/* Who asks again can bring the end forward, not put it off. */
 void shim_kill(Shim *shim, int grace_ms) {
+        int64_t kill_at_ms = shim_now_ms() + MAX(grace_ms, 0);
+
         if (shim->tree_is_gone)
                 return;
         if (grace_ms > 0 && !shim->is_killing)
                 shim_tree_signal(shim, SIGTERM);
+        shim->kill_at_ms = shim->is_killing ? MIN(shim->kill_at_ms, kill_at_ms) : kill_at_ms;
         shim->is_killing = true;
-        shim->kill_at_ms = shim_now_ms() + (grace_ms > 0 ? grace_ms : 0);
         if (grace_ms <= 0)
                 shim_kill_step(shim);
 }

@@ -286,6 +286,17 @@ def test_stop_kills_what_does_not_end():
         equal(t.client.state(task), "failed")
 
 
+def test_who_cancels_again_does_not_put_off_the_end():
+    with Tasks(agent="#!/bin/sh\ntrap '' TERM HUP\nprintf begun; while :; do sleep 1; done\n") as t:
+        task = t.client.submit("x")
+        eventually(lambda: t.client.get(task)["output"] == "begun", what="agent under way")
+
+        def cancel():
+            t.client.call("task.cancel", {"taskId": task})
+            return t.client.state(task) != "running"
+        eventually(cancel, what="the end of a deaf agent")
+
+
 def test_forced_stop_does_not_wait():
     """The daemon has another contract to serve and its clock stands still: what waits for the drain never ends."""
     with Tasks(only="aiwg,cccc", env={"MUSTER_TEST_CLOCK": "1"}) as t:
