@@ -83,7 +83,7 @@ static struct sockaddr_un name_beside(const struct sockaddr_un *address) {
 }
 
 static int move_into_place(const char *from, const char *to) {
-        if (!strcmp(from, to) || !renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
+        if (strcmp(from, to) == 0 || !renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
                 return 0;
         if (errno == EINVAL && !link(from, to)) /* a file system without that flag */
                 return unlink(from) ? -errno : 0;
@@ -97,7 +97,7 @@ static int listen_at(int fd, const struct sockaddr_un *address, mode_t mode) {
         mode_t saved;
         int r;
 
-        if (strcmp(beside.sun_path, address->sun_path))
+        if (strcmp(beside.sun_path, address->sun_path) != 0)
                 (void)unlink(beside.sun_path);
         saved = umask(0777 & ~mode);
         r = bind(fd, (struct sockaddr *)&beside, sizeof(beside)) ? -errno : 0;
