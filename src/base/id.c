@@ -37,7 +37,7 @@ void hex_encode(const void *data, size_t n, char *out) {
 }
 
 int id_hex(char *out, size_t n_digits) {
-        unsigned char bytes[64];
+        unsigned char bytes[64] = {0};
 
         *out = 0;
         while (n_digits > 0) {
