@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -88,6 +89,12 @@ static int identify(Arena *arena, Scope *scope) {
         return scope->key.data && scope->group_id.data && scope->label.data ? 0 : error_origin(-ENOMEM);
 }
 
+static bool is_folder(const char *path) {
+        struct stat st;
+
+        return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
 int scope_detect(Arena *arena, Str path, Scope *ret) {
         Str copy = arena_str(arena, path.n ? path : STR("."));
         _cleanup_(freep) char *root = copy.data ? resolve(copy.data) : NULL;
@@ -97,9 +104,11 @@ int scope_detect(Arena *arena, Str path, Scope *ret) {
         *ret = (Scope){0};
         if (!root)
                 return error_origin(-ENOMEM);
-        r = scope_git(arena, root, &url); /* shortens root to the top of the work tree */
-        if (r)
-                return error_trace(r);
+        if (is_folder(root)) { /* what is none is a scope of its own, also inside a work tree */
+                r = scope_git(arena, root, &url); /* shortens root to the top of the work tree */
+                if (r)
+                        return error_trace(r);
+        }
         ret->root = arena_str(arena, str_from(root));
         ret->git_remote = url.n ? scope_normalize_remote(arena, url) : STR("");
         if (!ret->root.data || !ret->git_remote.data)
