@@ -229,9 +229,26 @@ def test_settings():
         equal(error(d, "group_settings_update", group_id=g, patch={"keepalive_delay_seconds": "x", "nudge_after_seconds": 99})["code"], "group_settings_update_failed")
         equal(ok(d, "group_show", group_id=g)["group"]["automation"]["nudge_after_seconds"], 7, "a refused patch changed something")
         for bad in ("moon", 1, None):
-            equal(error(d, "group_settings_update", group_id=g, patch={"default_send_to": bad})["code"], "invalid_patch", repr(bad))
+            e = error(d, "group_settings_update", group_id=g, patch={"default_send_to": bad})
+            equal([e["code"], e["details"]], ["invalid_patch", {"default_send_to": str(bad or "")}], repr(bad))
         settings = ok(d, "group_settings_update", group_id=g, patch={"terminal_transcript_visibility": "loud", "terminal_transcript_notify_lines": 0, "terminal_transcript_notify_tail": 0})["settings"]
         equal([settings["terminal_transcript_" + k] for k in ("visibility", "notify_lines", "notify_tail")], ["foreman", 1, False])
+
+
+def test_transcript_settings():
+    """The section is whole as soon as one of them is set; what cannot be a value is passed over."""
+    with Daemon(only="cccc") as d:
+        g = ok(d, "group_create")["group_id"]
+        want = {"visibility": "foreman", "notify_tail": True, "notify_lines": 20}
+        for patch, change in (({"visibility": "ALL"}, {"visibility": "all"}), ({"visibility": "loud"}, {}), ({"visibility": None}, {}), ({"visibility": " off "}, {"visibility": "off"}),
+                              ({"notify_tail": "no"}, {"notify_tail": False}), ({"notify_tail": "perhaps"}, {}), ({"notify_tail": None}, {}), ({"notify_tail": 2}, {"notify_tail": True}),
+                              ({"notify_lines": "x"}, {}), ({"notify_lines": None}, {}), ({"notify_lines": "7"}, {"notify_lines": 7}), ({"notify_lines": -3}, {"notify_lines": 1}),
+                              ({"notify_lines": 500, "notify_tail": False}, {"notify_lines": 80, "notify_tail": False})):
+            want.update(change)
+            settings = ok(d, "group_settings_update", group_id=g, patch={"terminal_transcript_" + k: v for k, v in patch.items()})["settings"]
+            equal({k: settings["terminal_transcript_" + k] for k in want}, want, repr(patch))
+            equal(ok(d, "group_show", group_id=g)["group"]["terminal_transcript"], want, repr(patch))
+        check("terminal_transcript:\n  visibility: 'off'\n  notify_tail: false\n  notify_lines: 80\n" in read_text(os.path.join(group_dir(d, g), "group.yaml")), "order")
 
 
 def test_states():
