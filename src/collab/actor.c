@@ -30,6 +30,14 @@ bool actor_runtime_is_known(Str word) {
         return is_one_of(word, runtimes);
 }
 
+void actor_write_runtimes(JsonWriter *w, const char *key) {
+        jw_key(w, key);
+        jw_begin_array(w);
+        for (const char *const *word = runtimes; *word; word++)
+                jw_cstr(w, *word);
+        jw_end_array(w);
+}
+
 bool actor_runner_is_known(Str word) {
         return is_one_of(word, runners);
 }

@@ -7,6 +7,7 @@
 #include "collab/group-change.h"
 
 bool actor_runtime_is_known(Str word);
+void actor_write_runtimes(JsonWriter *w, const char *key); /* "key": all that are known */
 bool actor_runner_is_known(Str word);
 bool actor_submit_is_known(Str word);
 

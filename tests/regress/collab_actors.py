@@ -12,6 +12,8 @@ from harness import Daemon, check, equal, eventually, is_alive, read_text, share
 NOWHERE = "g_ffffffffffff"
 ACTOR_OPS = ("actor_list", "actor_add", "actor_update", "actor_remove", "actor_start", "actor_stop", "actor_restart", "group_start", "group_stop")
 START_OPS = ("actor_start", "actor_restart", "group_start")
+RUNTIMES = ["amp", "auggie", "claude", "codex", "copilot", "cursor", "custom", "droid", "gemini", "kilocode", "neovate", "opencode"]
+DETAILS = ({}, {"scope_key": "s_1"}, {"scope_key": "s_2"}, {"scope_key": "s_1", "path": "/nonexistent/folder"}, {"runtime": "abacus"}, {"runtime": "custom"})  # of refused starts
 numbers = iter(range(10000))
 
 
@@ -155,7 +157,9 @@ def test_what_stands_in_the_way_of_a_start():
         path = os.path.join(group_dir(d, g), "group.yaml")
         write_text(path, read_text(path).replace("running: false", "running: true").replace("active_scope_key: ''", "active_scope_key: '%s'" % active).replace("scopes: []", scopes))
         for op in START_OPS:
-            _refused(d, op, code, group_id=g, actor_id="a")
+            e = error(d, op, group_id=g, actor_id="a")
+            equal([e["code"], {k: v for k, v in e["details"].items() if k != "supported"}], [code, {"group_id": g, "actor_id": "a", **DETAILS[i]} if DETAILS[i] else {}])
+            equal(sorted(e["details"].get("supported", [])), RUNTIMES if code == "unsupported_runtime" else [])
         _refused(d, "actor_update", code, group_id=g, actor_id="a", patch={"enabled": True})
         _refused(d, "actor_start", "actor_start_failed", group_id=g, actor_id="a", by="stranger")  # rights come first
         _refused(d, "group_start", code if code == "missing_project_root" else "group_start_failed", group_id=g, by="stranger")
