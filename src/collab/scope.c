@@ -16,56 +16,6 @@
 
 /* ---- the path -------------------------------------------------------------------------------- */
 
-/* Takes "." and ".." out of an absolute path, by text only. In place. */
-static void squeeze(char *path) {
-        char *to = path, *at = path;
-
-        while (*at) {
-                size_t n;
-                while (*at == '/')
-                        at++;
-                n = strcspn(at, "/");
-                if (n == 2 && at[0] == '.' && at[1] == '.')
-                        while (to > path && *--to != '/')
-                                ;
-                else if (n && !(n == 1 && at[0] == '.')) {
-                        *to++ = '/';
-                        memmove(to, at, n);
-                        to += n;
-                }
-                at += n;
-        }
-        if (to == path)
-                *to++ = '/';
-        *to = 0;
-}
-
-/* The existing part resolved, the rest as it was written. Malloc'd. */
-static char *resolve(const char *path) {
-        _cleanup_(freep) char *head = path_expand(path), *rest = NULL;
-        char *real, *joined;
-
-        if (!head)
-                return NULL;
-        real = realpath(head, NULL);
-        if (real)
-                return real;
-        for (char *slash = strrchr(head, '/'); slash && slash > head; slash = strrchr(head, '/')) {
-                char *longer = rest ? path_join(slash + 1, rest) : strdup(slash + 1);
-                free(rest);
-                rest = longer;
-                *slash = 0;
-                real = realpath(head, NULL);
-                if (real || !rest)
-                        break;
-        }
-        joined = rest ? path_join(real ? real : head, rest) : NULL;
-        free(real);
-        if (joined)
-                squeeze(joined);
-        return joined;
-}
-
 static Str last_part(Str path) {
         size_t i = path.n;
 
@@ -97,7 +47,7 @@ static bool is_folder(const char *path) {
 
 int scope_detect(Arena *arena, Str path, Scope *ret) {
         Str copy = arena_str(arena, path.n ? path : STR("."));
-        _cleanup_(freep) char *root = copy.data ? resolve(copy.data) : NULL;
+        _cleanup_(freep) char *root = copy.data ? path_resolve(copy.data) : NULL;
         Str url = STR_NULL;
         int r;
 
