@@ -43,9 +43,9 @@ static size_t limit_of(const Json *limit) {
 
         if (!json_int64(limit, &n))
                 return LIMIT_DEFAULT;
-        for (size_t i = 0; i < limit->n; i++)
-                if (memchr(".eE", limit->text[i], 3))
-                        return LIMIT_DEFAULT;
+        if (memchr(limit->text, '.', limit->n) || memchr(limit->text, 'e', limit->n) ||
+            memchr(limit->text, 'E', limit->n))
+                return LIMIT_DEFAULT;
         return n <= 0 ? SIZE_MAX : (size_t)n;
 }
 
