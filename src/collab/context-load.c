@@ -144,7 +144,7 @@ static int load_tasks(Context *context, ContextCache *cache) {
         return error_trace(r);
 }
 
-static int64_t highest(const Json *list, char letter) {
+int64_t context_highest(const Json *list, char letter) {
         int64_t n = 0;
 
         json_each (item, list) {
@@ -155,9 +155,9 @@ static int64_t highest(const Json *list, char letter) {
 }
 
 static void count(Context *context) {
-        context->last_milestone = highest(json_get(context->main.json, "milestones"), 'M');
-        context->last_note = highest(json_get(context->main.json, "notes"), 'N');
-        context->last_reference = highest(json_get(context->main.json, "references"), 'R');
+        context->last_milestone = context_highest(json_get(context->main.json, "milestones"), 'M');
+        context->last_note = context_highest(json_get(context->main.json, "notes"), 'N');
+        context->last_reference = context_highest(json_get(context->main.json, "references"), 'R');
         for (size_t i = 0; i < context->n_tasks; i++)
                 context->last_task = MAX(context->last_task, context_number(context->tasks[i]->id, 'T'));
 }
