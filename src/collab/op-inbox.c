@@ -37,8 +37,16 @@ static int make_room(Arena *arena, Page *page) {
         return 0;
 }
 
+static size_t max_of(const Json *limit) {
+        int64_t n;
+
+        if (!json_int64(limit, &n))
+                return LIMIT_DEFAULT;
+        return n <= 0 ? SIZE_MAX : (size_t)n;
+}
+
 static int fill_page(Call *call, Group *group, const CcccInboxListArgs *args, Page *page) {
-        size_t n_max = !args->has_limit ? LIMIT_DEFAULT : args->limit <= 0 ? SIZE_MAX : (size_t)args->limit;
+        size_t n_max = max_of(args->limit);
         uint64_t position, n_bytes = 0;
         Inbox inbox;
         int r = inbox_open(&inbox, group, args->actor_id, inbox_filter(args->kind_filter),
