@@ -193,6 +193,8 @@ static void step_waiting(Mailbox *mailbox) {
                 mailbox_phase(mailbox, MAIL_SUBMITTING, 0);
                 return;
         }
+        if (mailbox->why == MAIL_PAUSED || mailbox->why == MAIL_IDLE) /* with what wakes the group */
+                mailbox->queued_ms = loop_now_ms(mailbox->delivery->collab->daemon->loop);
         facts = gate_facts(mailbox, mailbox->delivery->group);
         mailbox->why = delivery_gate(&facts, &mailbox->due_ms);
         if (mailbox->why == MAIL_GO)
