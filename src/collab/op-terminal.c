@@ -203,7 +203,7 @@ static int tail(Call *call, Group *group, const void *user) {
                        .options = {.n_rows = runner->hosted->rows,
                                    .is_compact = args->compact,
                                    .max_chars = args->max_chars > 0 ? (size_t)MIN(args->max_chars, CHARS_MAX)
-                                                                     : CHARS_DEFAULT},
+                                                                    : CHARS_DEFAULT},
                        .is_raw = !args->strip_ansi};
         self->n_copy = self->is_raw ? transcript_raw_bytes(self->options.max_chars)
                                     : COPY_FIRST + 4 * self->options.max_chars;

@@ -23,10 +23,11 @@ static void note(GroupChange *change, Json *ids, Str id) {
 
 /* ---- the document ---------------------------------------------------------------------------- */
 
-/* What an actor has from its birth on and no template speaks of, and room for the rest in the file's order. */
+/* What an actor has from its birth on and no template speaks of, and room for the rest in the file's order.
+ */
 static int fill_new(Document *document, Json *entry, Str id, Str now) {
-        static const char *const keys[] = {"title",   "command", "env",    "default_scope_key", "submit",
-                                           "enabled", "runner",  "runtime"};
+        static const char *const keys[] = {"title",  "command", "env",    "default_scope_key",
+                                           "submit", "enabled", "runner", "runtime"};
         int r;
 
         r = document_set_int(document, entry, "v", 1);

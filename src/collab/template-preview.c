@@ -52,7 +52,8 @@ static void write_actor(JsonWriter *w, const TemplateActor *actor) {
 static void write_beginning(JsonWriter *w, Str text) {
         Str shown = first_characters(text, TEMPLATE_PREVIEW_MAX);
         char marked[4 * TEMPLATE_PREVIEW_MAX + sizeof("\n…")];
-        int n = snprintf(marked, sizeof(marked), STR_FMT "%s", STR_ARG(shown), shown.n < text.n ? "\n…" : "");
+        int n = snprintf(marked, sizeof(marked), STR_FMT "%s", STR_ARG(shown),
+                         shown.n < text.n ? "\n…" : "");
 
         jw_field_str(w, "preview", (Str){marked, (size_t)n});
 }
