@@ -21,7 +21,7 @@ static void say(Pass *pass, Str target, const char *kind, Str title, Str message
                 (Notice){.target = target, .kind = kind, .title = title, .message = message};
 }
 
-static void check_nudge(Pass *pass, AutoActor *actor) {
+static void check_nudge(Pass *pass, AutoActor *actor, _unused_ const ActorView *foreman) {
         Oldest *oldest = automation_oldest(pass, actor);
         bool is_ack = oldest->ack_us && (!oldest->unread_us || oldest->ack_us <= oldest->unread_us);
         Str id = is_ack ? oldest->ack_id : oldest->unread_id;
@@ -102,7 +102,7 @@ static void check_idle(Pass *pass, AutoActor *actor, const ActorView *foreman) {
         actor->idle_us = pass->now_us;
 }
 
-static void check_keepalive(Pass *pass, AutoActor *actor) {
+static void check_keepalive(Pass *pass, AutoActor *actor, _unused_ const ActorView *foreman) {
         if (!is_due(pass,
                     automation_keepalive_due(&pass->group->doc->settings, pass->self->resume_us, actor)))
                 return;
@@ -116,7 +116,7 @@ static void check_keepalive(Pass *pass, AutoActor *actor) {
             arena_str(&pass->arena, str_from(actor->next_line)));
 }
 
-static void check_help(Pass *pass, AutoActor *actor) {
+static void check_help(Pass *pass, AutoActor *actor, _unused_ const ActorView *foreman) {
         if (!is_due(pass, automation_help_due(&pass->group->doc->settings, actor)))
                 return;
         say(pass, str_from(actor->id), "help_nudge", STR("A reminder of how things are done here"),
@@ -133,7 +133,7 @@ static void check_silence(Pass *pass, const ActorView *foreman) {
                 automation_silence_due(&pass->group->doc->settings, pass->self->resume_us,
                                        n ? ledger_entry(ledger, n - 1).ts_us : 0, pass->self->silence_us);
 
-        if (!foreman || !is_due(pass, due_us))
+        if (!foreman || pass->n_notices || !is_due(pass, due_us)) /* a notice breaks the silence */
                 return;
         say(pass, foreman->id, "silence_check", STR("The group is silent"),
             arena_printf(&pass->arena,
@@ -154,7 +154,7 @@ static Str standup_text(Pass *pass) {
                 "{{interval_minutes}} minutes have gone by. Ask everybody for progress, "
                 "next steps and obstacles, then adjust the plan.";
         Str text = str_trim(buf_str(&pass->standup)), mark = STR("{{interval_minutes}}");
-        int64_t minutes = MAX(pass->group->doc->settings.standup_interval_s / 60, 1);
+        int64_t minutes = pass->group->doc->settings.standup_interval_s / 60;
         _cleanup_(buf_deinit) Buf out = BUF_NULL;
         int r = 0;
 
@@ -181,22 +181,29 @@ static void check_standup(Pass *pass, const ActorView *foreman) {
         pass->self->standup_us = pass->now_us;
 }
 
-void automation_check(Pass *pass) {
+typedef void (*ActorCheckFn)(Pass *pass, AutoActor *actor, const ActorView *foreman);
+
+static void for_working(Pass *pass, ActorCheckFn check, const ActorView *foreman) {
         const GroupDoc *doc = pass->group->doc;
-        const ActorView *foreman = group_foreman(doc);
 
         for (size_t i = 0; i < doc->n_actors; i++) {
                 AutoActor *actor = automation_is_working(pass->group, &doc->actors[i])
                                            ? automation_actor(pass->self, doc->actors[i].id)
                                            : NULL;
 
-                if (!actor)
-                        continue;
-                check_nudge(pass, actor);
-                check_idle(pass, actor, foreman);
-                check_keepalive(pass, actor);
-                check_help(pass, actor);
+                if (actor)
+                        check(pass, actor, foreman);
         }
+}
+
+/* Kind by kind, in this order: the ledger shows it. */
+void automation_check(Pass *pass) {
+        const ActorView *foreman = group_foreman(pass->group->doc);
+
+        for_working(pass, check_nudge, foreman);
+        for_working(pass, check_idle, foreman);
+        for_working(pass, check_keepalive, foreman);
         check_silence(pass, foreman);
         check_standup(pass, foreman);
+        for_working(pass, check_help, foreman);
 }

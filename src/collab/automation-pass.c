@@ -19,7 +19,7 @@ static void end(Pass *pass, int64_t after_ms) {
         Group *group = pass->group;
 
         self->is_busy = false;
-        if (after_ms >= 0)
+        if (after_ms >= 0 || self->is_changed)
                 automation_kick(self, MAX(after_ms, (int64_t)AUTOMATION_EVERY_MS));
         ledger_read_deinit(&pass->read);
         buf_deinit(&pass->standup);
@@ -85,6 +85,7 @@ static void commit(Pass *pass) {
                              &pass->notices[i]);
         if (change_try(change, automation_write_state(pass->self, pass->now_us, &state)))
                 group_change_file(change, "state/automation.json", buf_str(&state));
+        pass->self->is_changed = false;
         r = group_change_commit_or(change, on_kept, on_failed);
         if (r != CALL_LATER) /* nothing was begun, and nobody is told */
                 end(pass, AUTOMATION_FAILED_MS);
@@ -102,7 +103,7 @@ static void finish(Pass *pass, int r) {
                 return;
         }
         automation_check(pass);
-        if (pass->n_notices)
+        if (pass->n_notices || pass->self->is_changed)
                 commit(pass);
         else
                 end(pass, pass->next_us == INT64_MAX ? -1 : (pass->next_us - pass->now_us) / 1000 + 1);

@@ -41,11 +41,25 @@ AutoActor *automation_actor(Automation *self, Str id) {
         return self->actors = actor;
 }
 
+static void restart_actor(AutoActor *actor, int64_t now_us) {
+        actor->nudge_us = actor->idle_us = actor->keepalive_us = actor->help_us = now_us;
+        actor->keepalive_count = actor->help_count = 0;
+        automation_set(&actor->nudge_event_id, STR(""));
+}
+
 /* All timers from now. */
 static void automation_restart(Automation *self) {
-        self->resume_us = self->standup_us = loop_wall_us(self->group->collab->daemon->loop);
-        for (AutoActor *actor = self->actors; actor; actor = actor->next)
-                actor->help_us = self->resume_us;
+        const GroupDoc *doc = self->group->doc;
+        int64_t now_us = loop_wall_us(self->group->collab->daemon->loop);
+
+        self->resume_us = self->silence_us = self->standup_us = now_us;
+        for (size_t i = 0; i < doc->n_actors; i++) {
+                AutoActor *actor = automation_actor(self, doc->actors[i].id);
+
+                if (actor)
+                        restart_actor(actor, now_us);
+        }
+        self->is_changed = true;
 }
 
 void automation_kick(Automation *self, int64_t after_ms) {
@@ -81,7 +95,7 @@ static void loaded(void *user) {
         self->is_loaded = true;
         self->is_busy = false;
         automation_restart(self);
-        automation_kick(self, AUTOMATION_EVERY_MS);
+        automation_kick(self, 0);
         document_unref(loading->document);
         free(loading->path);
         free(loading);
@@ -152,6 +166,12 @@ static void on_group_closed(Group *group) {
         free(self);
 }
 
+/* A restart is written to the file at once. */
+static void kick_if_live(Automation *self) {
+        if (automation_is_live(self))
+                automation_kick(self, self->is_changed ? 0 : AUTOMATION_EVERY_MS);
+}
+
 static Str foreman_id(const GroupDoc *doc) {
         const ActorView *foreman = group_foreman(doc);
 
@@ -167,8 +187,7 @@ static void on_group_changed(Group *group, const GroupDoc *old) {
                 self->awaits_start = true;
         if (old->state != GROUP_ACTIVE && group->doc->state == GROUP_ACTIVE)
                 automation_restart(self);
-        if (automation_is_live(self))
-                automation_kick(self, AUTOMATION_EVERY_MS);
+        kick_if_live(self);
 }
 
 static void on_actor_changed(Collab *collab, Str group_id, Str actor) {
@@ -180,7 +199,7 @@ static void on_actor_changed(Collab *collab, Str group_id, Str actor) {
         if (self->awaits_start)
                 automation_restart(self);
         self->awaits_start = false;
-        automation_kick(self, AUTOMATION_EVERY_MS);
+        kick_if_live(self);
 }
 
 static void on_committed(Group *group, uint64_t first, uint64_t n) {
@@ -192,8 +211,7 @@ static void on_committed(Group *group, uint64_t first, uint64_t n) {
         for (uint64_t i = first; i < first + n; i++)
                 if (str_is(ledger_entry(group->ledger, i).kind, "group.start"))
                         automation_restart(self);
-        if (automation_is_live(self))
-                automation_kick(self, AUTOMATION_EVERY_MS);
+        kick_if_live(self);
 }
 
 static void on_rewritten(Group *group) {

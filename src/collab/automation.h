@@ -45,6 +45,7 @@ struct Automation {
         Group *group;
         Timer timer;
         bool is_loaded, is_busy, awaits_start; /* awaits_start: the foreman has changed */
+        bool is_changed;                       /* since the file was written */
         int64_t resume_us, silence_us, standup_us;
         uint64_t n_known;
         AutoActor *actors;

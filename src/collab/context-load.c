@@ -68,7 +68,7 @@ bool context_is_task_id(Str id) {
 }
 
 /* The number in an id such as N001, if it has this letter and nothing but digits; else 0. */
-static int64_t context_number(Str id, char letter) {
+int64_t context_number(Str id, char letter) {
         int64_t n = 0;
 
         if (id.n < 2 || id.n > 1 + DIGITS_MAX || id.data[0] != letter ||
@@ -145,7 +145,7 @@ static int load_tasks(Context *context, ContextCache *cache) {
         return error_trace(r);
 }
 
-static int64_t highest(const Json *list, char letter) {
+int64_t context_highest(const Json *list, char letter) {
         int64_t n = 0;
 
         json_each (item, list) {
@@ -156,9 +156,9 @@ static int64_t highest(const Json *list, char letter) {
 }
 
 static void count(Context *context) {
-        context->last_milestone = highest(json_get(context->main.json, "milestones"), 'M');
-        context->last_note = highest(json_get(context->main.json, "notes"), 'N');
-        context->last_reference = highest(json_get(context->main.json, "references"), 'R');
+        context->last_milestone = context_highest(json_get(context->main.json, "milestones"), 'M');
+        context->last_note = context_highest(json_get(context->main.json, "notes"), 'N');
+        context->last_reference = context_highest(json_get(context->main.json, "references"), 'R');
         for (size_t i = 0; i < context->n_tasks; i++)
                 context->last_task = MAX(context->last_task, context_number(context->tasks[i]->id, 'T'));
 }

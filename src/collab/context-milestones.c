@@ -102,7 +102,7 @@ int context_milestone_complete(Context *context, const Json *item, Str *detail) 
         if (!r)
                 r = context_set_today(context, milestone, "completed");
         if (!r)
-                r = context_set_given(context, milestone, "outcomes", item);
+                r = context_set(context, milestone, "outcomes", context_text(item, "outcomes"));
         if (!r)
                 r = context_set_now(context, milestone, "updated_at");
         return r ? error_trace(r) : context_detail(context, detail, "Completed " STR_FMT, STR_ARG(id));

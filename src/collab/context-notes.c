@@ -48,6 +48,12 @@ static Json *find_entry(Context *context, const char *list_key, Str id) {
         return context_find(context_list(context, &context->main, list_key, false), id);
 }
 
+/* The number of a removed last entry is given again. */
+static void forget_number(Context *context, const char *list_key, char letter, Str id, int64_t *last) {
+        if (context_number(id, letter) == *last)
+                *last = context_highest(context_list(context, &context->main, list_key, false), letter);
+}
+
 int context_note_add(Context *context, const Json *item, Str *detail) {
         Json *note = add_entry(context, "notes", 'N', ++context->last_note, detail);
 
@@ -70,10 +76,13 @@ int context_note_update(Context *context, const Json *item, Str *detail) {
 int context_note_remove(Context *context, const Json *item, Str *detail) {
         Str id = context_id(item, "note_id");
         Json *note = find_entry(context, "notes", id);
+        int r;
 
         if (!note)
                 return context_refuse(context, "Note not found: " STR_FMT, STR_ARG(id));
-        return remove_entry(context, "notes", note, id, detail);
+        r = remove_entry(context, "notes", note, id, detail);
+        forget_number(context, "notes", 'N', id, &context->last_note);
+        return r;
 }
 
 int context_reference_add(Context *context, const Json *item, Str *detail) {
@@ -102,8 +111,11 @@ int context_reference_update(Context *context, const Json *item, Str *detail) {
 int context_reference_remove(Context *context, const Json *item, Str *detail) {
         Str id = context_id(item, "reference_id");
         Json *reference = find_entry(context, "references", id);
+        int r;
 
         if (!reference)
                 return context_refuse(context, "Reference not found: " STR_FMT, STR_ARG(id));
-        return remove_entry(context, "references", reference, id, detail);
+        r = remove_entry(context, "references", reference, id, detail);
+        forget_number(context, "references", 'R', id, &context->last_reference);
+        return r;
 }

@@ -67,10 +67,9 @@ static Json *find_or_add(Context *context, Str id) {
         return agent && !context_set(context, agent, "id", id) && !json_push(list, agent) ? agent : NULL;
 }
 
-int context_presence_update(Context *context, const Json *item, Str *detail) {
-        Str given = context_id(item, "agent_id");
-        Str status = collapsed(context->arena, context_text(item, "status")), id;
+static int set_status(Context *context, const Json *item, Str status) {
         Json *agent;
+        Str id;
         int r;
 
         r = read_agent(context, item, &id);
@@ -79,29 +78,26 @@ int context_presence_update(Context *context, const Json *item, Str *detail) {
         context->presence.is_changed = true;
         agent = status.data ? find_or_add(context, id) : NULL;
         r = agent ? context_set(context, agent, "status", status) : error_origin(-ENOMEM);
+        if (!r && !status.n)
+                json_remove(agent, STR("status"));
         if (!r)
                 r = context_set_now(context, agent, "updated_at");
-        return r ? error_trace(r)
-                 : context_detail(context, detail, "Updated presence for " STR_FMT, STR_ARG(given));
+        return error_trace(r);
 }
 
-/* Whoever was never there needs no entry to be cleared. */
-int context_presence_clear(Context *context, const Json *item, Str *detail) {
-        Str given = context_id(item, "agent_id"), id;
-        Json *agent;
-        int r;
+int context_presence_update(Context *context, const Json *item, Str *detail) {
+        Str given = context_id(item, "agent_id");
+        int r = set_status(context, item, collapsed(context->arena, context_text(item, "status")));
 
-        r = read_agent(context, item, &id);
-        if (r)
-                return r;
-        agent = context_find(context_list(context, &context->presence, "agents", false), id);
-        if (agent) {
-                context->presence.is_changed = true;
-                json_remove(agent, STR("status"));
-                r = context_set_now(context, agent, "updated_at");
-        }
-        return r ? error_trace(r)
-                 : context_detail(context, detail, "Cleared presence for " STR_FMT, STR_ARG(given));
+        return r ? r : context_detail(context, detail, "Updated presence for " STR_FMT, STR_ARG(given));
+}
+
+/* An update to nothing: also whoever was never there gets an entry. */
+int context_presence_clear(Context *context, const Json *item, Str *detail) {
+        Str given = context_id(item, "agent_id");
+        int r = set_status(context, item, STR(""));
+
+        return r ? r : context_detail(context, detail, "Cleared presence for " STR_FMT, STR_ARG(given));
 }
 
 int context_presence_forget(Context *context, Str agent_id) {

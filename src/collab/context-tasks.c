@@ -52,11 +52,13 @@ static int set_link(Context *context, Json *task, const char *key, Str text) {
 }
 
 static int set_links(Context *context, Json *task, const Json *item) {
-        const char *milestone = json_get(item, "milestone_id") ? "milestone_id" : "milestone";
+        Str milestone = context_id(item, "milestone_id");
         int r = 0;
 
-        if (json_get(item, milestone))
-                r = set_link(context, task, "milestone", context_id(item, milestone));
+        if (!milestone.n)
+                milestone = context_id(item, "milestone");
+        if (json_get(item, "milestone_id") || json_get(item, "milestone"))
+                r = set_link(context, task, "milestone", milestone);
         if (!r && json_get(item, "assignee"))
                 r = set_link(context, task, "assignee", context_id(item, "assignee"));
         return error_trace(r);
@@ -138,7 +140,7 @@ static int update_step(Context *context, Json *task, const Json *item) {
                 return context_refuse(context, "step_id and step_status must be given together");
         if (!step)
                 return context_refuse(context, "Step not found: " STR_FMT, STR_ARG(id));
-        if (!status)
+        if (!status || !str_is(text, status))
                 return context_refuse(context, "Invalid step status: " STR_FMT, STR_ARG(text));
         return error_trace(context_set(context, step, "status", str_from(status)));
 }

@@ -50,7 +50,7 @@ typedef struct Context {
         ContextDoc presence;
         ContextDoc **tasks; /* sorted by id; the broken ones, too */
         size_t n_tasks, cap_tasks;
-        int64_t last_milestone, last_task, last_note, last_reference; /* highest numbers ever seen here */
+        int64_t last_milestone, last_task, last_note, last_reference; /* highest numbers there are */
         size_t n_changed; /* documents of the batch, once it is stored */
         Json *changes;    /* of the batch: [{index, op, detail}] */
         Str complaint;    /* with CONTEXT_E_REFUSED */

@@ -43,11 +43,13 @@ MailWhy delivery_gate(const GateFacts *facts, int64_t *ret_due_ms) {
         int64_t throttled = facts->tried_ms < 0
                                     ? INT64_MIN
                                     : facts->tried_ms + MAX(facts->min_interval_ms, (int64_t)GATE_EVERY_MS);
+        int64_t gathered = facts->queued_ms + GATE_EVERY_MS;
         MailWhy why = facts->n_chat + facts->n_notices ? held(facts) : MAIL_EMPTY;
 
         *ret_due_ms = INT64_MAX;
         if (why != MAIL_GO)
                 return why;
+        throttled = MAX(throttled, gathered);
         *ret_due_ms = MAX(ready, MAX(failed, throttled));
         if (facts->now_ms < ready)
                 return MAIL_STARTING;

@@ -16,7 +16,7 @@ typedef enum MailWhy {
         MAIL_PAUSED,    /* the group is paused */
         MAIL_IDLE,      /* the group is idle, and only notices are queued */
         MAIL_STARTING,  /* the program has just started */
-        MAIL_THROTTLED, /* the group's delivery.min_interval_seconds, or a second since the last time */
+        MAIL_THROTTLED, /* delivery.min_interval_seconds, or a second, in which what is sent goes together */
         MAIL_FAILED,    /* the last attempt failed, or the terminal took nothing */
         _MAIL_WHYS,
 } MailWhy;
@@ -24,7 +24,7 @@ typedef enum MailWhy {
 enum {
         GATE_OUTPUT_MS = 1000,   /* after the first output */
         GATE_SILENT_MS = 10000,  /* after the start, when nothing is printed or paste is not switched on */
-        GATE_EVERY_MS = 1000,    /* between two attempts */
+        GATE_EVERY_MS = 1000,    /* between two attempts, and from the first that is queued to its own */
         GATE_FAILED_MS = 5000,   /* after a failed one */
         GATE_SUBMIT_MS = 1500,   /* from the text to the key */
         GATE_PREAMBLE_MS = 2000, /* from the preamble's key to the first message */
@@ -35,6 +35,7 @@ enum {
 typedef struct GateFacts {
         int64_t now_ms;
         size_t n_chat, n_notices; /* queued */
+        int64_t queued_ms;        /* since when there is something */
         GroupState state;
         bool is_running, is_introduced; /* the preamble was sent in this session */
         int64_t started_ms;

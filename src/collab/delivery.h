@@ -87,7 +87,7 @@ struct Mailbox {
         char session[48]; /* "<pid>:<start µs>" of the terminal that the rest is about; "": none */
         bool is_introduced,
                 is_preamble; /* the session knows who it is; the text under way is what says so */
-        int64_t started_ms, output_ms, paste_ms, tried_ms, failed_ms;
+        int64_t queued_ms, started_ms, output_ms, paste_ms, tried_ms, failed_ms;
         Viewer viewer; /* for the first output and the paste mode */
 
         Buf text;         /* being typed */

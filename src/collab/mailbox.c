@@ -47,6 +47,8 @@ MailItem *mailbox_push(Mailbox *mailbox, Str event_id, Str what, int64_t now_us)
                 free_item(item);
                 return NULL;
         }
+        if (!mailbox->n_items)
+                mailbox->queued_ms = loop_now_ms(mailbox->delivery->collab->daemon->loop);
         *mailbox->items_end = item;
         mailbox->items_end = &item->next;
         mailbox->n_items++;
@@ -161,6 +163,7 @@ static GateFacts gate_facts(const Mailbox *mailbox, const Group *group) {
                            .started_ms = mailbox->started_ms,
                            .output_ms = mailbox->output_ms,
                            .paste_ms = mailbox->paste_ms,
+                           .queued_ms = mailbox->queued_ms,
                            .tried_ms = mailbox->tried_ms,
                            .failed_ms = mailbox->failed_ms,
                            .min_interval_ms = group->doc->settings.min_interval_s * 1000};
@@ -190,6 +193,8 @@ static void step_waiting(Mailbox *mailbox) {
                 mailbox_phase(mailbox, MAIL_SUBMITTING, 0);
                 return;
         }
+        if (mailbox->why == MAIL_PAUSED || mailbox->why == MAIL_IDLE) /* with what wakes the group */
+                mailbox->queued_ms = loop_now_ms(mailbox->delivery->collab->daemon->loop);
         facts = gate_facts(mailbox, mailbox->delivery->group);
         mailbox->why = delivery_gate(&facts, &mailbox->due_ms);
         if (mailbox->why == MAIL_GO)

@@ -89,8 +89,20 @@ static int start(Call *call, Group *group, const void *args) {
         return context_job_start(call, group, run, done, args);
 }
 
+/* Null, false, 0, "" and {} count as not given. */
+static bool is_nothing(const Json *ops) {
+        double number;
+        bool truth;
+
+        if (json_double(ops, &number))
+                return number == 0;
+        if (json_bool(ops, &truth))
+                return !truth;
+        return json_is(ops, JSON_STRING) ? !json_str(ops).n : !json_count(ops);
+}
+
 int op_cccc_context_sync(Call *call, const CcccContextSyncArgs *args) {
-        if (args->group_id.n && args->ops && !json_is(args->ops, JSON_ARRAY))
+        if (args->group_id.n && !json_is(args->ops, JSON_ARRAY) && !is_nothing(args->ops))
                 return call_fail(call, CALL_E_INVALID_OPS, "ops must be a list");
         return collab_call(call, args->group_id, start, args);
 }

@@ -28,6 +28,13 @@ static unsigned kinds_of(const StrList *kinds) {
         return bits;
 }
 
+static bool is_any(const StrList *kinds) {
+        for (size_t i = 0; i < kinds->n; i++)
+                if (str_trim(kinds->items[i]).n)
+                        return true;
+        return false;
+}
+
 static int refuse_kinds(Call *call) {
         JsonWriter *w = call_details(call);
 
@@ -41,9 +48,17 @@ static int refuse_kinds(Call *call) {
         return call_fail(call, CALL_E_INVALID_KINDS, "none of the kinds can be streamed");
 }
 
-/* Where the stream begins. An event or time that is not known resumes nothing. LEDGER_E_PENDING: ask again.
- */
+/* Whether a stream of these kinds would have shown that line. */
+static bool is_shown(const Group *group, const StrList *kinds, uint64_t position) {
+        unsigned wanted = kinds_of(kinds), bit = stream_kind_bit(ledger_entry(group->ledger, position).kind);
+
+        return bit && (!wanted || wanted & bit);
+}
+
+/* Where the stream begins. A time that is not known, or an event that is not or that the stream would not
+ * have shown, resumes nothing. LEDGER_E_PENDING: ask again. */
 static int find_start(const Group *group, const CcccEventsStreamArgs *args, uint64_t *ret) {
+        uint64_t position;
         int64_t ts_us;
         int r;
 
@@ -53,9 +68,9 @@ static int find_start(const Group *group, const CcccEventsStreamArgs *args, uint
                         *ret = ledger_first_after_ts(group->ledger, ts_us);
                 return 0;
         }
-        r = ledger_find_id(group->ledger, args->since_event_id, ret);
-        if (!r)
-                ++*ret;
+        r = ledger_find_id(group->ledger, args->since_event_id, &position);
+        if (!r && is_shown(group, &args->kinds, position))
+                *ret = position + 1;
         return r == LEDGER_E_PENDING ? r : 0;
 }
 
@@ -88,7 +103,7 @@ static int subscribe(Call *call, Group *group, const void *user) {
 int op_cccc_events_stream(Call *call, const CcccEventsStreamArgs *args) {
         if (!args->group_id.n)
                 return call_fail(call, CALL_E_MISSING_GROUP_ID, "missing group_id");
-        if (args->kinds.n && !kinds_of(&args->kinds))
+        if (is_any(&args->kinds) && !kinds_of(&args->kinds))
                 return refuse_kinds(call);
         return collab_read(call, args->group_id, subscribe, args);
 }

@@ -34,10 +34,7 @@ static void write_notice(JsonWriter *w, const CcccSystemNotifyArgs *args) {
         else
                 jw_raw(w, STR("{}"));
         jw_field_bool(w, "requires_ack", args->requires_ack);
-        if (args->related_event_id.n)
-                jw_field_str(w, "related_event_id", args->related_event_id);
-        else
-                jw_field_null(w, "related_event_id");
+        jw_field_null(w, "related_event_id");
         jw_end_object(w);
 }
 

@@ -29,11 +29,11 @@ static const char *visibility_name(TranscriptVisibility visibility) {
 static bool may_look(const GroupDoc *doc, Str by, Str target) {
         TranscriptVisibility visibility = doc->settings.transcript_visibility;
 
-        if (!by.n || str_is(by, "user"))
+        if (!by.n || str_is(by, "user") || str_eq(by, target))
                 return true;
         if (!group_doc_actor(doc, by))
                 return false;
-        return str_eq(by, target) || visibility == TRANSCRIPT_ALL ||
+        return visibility == TRANSCRIPT_ALL ||
                (visibility == TRANSCRIPT_FOREMAN && group_is_foreman(doc, by));
 }
 
@@ -82,6 +82,7 @@ static int look(Call *call, const Group *group, Str by, Str target, const char *
 /* Of the output so much is copied for the worker as the answer should need: most of it may be sequences, so
  * it is more the next time if it was too little. */
 enum {
+        CHARS_DEFAULT = 8000, /* also when it is not positive */
         CHARS_MAX = 200000,
         COPY_FIRST = 32 << 10, /* and four bytes for each character */
         COPY_TIMES = 4,
@@ -197,7 +198,8 @@ static int tail(Call *call, Group *group, const void *user) {
         *self = (Tail){.actor_id = args->actor_id,
                        .options = {.n_rows = runner->hosted->rows,
                                    .is_compact = args->compact,
-                                   .max_chars = (size_t)MIN(MAX(args->max_chars, 1), CHARS_MAX)},
+                                   .max_chars = args->max_chars > 0 ? (size_t)MIN(args->max_chars, CHARS_MAX)
+                                                                    : CHARS_DEFAULT},
                        .is_raw = !args->strip_ansi};
         self->n_copy = self->is_raw ? transcript_raw_bytes(self->options.max_chars)
                                     : COPY_FIRST + 4 * self->options.max_chars;

@@ -32,8 +32,14 @@ bool post_has_attachments(const Json *attachments) {
         return attachments && (attachments->type < JSON_ARRAY || json_count(attachments) > 0);
 }
 
+/* Something to look at: also what is no list, and refused. */
+static bool is_given(const Json *attachments) {
+        return attachments && !json_is(attachments, JSON_NULL) &&
+               (!json_is(attachments, JSON_ARRAY) || json_count(attachments));
+}
+
 bool post_needs_worker(const Post *post) {
-        return post->path.n || post_has_attachments(post->attachments) || post->text.n > EVENT_TEXT_MAX ||
+        return post->path.n || is_given(post->attachments) || post->text.n > EVENT_TEXT_MAX ||
                post->dst_group_id.n;
 }
 
@@ -89,7 +95,7 @@ static int check_files(const Group *group, Post *post) {
         const Json *list = post->attachments;
         PostPrepared *prepared = &post->prepared;
 
-        if (!post_has_attachments(list))
+        if (!is_given(list))
                 return 0;
         if (!json_is(list, JSON_ARRAY)) {
                 prepared->file_fault = "attachments must be a list";

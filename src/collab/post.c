@@ -166,6 +166,23 @@ static void write_attachments(GroupChange *change, JsonWriter *w, const Post *po
         jw_end_array(w);
 }
 
+/* Of a record of a message to another group: whom it was for, also when nobody was named. */
+static void write_dst_to(JsonWriter *w, const Post *post) {
+        jw_key(w, "dst_to");
+        if (!post->dst_group_id.n) {
+                jw_null(w);
+                return;
+        }
+        jw_begin_array(w);
+        for (size_t i = 0; post->dst_to && i < post->dst_to->n; i++) {
+                Str name = str_trim(post->dst_to->items[i]);
+
+                if (name.n)
+                        jw_str(w, name);
+        }
+        jw_end_array(w);
+}
+
 static void write_links(JsonWriter *w, const Post *post) {
         bool has_source = post->src_group_id.n && post->src_event_id.n;
 
@@ -177,11 +194,7 @@ static void write_links(JsonWriter *w, const Post *post) {
         field_or_null(w, "src_group_id", has_source ? post->src_group_id : STR_NULL);
         field_or_null(w, "src_event_id", has_source ? post->src_event_id : STR_NULL);
         field_or_null(w, "dst_group_id", post->dst_group_id);
-        jw_key(w, "dst_to");
-        if (post->dst_group_id.n && post->dst_to)
-                write_list(w, post->dst_to);
-        else
-                jw_null(w);
+        write_dst_to(w, post);
 }
 
 static void write_data(GroupChange *change, JsonWriter *w, const Post *post) {

@@ -23,17 +23,20 @@ static void note(GroupChange *change, Json *ids, Str id) {
 
 /* ---- the document ---------------------------------------------------------------------------- */
 
-/* What an actor has from its birth on and no template speaks of. */
+/* What an actor has from its birth on and no template speaks of, and room for the rest in the file's order.
+ */
 static int fill_new(Document *document, Json *entry, Str id, Str now) {
+        static const char *const keys[] = {"title",  "command", "env",    "default_scope_key",
+                                           "submit", "enabled", "runner", "runtime"};
         int r;
 
         r = document_set_int(document, entry, "v", 1);
         if (!r)
                 r = document_set_str(document, entry, "id", id);
-        if (!r)
-                r = document_section(document, entry, "env") ? 0 : error_origin(-ENOMEM);
-        if (!r)
-                r = document_set_str(document, entry, "default_scope_key", STR(""));
+        for (size_t i = 0; !r && i < ARRAY_SIZE(keys); i++)
+                r = strcmp(keys[i], "env") ? document_set_str(document, entry, keys[i], STR(""))
+                    : document_section(document, entry, "env") ? 0
+                                                               : error_origin(-ENOMEM);
         return error_trace(r ? r : document_set_str(document, entry, "created_at", now));
 }
 
@@ -49,7 +52,7 @@ static int fill(Document *document, Json *entry, const TemplateActor *actor, Str
         int r = command ? 0 : error_origin(-ENOMEM);
 
         if (!r)
-                r = document_set_str(document, entry, "title", actor->title);
+                r = document_set_str(document, entry, "title", str_trim(actor->title));
         if (!r)
                 r = document_set(document, entry, "command", command);
         if (!r)
@@ -161,6 +164,8 @@ static void tell_listed(GroupChange *change, TemplateResult *result, const Group
                         note(change, result->added, actor->id);
                         actor_write_added(doc, actor,
                                           group_change_event(change, "actor.add", result->by, STR("")));
+                        group_change_cursor(change, actor->id, str_from(group_change_last(change)->id),
+                                            str_from(group_change_last(change)->ts));
                 }
         }
 }

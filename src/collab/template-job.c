@@ -38,7 +38,7 @@ static int read_prompt(TemplateJob *job, TemplatePrompt prompt) {
                 return r > 0 ? error_origin(-EFBIG) : error_trace(r);
         copy = arena_str(job->arena, buf_str(&text));
         job->is_file[prompt] = true;
-        job->prompts[prompt] = str_trim(copy).n ? copy : STR_NULL;
+        job->prompts[prompt] = copy;
         return copy.data ? 0 : error_origin(-ENOMEM);
 }
 
@@ -48,6 +48,8 @@ static int read_text(TemplateJob *job) {
         r = template_parse(&job->template, job->arena, job->text, job->why);
         if (!r && job->is_for_apply)
                 r = template_check(&job->template, job->why);
+        if (!r && job->is_for_apply)
+                r = template_bound_settings(&job->template, job->arena);
         job->is_invalid = r > 0;
         return r < 0 ? error_trace(r) : 0;
 }
@@ -66,34 +68,21 @@ int template_job_read(TemplateJob *job) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static int write_prompt(TemplateJob *job, const char *path, Str text) {
-        Str line = arena_printf(job->arena, STR_FMT "\n", STR_ARG(text));
-
-        if (!line.data)
-                return error_origin(-ENOMEM);
-        return error_fold(file_replace(path, line, 0644, FILE_DURABLE));
-}
-
 static int remove_prompt(const char *path) {
         return unlink(path) < 0 && errno != ENOENT ? error_origin(-errno) : 0;
 }
 
-static Str without_end(Str text) {
-        while (text.n && text.data[text.n - 1] == '\n')
-                text.n--;
-        return text;
-}
-
 static int put_prompt(TemplateJob *job, TemplatePrompt prompt) {
-        Str wanted = without_end(job->template.prompts[prompt]);
+        Str wanted = job->template.prompts[prompt];
         const char *path = prompt_path(job, prompt);
         int r;
 
         if (!path)
                 return error_origin(-ENOMEM);
-        if (wanted.n ? str_eq(wanted, without_end(job->prompts[prompt])) : !job->is_file[prompt])
+        if (wanted.data ? job->is_file[prompt] && str_eq(wanted, job->prompts[prompt])
+                        : !job->is_file[prompt])
                 return 0;
-        r = wanted.n ? write_prompt(job, path, wanted) : remove_prompt(path);
+        r = wanted.data ? error_fold(file_replace(path, wanted, 0644, FILE_DURABLE)) : remove_prompt(path);
         job->is_written[prompt] = !r;
         return error_trace(r);
 }

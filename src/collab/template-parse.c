@@ -50,17 +50,21 @@ bool template_bool(const Json *value, bool *ret) {
 
 /* ---- actors ---------------------------------------------------------------------------------- */
 
-static bool is_nothing(const Json *value) {
-        return !value || json_is(value, JSON_NULL);
+/* A text, or nothing at all: nothing else is turned into one. */
+static int read_text(Str *ret, const Json *object, const char *key, char why[TEMPLATE_WHY_MAX]) {
+        const Json *value = json_get(object, key);
+
+        *ret = value ? json_str(value) : STR("");
+        return !value || json_is(value, JSON_STRING) ? 0 : template_complain(why, "%s must be a text", key);
 }
 
-/* One of the words; the first when nothing is given. */
+/* One of the words; the first when the key is not there. */
 static int read_word(Str *ret, const Json *actor, const char *key, const char *const words[], Str id,
                      char why[TEMPLATE_WHY_MAX]) {
         const Json *value = json_get(actor, key);
         Str s = str_trim(template_text(value));
 
-        if (is_nothing(value)) {
+        if (!value) {
                 *ret = str_from(words[0]);
                 return 0;
         }
@@ -78,10 +82,10 @@ static int read_list(TemplateActor *actor, Arena *arena, char why[TEMPLATE_WHY_M
         if (!actor->command)
                 return error_origin(-ENOMEM);
         json_each (item, actor->given) {
-                if (is_nothing(item) || item->type >= JSON_ARRAY)
+                if (!json_is(item, JSON_STRING))
                         return template_complain(why, "actor " STR_FMT ": command must be a list of strings",
                                                  STR_ARG(actor->id));
-                if (json_push(actor->command, json_new_str(arena, template_text(item))))
+                if (json_push(actor->command, json_new_str(arena, json_str(item))))
                         return error_origin(-ENOMEM);
         }
         return 0;
@@ -90,15 +94,15 @@ static int read_list(TemplateActor *actor, Arena *arena, char why[TEMPLATE_WHY_M
 static int read_command(TemplateActor *actor, Arena *arena, const Json *given, char why[TEMPLATE_WHY_MAX]) {
         int r;
 
-        actor->given = is_nothing(given) ? json_new(arena, JSON_ARRAY) : given;
+        actor->given = given ? given : json_new(arena, JSON_ARRAY);
         if (!actor->given)
                 return error_origin(-ENOMEM);
         if (json_is(actor->given, JSON_ARRAY))
                 return read_list(actor, arena, why);
-        if (json_is(actor->given, JSON_OBJECT))
+        if (!json_is(actor->given, JSON_STRING))
                 return template_complain(why, "actor " STR_FMT ": command must be a list or a string",
                                          STR_ARG(actor->id));
-        actor->command = template_words(arena, template_text(actor->given), &r);
+        actor->command = template_words(arena, json_str(actor->given), &r);
         if (r > 0)
                 return template_complain(why, "actor " STR_FMT ": command has an open quote",
                                          STR_ARG(actor->id));
@@ -106,19 +110,21 @@ static int read_command(TemplateActor *actor, Arena *arena, const Json *given, c
 }
 
 static int read_actor(TemplateActor *ret, Arena *arena, const Json *given, char why[TEMPLATE_WHY_MAX]) {
-        const Json *id = json_get(given, "id");
+        Str title;
         int r;
 
         if (!json_is(given, JSON_OBJECT))
                 return template_complain(why, "actors must be a list of mappings");
+        r = read_text(&title, given, "title", why);
+        if (r)
+                return r;
         *ret = (TemplateActor){
-                .id = str_trim(template_text(is_nothing(id) ? json_get(given, "actor_id") : id)),
-                .title = str_trim(template_text(json_get(given, "title"))),
+                .id = str_trim(json_str(json_get(given, json_get(given, "id") ? "id" : "actor_id"))),
+                .title = title,
                 .is_enabled = true};
         if (!ret->id.n)
                 return template_complain(why, "an actor has no id");
-        if (!is_nothing(json_get(given, "enabled")) &&
-            !template_bool(json_get(given, "enabled"), &ret->is_enabled))
+        if (json_get(given, "enabled") && !template_bool(json_get(given, "enabled"), &ret->is_enabled))
                 return template_complain(why, "actor " STR_FMT ": enabled must be true or false",
                                          STR_ARG(ret->id));
         r = read_word(&ret->runtime, given, "runtime", runtimes, ret->id, why);
@@ -132,7 +138,7 @@ static int read_actor(TemplateActor *ret, Arena *arena, const Json *given, char 
 static int read_actors(Template *ret, Arena *arena, const Json *given, char why[TEMPLATE_WHY_MAX]) {
         int r = 0;
 
-        if (!is_nothing(given) && !json_is(given, JSON_ARRAY))
+        if (given && !json_is(given, JSON_ARRAY))
                 return template_complain(why, "actors must be a list");
         if (json_count(given) > TEMPLATE_ACTORS_MAX)
                 return template_complain(why, "more than %d actors", TEMPLATE_ACTORS_MAX);
@@ -150,13 +156,15 @@ static int read_actors(Template *ret, Arena *arena, const Json *given, char why[
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static int read_prompts(Template *ret, const Json *given, char why[TEMPLATE_WHY_MAX]) {
-        if (!is_nothing(given) && !json_is(given, JSON_OBJECT))
+        if (given && !json_is(given, JSON_OBJECT))
                 return template_complain(why, "prompts must be a mapping");
         for (TemplatePrompt i = 0; i < _TEMPLATE_PROMPTS; i++) {
                 const Json *value = json_get(given, template_prompt_name(i));
-                if (!is_nothing(value) && value->type >= JSON_ARRAY)
+                bool is_given = value && !json_is(value, JSON_NULL);
+
+                if (is_given && !json_is(value, JSON_STRING))
                         return template_complain(why, "prompts.%s must be a text", template_prompt_name(i));
-                ret->prompts[i] = str_trim(template_text(value)).n ? template_text(value) : STR_NULL;
+                ret->prompts[i] = !is_given ? STR_NULL : json_str(value).n ? json_str(value) : STR("");
         }
         return 0;
 }
@@ -166,11 +174,27 @@ static int check_top(const Json *json, char why[TEMPLATE_WHY_MAX]) {
 
         if (!json_is(json, JSON_OBJECT))
                 return template_complain(why, "template must be a mapping (YAML object)");
-        if (!is_nothing(kind) && !str_is(str_trim(json_str(kind)), KIND))
+        if (kind && !str_is(str_trim(json_str(kind)), KIND))
                 return template_complain(why, "kind must be %s", KIND);
-        if (!is_nothing(settings) && !json_is(settings, JSON_OBJECT))
+        if (settings && !json_is(settings, JSON_OBJECT))
                 return template_complain(why, "settings must be a mapping");
         return 0;
+}
+
+/* What is only told. */
+static int read_labels(Template *ret, const Json *json, char why[TEMPLATE_WHY_MAX]) {
+        int r = 0;
+
+        ret->v = 1;
+        if (json_get(json, "v") && !template_int(json_get(json, "v"), &ret->v))
+                r = template_complain(why, "v must be a number");
+        if (!r)
+                r = read_text(&ret->title, json, "title", why);
+        if (!r)
+                r = read_text(&ret->topic, json, "topic", why);
+        if (!r)
+                r = read_text(&ret->exported_at, json, "exported_at", why);
+        return r ? r : read_text(&ret->cccc_version, json, "cccc_version", why);
 }
 
 static int parse_yaml(Arena *arena, Str text, Json **ret, char why[TEMPLATE_WHY_MAX]) {
@@ -192,11 +216,10 @@ int template_parse(Template *ret, Arena *arena, Str text, char why[TEMPLATE_WHY_
                 r = check_top(json, why);
         if (r)
                 return r;
-        *ret = (Template){.title = template_text(json_get(json, "title")),
-                          .topic = template_text(json_get(json, "topic")),
-                          .exported_at = template_text(json_get(json, "exported_at")),
-                          .cccc_version = template_text(json_get(json, "cccc_version"))};
-        r = read_actors(ret, arena, json_get(json, "actors"), why);
+        *ret = (Template){0};
+        r = read_labels(ret, json, why);
+        if (!r)
+                r = read_actors(ret, arena, json_get(json, "actors"), why);
         if (!r)
                 r = template_read_settings(&ret->settings, arena, json_get(json, "settings"), why);
         return r ? r : read_prompts(ret, json_get(json, "prompts"), why);

@@ -2,12 +2,14 @@
 /*
  * A template for people to look at, and how a group would differ afterwards.
  */
+#include <stdio.h>
+
 #include "base/macro.h"
 #include "base/utf8.h"
 #include "collab/template.h"
 
 static const char *source_of(Str prompt) {
-        return prompt.n ? "repo" : "builtin";
+        return prompt.data ? "repo" : "builtin";
 }
 
 /* ---- the template ---------------------------------------------------------------------------- */
@@ -24,12 +26,22 @@ static void write_actor(JsonWriter *w, const TemplateActor *actor) {
         jw_end_object(w);
 }
 
+/* With a mark below when there is more. */
+static void write_beginning(JsonWriter *w, Str text) {
+        Str shown = utf8_first(text, TEMPLATE_PREVIEW_MAX);
+        char marked[4 * TEMPLATE_PREVIEW_MAX + sizeof("\n…")];
+        int n = snprintf(marked, sizeof(marked), STR_FMT "%s", STR_ARG(shown),
+                         shown.n < text.n ? "\n…" : "");
+
+        jw_field_str(w, "preview", (Str){marked, (size_t)n});
+}
+
 static void write_prompt(JsonWriter *w, Str prompt) {
         jw_begin_object(w);
         jw_field_cstr(w, "source", source_of(prompt));
-        if (prompt.n) {
+        if (prompt.data) {
                 jw_field_uint(w, "chars", utf8_count(prompt));
-                jw_field_str(w, "preview", utf8_first(prompt, TEMPLATE_PREVIEW_MAX));
+                write_beginning(w, str_trim(prompt));
         }
         jw_end_object(w);
 }
@@ -37,7 +49,7 @@ static void write_prompt(JsonWriter *w, Str prompt) {
 void template_write(const Template *template, JsonWriter *w) {
         jw_begin_object(w);
         jw_field_cstr(w, "kind", "cccc.group_template");
-        jw_field_int(w, "v", 1);
+        jw_field_int(w, "v", template->v);
         jw_field_str(w, "title", template->title);
         jw_field_str(w, "topic", template->topic);
         jw_field_str(w, "exported_at", template->exported_at);
@@ -95,10 +107,9 @@ static void write_settings(JsonWriter *w, const Json *from, const Json *to) {
         jw_end_object(w);
 }
 
-/* Blanks around a prompt come and go with the YAML form of its text. */
 static void write_prompt_change(JsonWriter *w, Str from, Str to) {
         jw_begin_object(w);
-        jw_field_bool(w, "changed", !str_eq(str_trim(from), str_trim(to)));
+        jw_field_bool(w, "changed", !from.data != !to.data || !str_eq(from, to));
         jw_field_uint(w, "current_chars", utf8_count(from));
         jw_field_uint(w, "new_chars", utf8_count(to));
         jw_field_cstr(w, "current_source", source_of(from));

@@ -50,8 +50,7 @@ static Json *make_default(Arena *arena, size_t i) {
         }
 }
 
-/* A whole number, or a text that spells one. */
-static bool read_int(const Json *value, int64_t *ret) {
+bool template_int(const Json *value, int64_t *ret) {
         Str s = str_trim(json_str(value));
         char text[24], *end;
 
@@ -83,9 +82,7 @@ static Json *read_value(Arena *arena, size_t i, const Json *value) {
         switch (settings_table[i].kind) {
         case KIND_BOOL: return template_bool(value, &truth) ? json_new_bool(arena, truth) : NULL;
         case KIND_WORD: return read_word(arena, i, value);
-        case KIND_LINES:
-                return read_int(value, &n) ? json_new_int(arena, MIN(MAX(n, LINES_MIN), LINES_MAX)) : NULL;
-        default: return read_int(value, &n) ? json_new_int(arena, n) : NULL;
+        default: return template_int(value, &n) ? json_new_int(arena, n) : NULL;
         }
 }
 
@@ -96,14 +93,29 @@ int template_read_settings(Json **ret, Arena *arena, const Json *given, char why
                 return error_origin(-ENOMEM);
         for (size_t i = 0; i < ARRAY_SIZE(settings_table); i++) {
                 const Json *value = json_get(given, settings_table[i].key);
-                bool is_given = value && !json_is(value, JSON_NULL);
-                Json *taken = is_given ? read_value(arena, i, value) : make_default(arena, i);
-                if (is_given && !taken)
+                Json *taken = value ? read_value(arena, i, value) : make_default(arena, i);
+                if (value && !taken)
                         return template_complain(why, "settings.%s does not fit", settings_table[i].key);
                 if (json_set(arena, settings, str_from(settings_table[i].key), taken))
                         return error_origin(-ENOMEM);
         }
         *ret = settings;
+        return 0;
+}
+
+static int64_t bound(size_t i, int64_t n) {
+        return settings_table[i].kind == KIND_LINES ? MIN(MAX(n, LINES_MIN), LINES_MAX) : MAX(n, 0);
+}
+
+int template_bound_settings(Template *template, Arena *arena) {
+        for (size_t i = 0; i < ARRAY_SIZE(settings_table); i++) {
+                Str key = str_from(settings_table[i].key);
+                int64_t n;
+
+                if (json_int64(json_get_str(template->settings, key), &n) &&
+                    json_set(arena, template->settings, key, json_new_int(arena, bound(i, n))))
+                        return error_origin(-ENOMEM);
+        }
         return 0;
 }
 
@@ -114,6 +126,9 @@ Json *template_group_settings(Arena *arena, const Json *group) {
                 const Json *value =
                         json_get(json_get(group, settings_table[i].section), settings_table[i].member);
                 Json *taken = value ? read_value(arena, i, value) : NULL;
+                int64_t n;
+                if (settings_table[i].kind == KIND_LINES && json_int64(taken, &n))
+                        taken = json_new_int(arena, bound(i, n));
                 if (json_set(arena, settings, str_from(settings_table[i].key),
                              taken ? taken : make_default(arena, i)))
                         return NULL;

@@ -119,7 +119,7 @@ static int export_prompts(const Template *template, Arena *arena, Json *json) {
         int r = prompts ? 0 : error_origin(-ENOMEM);
 
         for (TemplatePrompt i = 0; !r && i < _TEMPLATE_PROMPTS; i++)
-                if (template->prompts[i].n)
+                if (template->prompts[i].data)
                         r = set_text(arena, prompts, template_prompt_name(i), template->prompts[i]);
         if (!r && json_count(prompts))
                 r = json_set(arena, json, STR("prompts"), prompts);
@@ -147,7 +147,9 @@ int template_export(const Template *template, Arena *arena, Buf *out) {
                 r = json_set(arena, json, STR("settings"), json_clone(arena, template->settings));
         if (!r)
                 r = export_prompts(template, arena, json);
-        return error_fold(r ? r : yaml_write(out, json));
+        r = error_fold(r ? r : yaml_write(out, json));
+        /* Who reads it takes the blanks around it away: not those of a prompt at the end. */
+        return error_trace(r || !json_get(json, "prompts") ? r : buf_append_str(out, STR("...\n")));
 }
 
 /* Runs of anything but letters and digits become one dash. */

@@ -34,15 +34,18 @@ typedef struct TemplateActor {
 } TemplateActor;
 
 typedef struct Template {
+        int64_t v;
         Str title, topic, exported_at, cccc_version;
         TemplateActor *actors;
         size_t n_actors;
-        Json *settings;                 /* every key of the table, in its order */
-        Str prompts[_TEMPLATE_PROMPTS]; /* empty: the built-in text */
+        Json *settings;                 /* every key of the table, in its order; as given */
+        Str prompts[_TEMPLATE_PROMPTS]; /* without data: the built-in text */
 } Template;
 
 /* Condition: TEMPLATE_E_INVALID, and why says what is wrong. */
 int template_parse(Template *ret, Arena *arena, Str text, char why[TEMPLATE_WHY_MAX]);
+/* The settings as they are stored: nothing negative, and lines within their bounds. 0 or -ENOMEM. */
+int template_bound_settings(Template *template, Arena *arena);
 /* What must hold besides before it is applied: ids are good and distinct, custom programs have a command. */
 int template_check(const Template *template, char why[TEMPLATE_WHY_MAX]);
 /* What a group is now, from the tree of its group.yaml. prompts: the repo's texts. 0 or -ENOMEM. */
@@ -72,5 +75,7 @@ int template_read_settings(Json **ret, Arena *arena, const Json *given, char why
 Json *template_group_settings(Arena *arena, const Json *group);
 /* A scalar as text; empty when it is none. */
 Str template_text(const Json *value);
+/* A whole number, or a text that spells one. */
+bool template_int(const Json *value, int64_t *ret);
 /* true, false and how YAML 1.1 spells them. False: it is neither. */
 bool template_bool(const Json *value, bool *ret);

@@ -49,6 +49,8 @@ static const Case cases[] = {
         {{UP, .is_introduced = true, .now_ms = 201000, .tried_ms = 200000, .failed_ms = -1},
          MAIL_GO,
          201000},
+        {{UP, NEVER, .is_introduced = true, .now_ms = 200999, .queued_ms = 200000}, MAIL_THROTTLED, 201000},
+        {{UP, NEVER, .is_introduced = true, .now_ms = 201000, .queued_ms = 200000}, MAIL_GO, 201000},
         {{UP, .is_introduced = true, .now_ms = 201000, .tried_ms = 200000, .failed_ms = -1,
           .min_interval_ms = 5000},
          MAIL_THROTTLED,

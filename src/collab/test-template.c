@@ -85,7 +85,7 @@ static void test_defaults(void **state _unused_) {
 }
 
 static void test_given(void **state _unused_) {
-        parse("kind: cccc.group_template\nactors:\n- id: 7\n  enabled: no\n  runtime: custom\n  command: "
+        parse("kind: cccc.group_template\nactors:\n- id: '7'\n  enabled: no\n  runtime: custom\n  command: "
               "cat -u 'a b'\n"
               "settings: {nudge_after_seconds: '42', terminal_transcript_notify_tail: off, "
               "terminal_transcript_notify_lines: 900}\nprompts:\n  help: |\n    Hilfe für alle.\n  standup: "
@@ -95,11 +95,13 @@ static void test_given(void **state _unused_) {
         assert_int_equal(json_count(parsed.actors[0].command), 3);
         has(written(write_settings), "\"nudge_after_seconds\":42");
         has(written(write_settings),
-            "\"terminal_transcript_notify_tail\":false,\"terminal_transcript_notify_lines\":80");
+            "\"terminal_transcript_notify_tail\":false,\"terminal_transcript_notify_lines\":900");
         has(written(write_parsed), "\"command\":\"cat -u 'a b'\"");
         has(written(write_parsed),
-            "\"help\":{\"source\":\"repo\",\"chars\":16,\"preview\":\"Hilfe für alle.\\n\"},"
-            "\"standup\":{\"source\":\"builtin\"}");
+            "\"help\":{\"source\":\"repo\",\"chars\":16,\"preview\":\"Hilfe für alle.\"},"
+            "\"standup\":{\"source\":\"repo\",\"chars\":2,\"preview\":\"\"}");
+        assert_int_equal(template_bound_settings(&parsed, &arena), 0);
+        has(written(write_settings), "\"terminal_transcript_notify_lines\":80");
         assert_int_equal(template_check(&parsed, why), 0);
 }
 
@@ -109,6 +111,19 @@ static void test_invalid(void **state _unused_) {
         invalid("kind: other", "kind must be cccc.group_template");
         invalid("actors: 7", "actors must be a list");
         invalid("actors: [7]", "actors must be a list of mappings");
+        invalid("actors:", "actors must be a list");
+        invalid("settings:", "settings must be a mapping");
+        invalid("prompts:", "prompts must be a mapping");
+        invalid("kind:", "kind must be cccc.group_template");
+        invalid("v: x", "v must be a number");
+        invalid("title: 5", "title must be a text");
+        invalid("topic:", "topic must be a text");
+        invalid("prompts: {help: 5}", "prompts.help must be a text");
+        invalid("actors: [{id: 5}]", "an actor has no id");
+        invalid("actors: [{id: a, title: 5}]", "title must be a text");
+        invalid("actors: [{id: a, command: 5}]", "actor a: command must be a list or a string");
+        invalid("actors: [{id: a, command: }]", "actor a: command must be a list or a string");
+        invalid("actors: [{id: a, command: [5]}]", "actor a: command must be a list of strings");
         invalid("actors: [{title: x}]", "an actor has no id");
         invalid("actors: [{id: a, runtime: abacus}]", "actor a: invalid runtime: abacus");
         invalid("actors: [{id: a, runner: tty}]", "actor a: invalid runner: tty");

@@ -52,7 +52,7 @@ static void test_plain(_unused_ void **state) {
         check("abc\rx", "xbc");
         check("abc\b\bx", "axc");
         check("\b\bx", "x");
-        check("a\tb\n12345678\tc", "a       b\n12345678        c");
+        check("a\tb\n12345678\tc", "a\tb\n12345678\tc");
         check("a\a\x01\x7f"
               "b",
               "ab");
@@ -78,7 +78,7 @@ static void test_movements(_unused_ void **state) {
 static void test_the_window(_unused_ void **state) {
         check("1\n2\n3\n4\n5\n6" CSI "Hx", "1\n2\nx\n4\n5\n6");
         check("1\n2\n3\n4\n5\n6" CSI "9Ax", "1\n2\n3x\n4\n5\n6");
-        check("1\n2\n3\n4\n5\n6" CSI "2J" CSI "Hx", "1\n2\nx");
+        check("1\n2\n3\n4\n5\n6" CSI "2J" CSI "Hx", "x");
         check("1\n2\n3\n4" CSI "99;99Hx\ny", "1\n2\n3\n4                                                    "
                                              "                                "
                                              "             x\ny");
@@ -122,11 +122,11 @@ static void test_long_lines(_unused_ void **state) {
 static void test_erasing(_unused_ void **state) {
         check("abcdef" CSI "3D" CSI "K", "abc");
         check("abcdef" CSI "3D" CSI "0K", "abc");
-        check("abcdef" CSI "3D" CSI "1K", "    ef");
+        check("abcdef" CSI "3D" CSI "1K", "   def");
         check("abcdef" CSI "3D" CSI "2Kx", "   x");
         check("1\n2\n3" CSI "A" CSI "D" CSI "J", "1");
-        check("1\n2\n3" CSI "A" CSI "D" CSI "1J", "\n\n3");
-        check("1\n2\n3" CSI "2Jx", "\n\n x"); /* blank lines above stay */
+        check("1\n2\n3" CSI "A" CSI "D" CSI "1J", "\n2\n3");
+        check("1\n2\n3" CSI "2Jx", " x"); /* the first line again */
         check("1\n2\n3" CSI "3J" CSI "Hx", "x");
         check(CSI "K" CSI "J" CSI "2J", "");
 }

@@ -39,7 +39,8 @@ void line_blank(Line *line, size_t n) {
 }
 
 void line_trim(Line *line) {
-        while (line->n && (line->cells[line->n - 1] == ' ' || line->cells[line->n - 1] == 0xa0))
+        while (line->n && (line->cells[line->n - 1] == ' ' || line->cells[line->n - 1] == '\t' ||
+                           line->cells[line->n - 1] == 0xa0))
                 line->n--;
 }
 

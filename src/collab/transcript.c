@@ -102,14 +102,26 @@ static void erase_line(Page *page, unsigned how) {
         if (!line)
                 return;
         if (how == 1)
-                line_blank(line, page->col + 1);
+                line_blank(line, page->col);
         else
                 line_cut(line, how == 0 ? page->col : 0);
+}
+
+/* Also what has left the window: what came before is over. */
+static void erase_all(Page *page) {
+        for (size_t i = 0; i < page->n; i++)
+                line_free(&page->lines[i]);
+        page->n = page->row = 0;
+        lines_deinit(&page->past);
 }
 
 static void erase_page(Page *page, unsigned how) {
         size_t begin = how == 0 ? page->row + 1 : window(page), end = how == 1 ? page->row : page->n;
 
+        if (how == 2) {
+                erase_all(page);
+                return;
+        }
         if (how < 2)
                 erase_line(page, how);
         for (size_t row = begin; row < end && row < page->n; row++)
@@ -159,7 +171,7 @@ static void obey_control(Page *page, char c) {
         else if (c == '\b' && page->col)
                 page->col--;
         else if (c == '\t')
-                move(page, page->row, (page->col / 8 + 1) * 8);
+                put(page, '\t');
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

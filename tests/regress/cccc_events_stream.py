@@ -65,7 +65,7 @@ def test_ids_never_become_paths():
 def test_handshake_for_a_group_made_by_hand():
     with Daemon(only="cccc") as d:
         _group(d.home)
-        for args in ({}, {"kinds": []}, {"kinds": None}, {"kinds": ["chat.message"]}, {"kinds": ["nonsense", "chat.ack"]}, {"kinds": "chat.message"},
+        for args in ({}, {"kinds": []}, {"kinds": None}, {"kinds": ["chat.message"]}, {"kinds": ["nonsense", "chat.ack"]}, {"kinds": "chat.message"}, {"kinds": ["", " ", 5]},
                      {"by": "someone"}, {"since_event_id": None, "since_ts": None}, {"since_event_id": "e-1"}, {"since_ts": "2020-01-01T00:00:00Z"},
                      {"group_id": " %s " % GROUP}):
             _open(d, **args).close()

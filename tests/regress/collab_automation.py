@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the daemon says by itself while a group works, by a clock that the test turns."""
-from collab import ledger, ok
+from collab import group_dir, ledger, ok
 from collab_terminal import advance, daemon, make_group, start, state_file, wait_typed
 from harness import check, equal, eventually, write_text
 import os
@@ -117,6 +117,39 @@ def test_keepalive():
         _quiet(d, group, "keepalive", 2, 120)
         ok(d, "send", group_id=group, text="Next: something else", to=["lead"], by="dev")
         _wait(d, group, "keepalive", 3)
+        _wait(d, group, "keepalive", 4)
+        _quiet(d, group, "keepalive", 4, 60)
+        for state in ("paused", "active"):
+            ok(d, "group_set_state", group_id=group, state=state, by="user")
+        _quiet(d, group, "keepalive", 4, 40)
+        _wait(d, group, "keepalive", 5)  # counted anew
+
+
+def test_a_restart_is_written_at_once():
+    with daemon() as d:
+        group = _group(d)
+        ok(d, "group_start", group_id=group, by="user")
+        eventually(lambda: advance(d, 0.01) and os.path.exists(os.path.join(group_dir(d, group), "state", "automation.json")))
+        state = state_file(d, group, "automation.json")
+        equal((state["v"], sorted(state["actors"])), (4, ["dev", "lead"]))
+        check(state["resume_at"] == state["last_standup_at"] == state["last_silence_notify_at"], state)
+        for actor in state["actors"].values():
+            equal((actor["last_nudge_event_id"], actor["keepalive_count"], actor["help_msg_count_since"]), ("", 0, 0))
+            for key in ("last_nudge_at", "last_idle_notify_at", "last_keepalive_at", "help_last_nudge_at"):
+                equal(actor[key], state["resume_at"], key)
+
+
+def test_notices_of_one_pass():
+    """Kind by kind; what was said before the silence is looked at has broken it."""
+    with daemon() as d:
+        group = _group(d, nudge_after_seconds=20, keepalive_delay_seconds=20, silence_timeout_seconds=20, standup_interval_seconds=20)
+        _start(d, group)
+        ok(d, "send", group_id=group, text="Next: a", to=["dev"], by="lead")
+        ok(d, "send", group_id=group, text="Next: b", to=["lead"], by="dev")
+        advance(d, 40)
+        _wait(d, group, "standup", 1)
+        said = [(e["data"]["kind"], e["data"]["target_actor_id"]) for e in ledger(d, group) if e["kind"] == "system.notify" and e["data"]["kind"] != "info"]
+        equal(said, [("nudge", "lead"), ("nudge", "dev"), ("keepalive", "lead"), ("keepalive", "dev"), ("standup", "lead")])
 
 
 def test_silence():
@@ -138,6 +171,8 @@ def test_standup():
         notice = _wait(d, group, "standup", 1)
         equal((notice["target_actor_id"], notice["message"]), ("lead", "Every 2 minutes!"))
         _quiet(d, group, "standup", 1, 110)
+        ok(d, "group_settings_update", group_id=group, patch={"standup_interval_seconds": 59}, by="user")
+        equal(_wait(d, group, "standup", 2)["message"], "Every 0 minutes!", "whole minutes")
 
 
 def test_help_nudge():

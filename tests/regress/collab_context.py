@@ -24,6 +24,12 @@ def _sync(d, group, *ops, **args):
     return reply["result"]
 
 
+def _ok_changes(d, group, ops):
+    reply = d.cccc("context_sync", {"group_id": group, "ops": ops})
+    check(reply["ok"], "context_sync: %r" % reply)
+    return reply["result"]["changes"]
+
+
 def _details(result):
     return [change["detail"] for change in result["changes"]]
 
@@ -76,6 +82,8 @@ def test_errors_of_sync():
     _error(d.cccc("context_sync", {"group_id": group, "ops": [{"op": "teleport"}]}), "context_sync_error", "Unknown operation: teleport")
     equal(_sync(d, group)["changes"], [], "an empty batch")
     equal(d.cccc("context_sync", {"group_id": group})["result"]["changes"], [], "no batch")
+    for ops in (None, {}, "", 0, False):
+        equal(_ok_changes(d, group, ops), [], "nothing that counts as a batch: %r" % ops)
     equal(_events(d, group), [], "events")
 
 
@@ -149,6 +157,28 @@ def test_statuses():
     equal(_get(d, group)["tasks_summary"], {"total": 1, "done": 0, "active": 0, "planned": 0})
 
 
+def test_completion_without_outcomes_has_empty_ones():
+    d = _daemon()
+    group = _group(d)
+    _sync(d, group, {"op": "milestone.create"}, {"op": "milestone.complete", "milestone_id": "M1"})
+    equal(_get(d, group)["milestones"][0]["outcomes"], "")
+    _sync(d, group, {"op": "milestone.complete", "milestone_id": "M1", "outcomes": "all"})
+    equal(_get(d, group)["milestones"][0]["outcomes"], "all")
+    _sync(d, group, {"op": "milestone.complete", "milestone_id": "M1"})
+    equal(_get(d, group)["milestones"][0]["outcomes"], "", "completed again")
+    check("outcomes: ''" in read_text(_path(d, group, "context.yaml")), "in the file")
+
+
+def test_numbers_of_removed_last_items_come_back():
+    d = _daemon()
+    group = _group(d)
+    _sync(d, group, *[{"op": "note.add"}, {"op": "reference.add"}] * 2)
+    equal(_details(_sync(d, group, {"op": "note.remove", "note_id": "N002"}, {"op": "note.add"}, {"op": "reference.remove", "reference_id": "R002"}, {"op": "reference.add"})),
+          ["Removed N002", "Added N002", "Removed R002", "Added R002"], "in one batch")
+    _sync(d, group, {"op": "note.remove", "note_id": "N002"}, {"op": "reference.remove", "reference_id": "R001"})
+    equal(_details(_sync(d, group, {"op": "note.add"}, {"op": "reference.add"})), ["Added N002", "Added R003"], "in the next batch")
+
+
 def test_assignee_and_milestone_can_be_taken_away():
     d = _daemon()
     group = _group(d)
@@ -158,6 +188,8 @@ def test_assignee_and_milestone_can_be_taken_away():
     equal([(t["assignee"], t["milestone"]) for t in _tasks(d, group)], [("dev", "M1")])
     _sync(d, group, {"op": "task.update", "task_id": "T001", "assignee": None, "milestone": ""})
     equal([(t["assignee"], t["milestone"]) for t in _tasks(d, group)], [(None, None)])
+    _sync(d, group, {"op": "task.update", "task_id": "T001", "milestone_id": None, "milestone": "M2"})
+    equal(_tasks(d, group)[0]["milestone"], "M2", "the other name for it")
 
 
 def test_step_id_and_step_status_belong_together():
@@ -167,7 +199,8 @@ def test_step_id_and_step_status_belong_together():
     for item in ({"step_id": "S1"}, {"step_status": "done"}):
         _error(d.cccc("context_sync", {"group_id": group, "ops": [{"op": "task.update", "task_id": "T001", **item}]}), "context_sync_error",
                "step_id and step_status must be given together")
-    for item, message in (({"step_id": "S2", "step_status": "done"}, "Step not found: S2"), ({"step_id": "S1", "step_status": "x"}, "Invalid step status: x")):
+    for item, message in (({"step_id": "S2", "step_status": "done"}, "Step not found: S2"), ({"step_id": "S1", "step_status": "x"}, "Invalid step status: x"),
+                          ({"step_id": "S1", "step_status": "DONE"}, "Invalid step status: DONE")):
         _error(d.cccc("context_sync", {"group_id": group, "ops": [{"op": "task.update", "task_id": "T001", **item}]}), "context_sync_error", message)
     _sync(d, group, {"op": "task.update", "task_id": "T001", "step_id": "S1", "step_status": "done"})
     task = d.cccc("task_list", {"group_id": group, "task_id": "T001"})["result"]["task"]
@@ -183,6 +216,8 @@ def test_presence():
     equal(reply["heartbeat_timeout_seconds"], 300)
     equal(_details(_sync(d, group, {"op": "presence.clear", "agent_id": "dev-one"})), ["Cleared presence for dev-one"])
     equal([(a["id"], a["status"]) for a in _get(d, group)["presence"]["agents"]], [("dev-one", "")])
+    _sync(d, group, {"op": "presence.clear", "agent_id": "Never Seen"})
+    equal([(a["id"], a["status"]) for a in _get(d, group)["presence"]["agents"]], [("dev-one", ""), ("never-seen", "")], "clearing is an update to nothing")
     _error(d.cccc("context_sync", {"group_id": group, "ops": [{"op": "presence.update", "agent_id": "--"}]}), "context_sync_error", "agent_id must not be empty")
 
 

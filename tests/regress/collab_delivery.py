@@ -60,6 +60,28 @@ def test_raw_without_paste_and_submit_modes():
             check("\x1b" not in text, "pasted")
 
 
+def test_what_is_sent_within_a_second_goes_together():
+    with daemon() as d:
+        group = make_group(d)
+        start(d, group)
+        wait_fact(d, group, _send(d, group, "first", to=["w1"]), "accepted")
+        advance(d, 30)
+        for text in ("a", "b"):
+            _send(d, group, text, to=["w1"])
+        advance(d, 0.9)
+        event = _send(d, group, "c", to=["w1"])
+        wait_fact(d, group, event, "accepted")
+        text = typed_until(d.home, lambda t: ": c\n" in t and t.endswith("\r"))
+        check(PASTE + "[cccc] 3 new messages:\n\n[cccc] user → w1: a\n\n[cccc] user → w1: b\n\n[cccc] user → w1: c\n\n[cccc] " in text, text)
+        ok(d, "group_set_state", group_id=group, state="idle", by="user")
+        ok(d, "system_notify", group_id=group, title="T", message="M", priority="high", target_actor_id="w1")
+        advance(d, 30)
+        event = _send(d, group, "wake", to=["w1"])
+        wait_fact(d, group, event, "accepted")
+        text = typed_until(d.home, lambda t: ": wake\n" in t and t.endswith("\r"))
+        check(PASTE + "[cccc] 2 new messages:\n\n[cccc] SYSTEM (info): T\nM\n\n[cccc] user → w1: wake\n\n[cccc] " in text, text)
+
+
 def test_order_and_batches():
     with daemon() as d:
         group = make_group(d)

@@ -295,7 +295,7 @@ def test_system_notify():
         event = notify(d, kind="nudge", priority="high", title=" T ", message=" M ", target_actor_id="dev", requires_ack=True, context={"k": [1, {"x": None}]}, related_event_id="r", by="svc:ci")
         equal([event["by"], event["scope_key"], event["kind"]], ["svc:ci", "", "system.notify"])
         equal(event["data"], {"kind": "nudge", "priority": "high", "title": "T", "message": "M", "target_actor_id": "dev", "context": {"k": [1, {"x": None}]}, "requires_ack": True,
-                              "related_event_id": "r"})
+                              "related_event_id": None}, "args that the contract does not know are ignored")
         event = notify(d, kind="weird", priority="panic", context="no object")
         equal(event["data"], {"kind": "info", "priority": "normal", "title": "", "message": "", "target_actor_id": None, "context": {}, "requires_ack": False, "related_event_id": None})
         equal(event["by"], "system")

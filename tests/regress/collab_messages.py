@@ -251,7 +251,9 @@ def test_provenance_needs_both():
         both = send(d, src_group_id=OTHER, src_event_id=EVENT)["data"]
         equal([both["src_group_id"], both["src_event_id"]], [OTHER, EVENT])
         equal(send(d, dst_to=["x"])["data"]["dst_to"], None)
-        equal(send(d, dst_group_id=OTHER, dst_to=["x"])["data"]["dst_to"], ["x"])
+        equal(send(d, dst_group_id=OTHER, dst_to=["x", "", " y ", 5])["data"]["dst_to"], ["x", "y"])
+        for nobody in (None, [], "x"):
+            equal(send(d, dst_group_id=OTHER, dst_to=nobody)["data"]["dst_to"], [], "dst_to %r" % nobody)
 
 
 # ------------------------------------------------------------------------------------------------------------ attachments
@@ -266,9 +268,9 @@ def test_attachments():
         for path in ("../secret", "/etc/passwd", "state/blobs/../../group.yaml", "state/blobs/", "state/blobs", "state/blobs/nothing", "group.yaml", "", None, 5,
                      "state/blobs/.", "state/blobs/..", "state/blobs/link", "state/blobs/abc_note.txt\x00", "state/blobs/" + "x" * 5000):
             refused(d, "send", "invalid_attachments", text="x", attachments=[good, {"path": path}])
-        for wrong in ("nope", 5, True, {"path": "x"}, ["nope"], [None], [[]]):
+        for wrong in ("nope", 5, True, {"path": "x"}, ["nope"], [None], [[]], False, "", 0, {}):
             refused(d, "send", "invalid_attachments", text="x", attachments=wrong)
-        for nothing in (None, [], False, "", 0, {}):
+        for nothing in (None, []):
             equal(send(d, attachments=nothing)["data"]["attachments"], [], repr(nothing))
 
 

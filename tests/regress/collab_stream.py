@@ -73,9 +73,17 @@ def test_resume():
             equal(_texts(c, 1), ["m299"], "the event wins over the time")
         with stream(d, since_event_id=events[0]["id"], by="dev") as c:
             equal(_texts(c, 150), ["m%d" % i for i in range(1, 300, 2)], "the past is seen with the same eyes")
-        for args in ({"since_event_id": "f" * 32}, {"since_ts": "yesterday"}, {}):
+        read = ok(d, "inbox_mark_read", actor_id="dev", event_id=events[1]["id"])["event"]["id"]
+        send(d, "m300", to=["dev"])
+        for args in ({"since_event_id": "f" * 32}, {"since_ts": "yesterday"}, {}, {"since_event_id": read}):
             with stream(d, **args) as c:
                 _nothing_more(d, c)
+        first = notify(d)
+        with stream(d, since_event_id=events[0]["id"], kinds=["system.notify"]) as c:
+            notify(d, title="T")
+            equal(next_event(c)["data"]["title"], "T", "the event is none of the kinds")
+        with stream(d, since_event_id=first["id"], kinds=["system.notify"]) as c:
+            equal(next_event(c)["data"]["title"], "T")
 
 
 def test_resume_after_a_restart():

@@ -85,7 +85,7 @@ def test_create():
     equal([e["by"] for e in events], ["user"] * 5)
     equal([e["data"]["actor"]["role"] for e in events if e["kind"] == "actor.add"], ["foreman", "peer"])
     equal(read_text(os.path.join(folder, "CCCC_PREAMBLE.md")), "Be kind.\n")
-    equal(read_text(os.path.join(folder, "CCCC_HELP.md")), "Help yourself.\n")
+    equal(read_text(os.path.join(folder, "CCCC_HELP.md")), "Help yourself.")
     check(not os.path.exists(os.path.join(folder, "CCCC_STANDUP.md")), "a prompt that nobody gave")
     check(group in [g["group_id"] for g in _ok(d.cccc("groups"))["groups"]], "not registered")
     equal(_ok(d.cccc("attach", {"path": folder}))["group_id"], group, "group of the folder")
@@ -131,7 +131,7 @@ def test_export_previews_as_no_change():
     equal(preview["scope_root"], os.path.realpath(folder))
     equal((preview["diff"]["actors_add"], preview["diff"]["actors_update"], preview["diff"]["actors_remove"], preview["diff"]["settings_changed"]), ([], [], [], {}))
     equal([p["changed"] for p in preview["diff"]["prompts_changed"].values()], [False] * 3)
-    equal(preview["template"]["prompts"]["preamble"], {"source": "repo", "chars": 9, "preview": "Be kind.\n"})
+    equal(preview["template"]["prompts"]["preamble"], {"source": "repo", "chars": 9, "preview": "Be kind."})
 
 
 def test_preview_shows_the_difference():
@@ -143,7 +143,7 @@ def test_preview_shows_the_difference():
     equal((diff["actors_add"], diff["actors_update"], diff["actors_remove"]), (["new"], ["helper"], ["lead"]))
     equal(diff["settings_changed"], {"nudge_after_seconds": {"from": 42, "to": 300}, "terminal_transcript_notify_lines": {"from": 80, "to": 20}})
     equal(diff["prompts_changed"]["preamble"], {"changed": True, "current_chars": 9, "new_chars": 3000, "current_source": "repo", "new_source": "repo"})
-    equal(preview["template"]["prompts"]["preamble"]["preview"], "ä" * 2000)
+    equal(preview["template"]["prompts"]["preamble"]["preview"], "ä" * 2000 + "\n…", "there is more")
     equal(preview["template"]["actors"][0]["command"], "x")
     equal(_kinds(d, group)[-1], "group.settings_update", "a preview wrote something")
 
@@ -199,7 +199,7 @@ def test_import_replaces():
     group, folder = _group(d)
     before = _show(d, group)
     result = _ok(_import(d, group, "actors:\n- {id: helper, title: H, runner: headless, runtime: custom}\n- {id: new, runner: headless}\n"
-                                   "settings: {default_send_to: broadcast}\nprompts: {preamble: Be kind., standup: Stand up.}\n", by="lead"))
+                                   "settings: {default_send_to: broadcast}\nprompts: {preamble: \"Be kind.\\n\", standup: Stand up.}\n", by="lead"))
     equal((result["group_id"], result["applied"], result["removed"], result["added"], result["updated"]), (group, True, ["lead"], ["new"], ["helper"]))
     equal(result["settings_patch"], {**SETTINGS, "default_send_to": "broadcast"})
     equal(result["prompt_paths"], {"help": os.path.realpath(folder) + "/CCCC_HELP.md", "standup": os.path.realpath(folder) + "/CCCC_STANDUP.md"})
@@ -215,6 +215,35 @@ def test_import_replaces():
                                                              "enabled": True, "runner": "headless", "runtime": "custom"}})
     equal((events[2]["data"]["actor"]["id"], events[2]["data"]["actor"]["role"]), ("new", "peer"))
     equal(events[3]["data"], {"patch": result["settings_patch"]})
+    inbox = _ok(d.cccc("inbox_list", {"group_id": group, "actor_id": "new"}))
+    equal((inbox["messages"], inbox["cursor"]["event_id"]), ([], events[2]["id"]), "it has read what was there before it")
+    equal(list(doc["actors"][1]), list(doc["actors"][0]), "the order of the members")
+
+
+def test_what_is_given_is_shown_and_what_is_stored_is_bounded():
+    d = _daemon()
+    group, folder = _group(d)
+    template = ("v: 2\nactors: [{id: lead, title: ' Boss ', runtime: custom, runner: headless}]\n"
+                "settings: {keepalive_delay_seconds: -5, terminal_transcript_notify_lines: 500}\nprompts: {help: '  ', standup: no end}\n")
+    preview = _ok(d.cccc("group_template_preview", {"group_id": group, "template": template}))
+    equal((preview["template"]["v"], preview["template"]["actors"][0]["title"]), (2, " Boss "))
+    settings = preview["template"]["settings"]
+    equal((settings["keepalive_delay_seconds"], settings["terminal_transcript_notify_lines"]), (-5, 500))
+    equal(preview["template"]["prompts"]["help"], {"source": "repo", "chars": 2, "preview": ""}, "blanks are a text")
+    equal(preview["diff"]["prompts_changed"]["help"]["new_source"], "repo")
+    patch = _ok(_import(d, group, template))["settings_patch"]
+    equal((patch["keepalive_delay_seconds"], patch["terminal_transcript_notify_lines"]), (0, 80))
+    equal(_show(d, group)["actors"][0]["title"], "Boss")
+    equal([read_text(os.path.join(folder, "CCCC_%s.md" % name)) for name in ("HELP", "STANDUP")], ["  ", "no end"], "the texts as they were given")
+
+
+def test_what_is_no_template_removes_nobody():
+    d = _daemon()
+    group, _ = _group(d)
+    for bad in ("actors:\n", "settings:\n", "prompts:\n", "kind:\n", "v: x\n", "title: 5\n", "actors: [{id: 5}]", "actors: [{id: a, command: 5}]", "actors: [{id: a, command: [5]}]",
+                "actors: [{id: a, title: }]", "actors: [{id: a, enabled: }]", "actors: [{id: a, runner: }]", "settings: {nudge_after_seconds: }", "prompts: {help: 5}"):
+        _error(_import(d, group, bad), "invalid_template")
+    equal(len(_show(d, group)["actors"]), 2)
 
 
 def test_import_keeps_what_templates_do_not_know():
@@ -251,7 +280,7 @@ def test_import_that_fails_changes_nothing():
     equal(_show(d, group), before)
     equal(_kinds(d, group), events)
     equal(read_text(os.path.join(folder, "CCCC_PREAMBLE.md")), "Be kind.\n")
-    equal(read_text(os.path.join(folder, "CCCC_HELP.md")), "Help yourself.\n")
+    equal(read_text(os.path.join(folder, "CCCC_HELP.md")), "Help yourself.")
 
 
 def test_import_whose_events_are_too_long_puts_the_prompts_back():
@@ -262,7 +291,7 @@ def test_import_whose_events_are_too_long_puts_the_prompts_back():
     equal(_show(d, group), before)
     equal(_kinds(d, group), events)
     equal(read_text(os.path.join(folder, "CCCC_PREAMBLE.md")), "Be kind.\n")
-    equal(read_text(os.path.join(folder, "CCCC_HELP.md")), "Help yourself.\n")
+    equal(read_text(os.path.join(folder, "CCCC_HELP.md")), "Help yourself.")
 
 
 def test_import_of_many_actors():

@@ -69,6 +69,8 @@ def test_who_may_look():
                     equal([reply["error"]["code"], details["visibility"], details["by"], details["by_role"], details["target_actor_id"]],
                           ["permission_denied", visibility, by, "foreman" if by == "lead" else "peer", "dev"])
                     check(details["how_to_enable"], "no hint")
+    equal(error(d, "terminal_tail", group_id=g, actor_id="ghost", by="ghost")["code"], "actor_not_found", "one's own is always allowed")
+    equal(error(d, "terminal_tail", group_id=g, actor_id="dev", by="ghost")["code"], "permission_denied")
 
 
 # ---------------------------------------------------------------------------------------------------- looking
@@ -81,10 +83,18 @@ def test_tail():
     equal(tail(d, g, "a", compact=False), "one red\none\nsame\nsame\ngrün 😀\nend")
     check("\x1b[31m red" in tail(d, g, "a", strip_ansi=False), "raw text has no sequences")
     equal(tail(d, g, "a", max_chars=5), "😀\nend")
-    equal(tail(d, g, "a", max_chars=0), "d")
-    equal(tail(d, g, "a", max_chars="many"), "one red\none\nsame\ngrün 😀\nend")
+    for none in (0, -5, None, "", "many"):
+        equal(tail(d, g, "a", max_chars=none), "one red\none\nsame\ngrün 😀\nend", "max_chars %r" % none)
     result = ok(d, "terminal_tail", group_id=g, actor_id="a")
     equal([result["hint"], bool(result["warning"]), result["group_id"], result["actor_id"]], ["", True, g, "a"])
+
+
+def test_tail_after_erasing():
+    d = _daemon()
+    g = _project(d)
+    started(d, g, "a", ("sh", "-c", "stty -opost; seq 100; printf '\\033[2Ja\\tb \\n12345\\b\\b\\033[1Kx'; echo end; exec cat"))
+    await_text(d, g, "a", "end")
+    equal(tail(d, g, "a"), "a\tb\n   xend")
 
 
 def test_a_hint_when_no_text_is_left():
