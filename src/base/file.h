@@ -51,3 +51,5 @@ char *path_join(const char *a, const char *b);
 /* `~` and `~/x` by $HOME (else the password database); then absolute against the working directory.
  * Malloc'd. */
 char *path_expand(const char *path);
+/* The same with symbolic links resolved as far as it exists, and the rest without "." and "..". */
+char *path_resolve(const char *path);

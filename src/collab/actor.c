@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "collab/collab.h"
-#include "collab/patch.h"
 #include "collab/permissions.h"
 #include "core/runtimes.h"
 
@@ -31,11 +30,19 @@ bool actor_runtime_is_known(Str word) {
         return is_one_of(word, runtimes);
 }
 
-static bool actor_runner_is_known(Str word) {
+void actor_write_runtimes(JsonWriter *w, const char *key) {
+        jw_key(w, key);
+        jw_begin_array(w);
+        for (const char *const *word = runtimes; *word; word++)
+                jw_cstr(w, *word);
+        jw_end_array(w);
+}
+
+bool actor_runner_is_known(Str word) {
         return is_one_of(word, runners);
 }
 
-static bool actor_submit_is_known(Str word) {
+bool actor_submit_is_known(Str word) {
         return is_one_of(word, submits);
 }
 
@@ -73,11 +80,18 @@ Json *actor_default_command(Arena *arena, Str name) {
         return list;
 }
 
+static bool holds_strings(const Json *given, JsonType type) {
+        json_each (item, json_is(given, type) ? given : NULL)
+                if (!json_is(item, JSON_STRING))
+                        return false;
+        return json_is(given, type);
+}
+
 Json *actor_strings(Arena *arena, const Json *given) {
         Json *list = json_new(arena, JSON_ARRAY);
 
-        json_each (item, json_is(given, JSON_ARRAY) ? given : NULL)
-                if (list && json_str(item).n) {
+        json_each (item, holds_strings(given, JSON_ARRAY) ? given : NULL)
+                if (list && str_trim(json_str(item)).n) {
                         Json *copy = json_new_str(arena, json_str(item));
                         list = copy && !json_push(list, copy) ? list : NULL;
                 }
@@ -85,15 +99,7 @@ Json *actor_strings(Arena *arena, const Json *given) {
 }
 
 Json *actor_env(Arena *arena, const Json *given) {
-        Json *object = json_new(arena, JSON_OBJECT);
-
-        json_each (member, json_is(given, JSON_OBJECT) ? given : NULL) {
-                Str text = json_is(member, JSON_STRING) ? json_str(member) : patch_text(arena, member);
-                Json *copy = json_new_str(arena, text);
-                if (!object || !copy || json_set(arena, object, json_key(member), copy))
-                        return NULL;
-        }
-        return object;
+        return holds_strings(given, JSON_OBJECT) ? json_clone(arena, given) : json_new(arena, JSON_OBJECT);
 }
 
 Str actor_free_id(Arena *arena, const GroupDoc *doc, Str runtime) {

@@ -7,13 +7,16 @@
 #include "collab/group-change.h"
 
 bool actor_runtime_is_known(Str word);
+void actor_write_runtimes(JsonWriter *w, const char *key); /* "key": all that are known */
+bool actor_runner_is_known(Str word);
+bool actor_submit_is_known(Str word);
 
-/* What a runtime is started with at a terminal, as a list of strings; empty for custom. NULL without memory.
- */
+/* What a runtime is started with at a terminal, as a list of strings; empty for custom and unknown ones.
+ * NULL without memory. */
 Json *actor_default_command(Arena *arena, Str name);
-/* The strings of a list; null for everything else. NULL without memory. */
+/* The strings of a list but the blank ones, the members of an object; empty for everything else, also when
+ * not all are strings. NULL without memory. */
 Json *actor_strings(Arena *arena, const Json *given);
-/* The members of an object as text; NULL without memory. */
 Json *actor_env(Arena *arena, const Json *given);
 
 /* NULL, or why an entry with these words cannot be. */

@@ -8,6 +8,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/yaml.h"
+#include "collab/patch.h"
+
+#define COMPONENTS "[\"daemon\",\"web\",\"delivery\",\"im\",\"pty\",\"mcp\"]"
 
 enum { SETTINGS_MAX = 1 << 20, SCROLLBACK_MIN = 1000, SCROLLBACK_MAX = 200000 };
 
@@ -44,27 +47,31 @@ static Json *rule_level(Arena *arena, const Json *value) {
         return copy.n ? json_new_str(arena, copy) : NULL;
 }
 
+/* An empty list is the way back to the usual ones. */
 static Json *rule_components(Arena *arena, const Json *value) {
-        Json *list = json_is(value, JSON_ARRAY) ? json_new(arena, JSON_ARRAY) : NULL;
+        Json *list = json_is(value, JSON_ARRAY) ? json_new(arena, JSON_ARRAY) : NULL, *usual = NULL;
 
         json_each (item, list ? value : NULL) {
                 Str s = str_trim(json_str(item));
                 if (s.n && json_push(list, json_new_str(arena, s)))
                         return NULL;
         }
-        return json_count(list) ? list : NULL;
+        if (list && !json_count(list) &&
+            !json_parse(arena, COMPONENTS, strlen(COMPONENTS), NULL, &usual, NULL))
+                return usual;
+        return list;
 }
 
 static Json *rule_bytes(Arena *arena, const Json *value) {
         int64_t n;
 
-        return json_int64(value, &n) && n >= 0 ? json_new_int(arena, n) : NULL;
+        return patch_int(value, &n) ? json_new_int(arena, MAX(n, 0)) : NULL;
 }
 
 static Json *rule_lines(Arena *arena, const Json *value) {
         int64_t n;
 
-        if (!json_int64(value, &n))
+        if (!patch_int(value, &n))
                 return NULL;
         return json_new_int(arena, n < SCROLLBACK_MIN   ? SCROLLBACK_MIN
                                    : n > SCROLLBACK_MAX ? SCROLLBACK_MAX
@@ -81,7 +88,7 @@ static const struct {
 } settings_table[] = {
         {NULL, "developer_mode", "false", rule_bool},
         {NULL, "log_level", "\"INFO\"", rule_level},
-        {NULL, "components", "[\"daemon\",\"web\",\"delivery\",\"im\",\"pty\",\"mcp\"]", rule_components},
+        {NULL, "components", COMPONENTS, rule_components},
         {"terminal_transcript", "enabled", "false", rule_bool},
         {"terminal_transcript", "per_actor_bytes", "10485760", rule_bytes},
         {"terminal_transcript", "persist", "false", rule_bool},

@@ -61,7 +61,7 @@ static int complete(Call *call, const GroupDoc *doc, NewActor *new) {
                 r = clone_foreman(call, doc, new);
         if (r)
                 return r;
-        if (str_is(new->runner, "pty") && !json_count(new->command))
+        if (!json_count(new->command))
                 new->command = actor_default_command(&call->arena, new->runtime);
         fault = actor_fault(new->runtime, new->runner, new->submit, new->command);
         if (fault)

@@ -16,37 +16,86 @@ static const char *const patch_keys[] = {"role",   "title",   "command", "env", 
 /* The entry as the patch makes it. */
 typedef struct Patched {
         Str title, scope_key, submit, runner, runtime;
-        Json *command, *env;
+        const Json *command, *env; /* NULL: empty */
         bool is_enabled;
 } Patched;
 
-static Str text_of(Call *call, const Json *patch, const char *key, Str before, const char *reset) {
+static Str text_of(Call *call, const Json *patch, const char *key, Str before) {
         const Json *value = json_get(patch, key);
-        Str text = patch_text(&call->arena, value);
 
-        if (!value)
-                return before;
-        return text.n ? text : str_from(reset);
+        return value ? patch_text(&call->arena, value) : before;
 }
 
-/* Null resets a value; what cannot be a command or an environment counts as not given. */
-static int merge(Call *call, const ActorView *actor, const Json *patch, Patched *ret) {
-        const Json *command = json_get(patch, "command"), *env = json_get(patch, "env"),
-                   *enabled = json_get(patch, "enabled");
-        bool has_command = json_is(command, JSON_ARRAY) || json_is(command, JSON_NULL);
-        bool has_env = json_is(env, JSON_OBJECT) || json_is(env, JSON_NULL);
+/* One of the words, or null for the usual one. */
+static bool take_word(const Json *patch, const char *key, const char *usual, bool (*is_known)(Str),
+                      Str *word) {
+        const Json *value = json_get(patch, key);
 
-        *ret = (Patched){.title = text_of(call, patch, "title", actor->title, ""),
-                         .scope_key =
-                                 text_of(call, patch, "default_scope_key", actor->default_scope_key, ""),
-                         .submit = text_of(call, patch, "submit", actor->submit, "enter"),
-                         .runner = text_of(call, patch, "runner", actor->runner, "pty"),
-                         .runtime = text_of(call, patch, "runtime", actor->runtime, "codex"),
-                         .command = actor_strings(&call->arena, has_command ? command : actor->command),
-                         .env = actor_env(&call->arena, has_env ? env : actor->env),
+        if (value)
+                *word = json_is(value, JSON_NULL) ? str_from(usual) : json_str(value);
+        return !value || is_known(*word);
+}
+
+/* A list or object of strings, or null for an empty one. */
+static bool take_strings(const Json *patch, const char *key, JsonType type, const Json **values) {
+        const Json *value = json_get(patch, key);
+
+        if (!value)
+                return true;
+        *values = json_is(value, type) ? value : NULL;
+        json_each (item, *values)
+                if (!json_is(item, JSON_STRING))
+                        return false;
+        return *values || json_is(value, JSON_NULL);
+}
+
+static bool lacks_command(const Patched *new) {
+        return str_is(new->runtime, "custom") && !str_is(new->runner, "headless") &&
+               !json_count(new->command);
+}
+
+/* NULL, or why the patch cannot be. Only what it has is looked at, in this order: a command against the
+ * runtime and runner there were, a runtime against the command and runner there will be. What stays lacking
+ * is found by the next start. */
+static const char *merge_words(const Json *patch, Patched *new) {
+        if (!take_strings(patch, "command", JSON_ARRAY, &new->command))
+                return "invalid command";
+        if (json_get(patch, "command") && lacks_command(new))
+                return "a custom runtime needs a command";
+        if (!take_strings(patch, "env", JSON_OBJECT, &new->env))
+                return "invalid env";
+        if (!take_word(patch, "submit", "enter", actor_submit_is_known, &new->submit))
+                return "invalid submit (must be enter, newline or none)";
+        if (!take_word(patch, "runner", "pty", actor_runner_is_known, &new->runner))
+                return "invalid runner (must be pty or headless)";
+        if (!take_word(patch, "runtime", "codex", actor_runtime_is_known, &new->runtime))
+                return "invalid runtime";
+        if (json_get(patch, "runtime") && lacks_command(new))
+                return "a custom runtime needs a command";
+        return NULL;
+}
+
+static int merge(Call *call, const ActorView *actor, const Json *patch, Patched *ret) {
+        const Json *enabled = json_get(patch, "enabled");
+        const char *fault;
+
+        *ret = (Patched){.title = text_of(call, patch, "title", actor->title),
+                         .scope_key = text_of(call, patch, "default_scope_key", actor->default_scope_key),
+                         .submit = actor->submit,
+                         .runner = actor->runner,
+                         .runtime = actor->runtime,
+                         .command = actor->command,
+                         .env = actor->env,
                          .is_enabled = enabled ? patch_truth(enabled) : actor->is_enabled};
-        if (ret->command && !json_count(ret->command) && str_is(ret->runner, "pty"))
-                ret->command = actor_default_command(&call->arena, ret->runtime);
+        fault = merge_words(patch, ret);
+        if (fault)
+                return call_fail(call, CALL_E_ACTOR_UPDATE_FAILED, "%s", fault);
+        if (!json_count(ret->command))
+                ret->command = str_is(ret->runner, "headless")
+                                       ? json_new(&call->arena, JSON_ARRAY)
+                                       : actor_default_command(&call->arena, ret->runtime);
+        if (!ret->env)
+                ret->env = json_new(&call->arena, JSON_OBJECT);
         return ret->command && ret->env ? 0 : error_origin(-ENOMEM);
 }
 
@@ -77,7 +126,6 @@ static void write_event(GroupChange *change, const CcccActorUpdateArgs *args) {
 
 static int check(Call *call, const GroupDoc *doc, const CcccActorUpdateArgs *args, Patched *ret) {
         const ActorView *actor = group_doc_actor(doc, args->actor_id);
-        const char *fault;
         int r = patch_check(call, args->patch, patch_keys);
 
         if (!r)
@@ -88,9 +136,7 @@ static int check(Call *call, const GroupDoc *doc, const CcccActorUpdateArgs *arg
         if (!actor)
                 return call_fail(call, CALL_E_ACTOR_UPDATE_FAILED, "actor not found: " STR_FMT,
                                  STR_ARG(args->actor_id));
-        r = merge(call, actor, args->patch, ret);
-        fault = r ? NULL : actor_fault(ret->runtime, ret->runner, ret->submit, ret->command);
-        return fault ? call_fail(call, CALL_E_ACTOR_UPDATE_FAILED, "%s", fault) : r;
+        return merge(call, actor, args->patch, ret);
 }
 
 /* ---- switching on and off --------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* debug_tail_logs and debug_clear_logs: the log files of the daemon, the web port and a group's IM bridge.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -74,13 +75,17 @@ static int read_tail(const char *path, Buf *out) {
         return 0;
 }
 
+/* Makes it when there is none. */
+static int make_empty(const char *path) {
+        _cleanup_(closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600);
+
+        return fd < 0 ? error_origin(-errno) : 0;
+}
+
 static void run(void *user) {
         LogJob *job = user;
 
-        if (!job->is_clear)
-                job->r = read_tail(job->path, &job->text);
-        else if (truncate(job->path, 0) < 0 && errno != ENOENT)
-                job->r = error_origin(-errno);
+        job->r = job->is_clear ? make_empty(job->path) : read_tail(job->path, &job->text);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -148,6 +153,14 @@ static void done(void *user) {
         call_finish(call, r);
 }
 
+static Str lower_case(Arena *arena, Str word) {
+        Str copy = arena_str(arena, word.data ? word : STR(""));
+
+        for (size_t i = 0; i < copy.n; i++)
+                ((char *)copy.data)[i] = (char)tolower((unsigned char)copy.data[i]);
+        return copy;
+}
+
 static int start(Call *call, Group *group, const LogJob *wanted) {
         LogJob *job = arena_alloc(&call->arena, sizeof(*job));
         int r;
@@ -156,6 +169,9 @@ static int start(Call *call, Group *group, const LogJob *wanted) {
                 return error_origin(-ENOMEM);
         *job = *wanted;
         job->call = call;
+        job->component = lower_case(&call->arena, wanted->component);
+        if (!job->component.data)
+                return error_origin(-ENOMEM);
         r = find_path(call, group, job->component, &job->path);
         if (r)
                 return r;

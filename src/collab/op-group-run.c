@@ -96,13 +96,16 @@ static void enabled(Call *call, GroupChange *change) {
                 call_finish(call, r);
 }
 
+/* A group without a folder is told so whoever asks. */
 static int check_start(Call *call, const GroupDoc *doc, Str by) {
-        int r = group_require(call, doc, by, RIGHT_FOREMAN, STR_NULL, "group.start",
-                              CALL_E_GROUP_START_FAILED);
+        int r = 0;
 
-        if (!r && !doc->active_scope_key.n)
+        if (!doc->active_scope_key.n)
                 r = call_fail(call, CALL_E_MISSING_PROJECT_ROOT,
                               "missing project root: attach a folder to the group first");
+        if (!r)
+                r = group_require(call, doc, by, RIGHT_FOREMAN, STR_NULL, "group.start",
+                                  CALL_E_GROUP_START_FAILED);
         for (size_t i = 0; !r && i < doc->n_actors; i++)
                 r = runner_check(call, doc, &doc->actors[i]);
         return r;

@@ -4,7 +4,9 @@
 
 #include "base/error.h"
 #include "collab/group-change.h"
+#include "collab/group-work.h"
 #include "collab/permissions.h"
+#include "collab/scope-file.h"
 #include "collab/scope.h"
 #include "gen/cccc-ops.h"
 
@@ -56,7 +58,7 @@ static int use(Call *call, Group *group, const void *user) {
         change_try(change, group_doc_set_str(doc, "active_scope_key", scope->key));
         w = group_change_event(change, "group.set_active_scope", self->args->by, scope->key);
         jw_begin_object(w);
-        jw_field_str(w, "path", scope->url);
+        jw_field_str(w, "path", self->scope->root); /* another clone's than the attached one, perhaps */
         jw_end_object(w);
         tell_registry(change, scope->key);
         return group_change_commit(change, reply_use);
@@ -91,19 +93,11 @@ static Str next_active(GroupDoc *doc, Str detached) {
 
 static int detach(Call *call, Group *group, const void *user) {
         const CcccGroupDetachScopeArgs *args = user;
-        GroupChange *change;
+        GroupChange *change = group_change_begin(group, call, CALL_E_GROUP_DETACH_SCOPE_FAILED);
         GroupDoc *doc;
         JsonWriter *w;
         Str active;
-        int r = group_require(call, group->doc, args->by, RIGHT_FOREMAN, STR_NULL, "group.detach_scope",
-                              CALL_E_GROUP_DETACH_SCOPE_FAILED);
 
-        if (r)
-                return r;
-        if (!group_doc_scope(group->doc, args->scope_key))
-                return call_fail(call, CALL_E_GROUP_DETACH_SCOPE_FAILED, "scope not attached: " STR_FMT,
-                                 STR_ARG(args->scope_key));
-        change = group_change_begin(group, call, CALL_E_GROUP_DETACH_SCOPE_FAILED);
         doc = group_change_doc(change);
         if (!doc)
                 return group_change_abort(change);
@@ -119,10 +113,30 @@ static int detach(Call *call, Group *group, const void *user) {
         return group_change_commit(change, group_change_reply);
 }
 
+static int remove_file(const Group *group, void *user) {
+        const CcccGroupDetachScopeArgs *args = user;
+
+        return scope_file_remove(group, args->scope_key);
+}
+
+/* scope.yaml goes first: it is only a note, and the next attach writes it again. */
+static int check_detach(Call *call, Group *group, const void *user) {
+        const CcccGroupDetachScopeArgs *args = user;
+        int r = group_require(call, group->doc, args->by, RIGHT_FOREMAN, STR_NULL, "group.detach_scope",
+                              CALL_E_GROUP_DETACH_SCOPE_FAILED);
+
+        if (r)
+                return r;
+        if (!group_doc_scope(group->doc, args->scope_key))
+                return call_fail(call, CALL_E_GROUP_DETACH_SCOPE_FAILED, "scope not attached: " STR_FMT,
+                                 STR_ARG(args->scope_key));
+        return group_work(call, group, remove_file, detach, (void *)args);
+}
+
 int op_cccc_group_detach_scope(Call *call, const CcccGroupDetachScopeArgs *args) {
         if (!args->group_id.n)
                 return call_fail(call, CALL_E_MISSING_GROUP_ID, "missing group_id");
         if (!args->scope_key.n)
                 return call_fail(call, CALL_E_MISSING_SCOPE_KEY, "missing scope_key");
-        return collab_edit(call, args->group_id, detach, args);
+        return collab_edit(call, args->group_id, check_detach, args);
 }

@@ -31,8 +31,7 @@ static int refuse_value(Call *call, const SettingsFault *fault) {
                                  fault->key);
         w = call_details(call);
         jw_begin_object(w);
-        jw_key(w, fault->key);
-        jw_value(w, fault->value);
+        jw_field_str(w, fault->key, patch_text(&call->arena, fault->value));
         jw_end_object(w);
         return call_fail(call, CALL_E_INVALID_PATCH, "%s must be 'foreman' or 'broadcast'", fault->key);
 }

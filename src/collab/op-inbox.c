@@ -37,8 +37,20 @@ static int make_room(Arena *arena, Page *page) {
         return 0;
 }
 
+/* Only what is written as an integer counts: "5" and 5.0 do not. */
+static size_t limit_of(const Json *limit) {
+        int64_t n;
+
+        if (!json_int64(limit, &n))
+                return LIMIT_DEFAULT;
+        if (memchr(limit->text, '.', limit->n) || memchr(limit->text, 'e', limit->n) ||
+            memchr(limit->text, 'E', limit->n))
+                return LIMIT_DEFAULT;
+        return n <= 0 ? SIZE_MAX : (size_t)n;
+}
+
 static int fill_page(Call *call, Group *group, const CcccInboxListArgs *args, Page *page) {
-        size_t n_max = !args->has_limit ? LIMIT_DEFAULT : args->limit <= 0 ? SIZE_MAX : (size_t)args->limit;
+        size_t n_max = limit_of(args->limit);
         uint64_t position, n_bytes = 0;
         Inbox inbox;
         int r = inbox_open(&inbox, group, args->actor_id, inbox_filter(args->kind_filter),

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "base/error.h"
 
@@ -103,6 +104,27 @@ bool patch_int(const Json *value, int64_t *ret) {
                 return false;
         *ret = (int64_t)real;
         return true;
+}
+
+static bool is_word(Str s, const char *const words[]) {
+        for (; *words; words++)
+                if (s.n == strlen(*words) && !strncasecmp(s.data, *words, s.n))
+                        return true;
+        return false;
+}
+
+bool patch_switch(const Json *value, bool *ret) {
+        static const char *const yes[] = {"true", "yes", "y", "on", "1", NULL};
+        static const char *const no[] = {"false", "no", "n", "off", "0", NULL};
+        Str s = str_trim(json_str(value));
+
+        if (json_bool(value, ret))
+                return true;
+        if (json_is(value, JSON_NUMBER) || is_word(s, yes) || is_word(s, no)) {
+                *ret = json_is(value, JSON_NUMBER) ? patch_truth(value) : is_word(s, yes);
+                return true;
+        }
+        return false;
 }
 
 bool patch_truth(const Json *value) {

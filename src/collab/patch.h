@@ -13,4 +13,7 @@ Str patch_text(Arena *arena, const Json *value);
 /* Numbers without their fraction and strings that spell an integer, bools as 0 and 1; false: none of these.
  */
 bool patch_int(const Json *value, int64_t *ret);
+/* Bools, numbers by truth, and the words true, yes, y, on, 1 and false, no, n, off, 0 in any case; false:
+ * none of these. */
+bool patch_switch(const Json *value, bool *ret);
 bool patch_truth(const Json *value); /* by truthiness: zero, empty, null and false are false */

@@ -16,10 +16,12 @@
 
 /* ---- whether ---------------------------------------------------------------------------------- */
 
-static const ScopeView *scope_of(const GroupDoc *doc, const ActorView *actor) {
-        Str key = actor->default_scope_key.n ? actor->default_scope_key : doc->active_scope_key;
+static Str scope_key_of(const GroupDoc *doc, const ActorView *actor) {
+        return actor->default_scope_key.n ? actor->default_scope_key : doc->active_scope_key;
+}
 
-        return group_doc_scope(doc, key);
+static const ScopeView *scope_of(const GroupDoc *doc, const ActorView *actor) {
+        return group_doc_scope(doc, scope_key_of(doc, actor));
 }
 
 /* The folder in which the actor works; empty: none. */
@@ -56,6 +58,23 @@ bool runner_can_start(const GroupDoc *doc, const ActorView *actor) {
         return !obstacle(doc, actor);
 }
 
+static void write_obstacle(JsonWriter *w, const GroupDoc *doc, const ActorView *actor, int error) {
+        const ScopeView *scope = scope_of(doc, actor);
+
+        jw_begin_object(w);
+        jw_field_str(w, "group_id", json_str(json_get(doc->json, "group_id")));
+        jw_field_str(w, "actor_id", actor->id);
+        if (error == CALL_E_UNSUPPORTED_RUNTIME || error == CALL_E_MISSING_COMMAND)
+                jw_field_str(w, "runtime", actor->runtime);
+        else
+                jw_field_str(w, "scope_key", scope_key_of(doc, actor));
+        if (error == CALL_E_INVALID_PROJECT_ROOT)
+                jw_field_str(w, "path", scope->url);
+        if (error == CALL_E_UNSUPPORTED_RUNTIME)
+                actor_write_runtimes(w, "supported");
+        jw_end_object(w);
+}
+
 int runner_check(Call *call, const GroupDoc *doc, const ActorView *actor) {
         static const struct {
                 int error;
@@ -67,6 +86,8 @@ int runner_check(Call *call, const GroupDoc *doc, const ActorView *actor) {
                      {CALL_E_MISSING_COMMAND, "it has no command"}};
         int error = obstacle(doc, actor);
 
+        if (error && error != CALL_E_MISSING_PROJECT_ROOT)
+                write_obstacle(call_details(call), doc, actor, error);
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
                 if (texts[i].error == error)
                         return call_fail(call, error, STR_FMT " cannot be started: %s", STR_ARG(actor->id),

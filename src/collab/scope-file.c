@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/id.h"
 #include "base/time.h"
 
 static const char *const key_order[] = {"v",          "scope_key",  "url",        "label",
@@ -58,4 +60,20 @@ int scope_file_write(const Group *group, const Scope *scope, int64_t now_us) {
         if (r)
                 document = document_new();
         return document ? error_trace(store(path, document, scope, now_us)) : error_origin(-ENOMEM);
+}
+
+int scope_file_remove(const Group *group, Str key) {
+        _cleanup_(freep) char *dir = NULL, *path = NULL;
+
+        if (!id_is_path_safe(key))
+                return 0; /* made by hand; nothing of ours has this name */
+        if (asprintf(&dir, "%s/scopes/" STR_FMT, group->dir, STR_ARG(key)) < 0)
+                return error_origin(-ENOMEM);
+        path = path_join(dir, "scope.yaml");
+        if (!path)
+                return error_origin(-ENOMEM);
+        if (unlink(path) < 0 && errno != ENOENT && errno != ENOTDIR)
+                return error_origin(-errno);
+        (void)rmdir(dir);
+        return 0;
 }

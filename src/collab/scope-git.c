@@ -32,25 +32,34 @@ static const char *find(Str s, char c) {
         return s.n ? memchr(s.data, c, s.n) : NULL;
 }
 
-Str scope_normalize_remote(Arena *arena, Str url) {
-        const char *at, *colon, *slash;
-        Str rest = url = str_trim(url);
+/* user@host:path, whatever the user is: also the scheme of a URL with a port, which then begins the path.
+ * Not a path of this machine. */
+static bool split_scp(Str url, Str *host, Str *path) {
+        const char *at = find(url, '@'), *colon, *end = url.data + url.n;
 
-        if (cut_prefix(&rest, STR("ssh://"))) {
-                (void)cut_prefix(&rest, STR("git@"));
-                return arena_printf(arena, "https://" STR_FMT, STR_ARG(without_git(rest)));
-        }
-        if (str_starts(url, STR("http://")) || str_starts(url, STR("https://")))
-                return arena_str(arena, without_git(url));
-        at = find(url, '@');
-        colon = find(url, ':');
-        slash = find(url, '/');
-        if (at && colon && at < colon && (!slash || slash > colon)) {
-                Str host = {at + 1, (size_t)(colon - at - 1)};
-                Str path = {colon + 1, (size_t)(url.data + url.n - colon - 1)};
+        if (!at || at == url.data || url.data[0] == '/')
+                return false;
+        colon = find((Str){at + 1, (size_t)(end - at - 1)}, ':');
+        if (!colon || colon == at + 1 || colon + 1 == end)
+                return false;
+        *host = (Str){at + 1, (size_t)(colon - at - 1)};
+        *path = (Str){colon + 1, (size_t)(end - colon - 1)};
+        return true;
+}
+
+Str scope_normalize_remote(Arena *arena, Str url) {
+        Str rest = url = str_trim(url), host, path;
+
+        if (split_scp(url, &host, &path))
                 return arena_printf(arena, "https://" STR_FMT "/" STR_FMT, STR_ARG(host),
                                     STR_ARG(without_git(path)));
+        if (cut_prefix(&rest, STR("ssh://"))) {
+                (void)cut_prefix(&rest, STR("git@"));
+                if (find(rest, '/'))
+                        return arena_printf(arena, "https://" STR_FMT, STR_ARG(without_git(rest)));
         }
+        if (str_starts(url, STR("http://")) || str_starts(url, STR("https://")))
+                url = without_git(url);
         return arena_str(arena, url);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -14,56 +15,6 @@
 #include "core/daemon.h"
 
 /* ---- the path -------------------------------------------------------------------------------- */
-
-/* Takes "." and ".." out of an absolute path, by text only. In place. */
-static void squeeze(char *path) {
-        char *to = path, *at = path;
-
-        while (*at) {
-                size_t n;
-                while (*at == '/')
-                        at++;
-                n = strcspn(at, "/");
-                if (n == 2 && at[0] == '.' && at[1] == '.')
-                        while (to > path && *--to != '/')
-                                ;
-                else if (n && !(n == 1 && at[0] == '.')) {
-                        *to++ = '/';
-                        memmove(to, at, n);
-                        to += n;
-                }
-                at += n;
-        }
-        if (to == path)
-                *to++ = '/';
-        *to = 0;
-}
-
-/* The existing part resolved, the rest as it was written. Malloc'd. */
-static char *resolve(const char *path) {
-        _cleanup_(freep) char *head = path_expand(path), *rest = NULL;
-        char *real, *joined;
-
-        if (!head)
-                return NULL;
-        real = realpath(head, NULL);
-        if (real)
-                return real;
-        for (char *slash = strrchr(head, '/'); slash && slash > head; slash = strrchr(head, '/')) {
-                char *longer = rest ? path_join(slash + 1, rest) : strdup(slash + 1);
-                free(rest);
-                rest = longer;
-                *slash = 0;
-                real = realpath(head, NULL);
-                if (real || !rest)
-                        break;
-        }
-        joined = rest ? path_join(real ? real : head, rest) : NULL;
-        free(real);
-        if (joined)
-                squeeze(joined);
-        return joined;
-}
 
 static Str last_part(Str path) {
         size_t i = path.n;
@@ -88,18 +39,26 @@ static int identify(Arena *arena, Scope *scope) {
         return scope->key.data && scope->group_id.data && scope->label.data ? 0 : error_origin(-ENOMEM);
 }
 
+static bool is_folder(const char *path) {
+        struct stat st;
+
+        return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
 int scope_detect(Arena *arena, Str path, Scope *ret) {
         Str copy = arena_str(arena, path.n ? path : STR("."));
-        _cleanup_(freep) char *root = copy.data ? resolve(copy.data) : NULL;
+        _cleanup_(freep) char *root = copy.data ? path_resolve(copy.data) : NULL;
         Str url = STR_NULL;
         int r;
 
         *ret = (Scope){0};
         if (!root)
                 return error_origin(-ENOMEM);
-        r = scope_git(arena, root, &url); /* shortens root to the top of the work tree */
-        if (r)
-                return error_trace(r);
+        if (is_folder(root)) { /* what is none is a scope of its own, also inside a work tree */
+                r = scope_git(arena, root, &url); /* shortens root to the top of the work tree */
+                if (r)
+                        return error_trace(r);
+        }
         ret->root = arena_str(arena, str_from(root));
         ret->git_remote = url.n ? scope_normalize_remote(arena, url) : STR("");
         if (!ret->root.data || !ret->git_remote.data)

@@ -20,8 +20,8 @@ typedef struct Scope {
         Str group_id;   /* of the group that attach makes for it: g_ and 12 hex digits */
 } Scope;
 
-/* Worker. Everything in the scope lies in the arena, NUL-terminated. A path that does not exist is taken as
- * it is. */
+/* Worker. Everything in the scope lies in the arena, NUL-terminated. A path that is no folder (yet) is taken
+ * as it is. */
 int scope_detect(Arena *arena, Str path, Scope *ret);
 
 /* Finds the scope of path ("" is ".") on a worker, then runs fn. Returns what a handler returns. */

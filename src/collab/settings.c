@@ -2,6 +2,7 @@
 #include "collab/settings.h"
 
 #include <errno.h>
+#include <strings.h>
 
 #include "base/error.h"
 #include "collab/patch.h"
@@ -11,9 +12,6 @@ enum { LINES_MIN = 1, LINES_MAX = 80 };
 typedef enum SettingType {
         SETTING_SEND_TO,
         SETTING_NUMBER,
-        SETTING_VISIBILITY,
-        SETTING_TRUTH,
-        SETTING_LINES
 } SettingType;
 
 static const struct {
@@ -32,10 +30,10 @@ static const struct {
         {"standup_interval_seconds", "automation", "standup_interval_seconds", SETTING_NUMBER},
         {"help_nudge_interval_seconds", "automation", "help_nudge_interval_seconds", SETTING_NUMBER},
         {"help_nudge_min_messages", "automation", "help_nudge_min_messages", SETTING_NUMBER},
-        {"terminal_transcript_visibility", "terminal_transcript", "visibility", SETTING_VISIBILITY},
-        {"terminal_transcript_notify_tail", "terminal_transcript", "notify_tail", SETTING_TRUTH},
-        {"terminal_transcript_notify_lines", "terminal_transcript", "notify_lines", SETTING_LINES},
 };
+
+static const char *const visibilities[] = {
+        [TRANSCRIPT_OFF] = "off", [TRANSCRIPT_FOREMAN] = "foreman", [TRANSCRIPT_ALL] = "all"};
 
 const char *const *settings_keys(void) {
         static const char *const keys[] = {
@@ -62,10 +60,6 @@ static bool is_send_to(Str word) {
         return str_is(word, "foreman") || str_is(word, "broadcast");
 }
 
-static bool is_visibility(Str word) {
-        return str_is(word, "off") || str_is(word, "foreman") || str_is(word, "all");
-}
-
 int settings_check(const Json *patch, SettingsFault *reterr) {
         int r = 0;
 
@@ -79,7 +73,7 @@ int settings_check(const Json *patch, SettingsFault *reterr) {
                         *reterr = (SettingsFault){.key = settings[i].key, .value = value};
                         return SETTINGS_E_SEND_TO;
                 }
-                if (!r && (type == SETTING_NUMBER || type == SETTING_LINES) && !patch_int(value, &n)) {
+                if (!r && type == SETTING_NUMBER && !patch_int(value, &n)) {
                         *reterr = (SettingsFault){.key = settings[i].key, .value = value, .is_number = true};
                         r = SETTINGS_E_NUMBER;
                 }
@@ -88,27 +82,51 @@ int settings_check(const Json *patch, SettingsFault *reterr) {
 }
 
 static int store(GroupDoc *doc, Json *section, const char *member, SettingType type, const Json *value) {
-        Str word = str_trim(json_str(value));
         int64_t n = 0;
 
-        if (type == SETTING_SEND_TO || type == SETTING_VISIBILITY)
-                return document_set_str(doc->document, section, member, word);
-        if (type == SETTING_TRUTH)
-                return document_set_bool(doc->document, section, member, patch_truth(value));
+        if (type == SETTING_SEND_TO)
+                return document_set_str(doc->document, section, member, str_trim(json_str(value)));
         (void)patch_int(value, &n);
-        if (type == SETTING_LINES)
-                n = n < LINES_MIN ? LINES_MIN : n > LINES_MAX ? LINES_MAX : n;
         return document_set_int(doc->document, section, member, n);
 }
 
-/* A visibility that is none is passed over in silence, as the contract has it. */
+static void take_visibility(const Json *value, TranscriptVisibility *ret) {
+        Str word = str_trim(json_str(value));
+
+        for (size_t i = 0; i < ARRAY_SIZE(visibilities); i++)
+                if (word.n == strlen(visibilities[i]) && !strncasecmp(word.data, visibilities[i], word.n))
+                        *ret = (TranscriptVisibility)i;
+}
+
+/* What cannot be a value is passed over in silence, as the contract has it. The section is always whole. */
+static int apply_transcript(GroupDoc *doc, const Json *patch) {
+        const Json *visibility = json_get(patch, "terminal_transcript_visibility"),
+                   *tail = json_get(patch, "terminal_transcript_notify_tail"),
+                   *lines = json_get(patch, "terminal_transcript_notify_lines");
+        TranscriptVisibility who = doc->settings.transcript_visibility;
+        bool has_tail = doc->settings.transcript_notify_tail;
+        int64_t n = doc->settings.transcript_notify_lines, given;
+        Json *section = visibility || tail || lines ? group_doc_section(doc, "terminal_transcript") : NULL;
+        int r;
+
+        if (!section)
+                return visibility || tail || lines ? error_origin(-ENOMEM) : 0;
+        take_visibility(visibility, &who);
+        (void)patch_switch(tail, &has_tail);
+        if (patch_int(lines, &given))
+                n = given;
+        r = document_set_str(doc->document, section, "visibility", str_from(visibilities[who]));
+        r = r ? r : document_set_bool(doc->document, section, "notify_tail", has_tail);
+        n = n < LINES_MIN ? LINES_MIN : n > LINES_MAX ? LINES_MAX : n;
+        return error_trace(r ? r : document_set_int(doc->document, section, "notify_lines", n));
+}
+
 int settings_apply(GroupDoc *doc, const Json *patch) {
         for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
                 const Json *value = json_get(patch, settings[i].key);
                 Json *section;
                 int r;
-                if (!value ||
-                    (settings[i].type == SETTING_VISIBILITY && !is_visibility(str_trim(json_str(value)))))
+                if (!value)
                         continue;
                 section = group_doc_section(doc, settings[i].section);
                 r = section ? store(doc, section, settings[i].member, settings[i].type, value)
@@ -116,13 +134,10 @@ int settings_apply(GroupDoc *doc, const Json *patch) {
                 if (r)
                         return error_trace(r);
         }
-        return 0;
+        return error_trace(apply_transcript(doc, patch));
 }
 
 void settings_write(const GroupDoc *doc, JsonWriter *w) {
-        static const char *const visibility[] = {
-                [TRANSCRIPT_OFF] = "off", [TRANSCRIPT_FOREMAN] = "foreman", [TRANSCRIPT_ALL] = "all"};
-
         jw_begin_object(w);
         jw_field_cstr(w, "default_send_to", doc->settings.is_broadcast ? "broadcast" : "foreman");
         for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
@@ -130,7 +145,8 @@ void settings_write(const GroupDoc *doc, JsonWriter *w) {
                 if (settings[i].type == SETTING_NUMBER && value)
                         jw_field_value(w, settings[i].key, value);
         }
-        jw_field_cstr(w, "terminal_transcript_visibility", visibility[doc->settings.transcript_visibility]);
+        jw_field_cstr(w, "terminal_transcript_visibility",
+                      visibilities[doc->settings.transcript_visibility]);
         jw_field_bool(w, "terminal_transcript_notify_tail", doc->settings.transcript_notify_tail);
         jw_field_int(w, "terminal_transcript_notify_lines", doc->settings.transcript_notify_lines);
         jw_end_object(w);

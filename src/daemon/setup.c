@@ -35,14 +35,6 @@ static bool is_only(const Config *config, const char *name) {
         return config->only.n == 1 && !strcmp(config->only.items[0], name);
 }
 
-/* Resolved as far as it exists, absolute in any case. */
-static char *resolve(const char *path) {
-        _cleanup_(freep) char *expanded = path_expand(path);
-        char *real = expanded ? realpath(expanded, NULL) : NULL;
-
-        return real ? real : steal(&expanded);
-}
-
 static int add(Daemon *daemon, const EndpointType *type, char *where) {
         Endpoint **end = &daemon->endpoints, *endpoint;
         int r = where ? endpoint_new(&endpoint, daemon, type, where) : -ENOMEM;
@@ -66,14 +58,14 @@ static int add_projects(Daemon *daemon) {
         struct stat st;
 
         for (size_t i = 0; i < config->aiwg_projects.n; i++) {
-                int r = add(daemon, &aiwg_endpoint, resolve(config->aiwg_projects.items[i]));
+                int r = add(daemon, &aiwg_endpoint, path_resolve(config->aiwg_projects.items[i]));
                 if (r)
                         return error_trace(r);
         }
         if (config->aiwg_projects.n)
                 return 0;
         if (is_only(config, "aiwg") || (!stat(".aiwg", &st) && S_ISDIR(st.st_mode)))
-                return error_trace(add(daemon, &aiwg_endpoint, resolve(".")));
+                return error_trace(add(daemon, &aiwg_endpoint, path_resolve(".")));
         return 0;
 }
 
@@ -95,7 +87,7 @@ static char *cccc_home(const Config *config) {
         Str named = str_trim(str_from(config->cccc_home));
         _cleanup_(freep) char *copy = named.n ? strndup(named.data, named.n) : strdup("~/.cccc");
 
-        return copy ? resolve(copy) : NULL;
+        return copy ? path_resolve(copy) : NULL;
 }
 
 /* Not resolved: a symbolic link at the socket's own path must be seen, and refused. */

@@ -165,9 +165,10 @@ def test_home_through_a_symlink_is_resolved():
         real, link = os.path.join(home.base, "real"), os.path.join(home.base, "link")
         os.mkdir(real)
         os.symlink(real, link)
-        with Daemon(only="cccc", home=home, env={"CCCC_HOME": link}):
-            addr = json.loads(read_text(os.path.join(real, "daemon", "ccccd.addr.json")))
-            equal(addr["path"], os.path.join(real, "daemon", "ccccd.sock"))
+        for rest in ("", "not/../yet"):  # also as far as it exists
+            with Daemon(only="cccc", home=home, env={"CCCC_HOME": os.path.join(link, rest)}):
+                daemon = os.path.join(os.path.normpath(os.path.join(real, rest)), "daemon")
+                equal(json.loads(read_text(os.path.join(daemon, "ccccd.addr.json")))["path"], os.path.join(daemon, "ccccd.sock"))
 
 
 def test_two_homes_side_by_side():

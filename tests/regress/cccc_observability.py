@@ -106,10 +106,14 @@ _table("terminal_transcript", [
      _changed(terminal_transcript={"enabled": True, "per_actor_bytes": 1, "persist": True, "strip_ansi": False})),
     ("wrong_type_is_unchanged", {"terminal_transcript": "on"}, DEFAULTS),
     ("list_is_unchanged", {"terminal_transcript": [1]}, DEFAULTS),
+    ("bytes_below_zero_are_none", {"terminal_transcript": {"per_actor_bytes": -5}}, _changed(terminal_transcript={"per_actor_bytes": 0})),
+    ("bytes_as_text", {"terminal_transcript": {"per_actor_bytes": " 4096 "}}, _changed(terminal_transcript={"per_actor_bytes": 4096})),
+    ("bytes_lose_their_fraction", {"terminal_transcript": {"per_actor_bytes": 12.9}}, _changed(terminal_transcript={"per_actor_bytes": 12})),
     ("bytes_of_a_wrong_type_are_unchanged", {"terminal_transcript": {"per_actor_bytes": "many"}}, DEFAULTS),
 ])
 _table("scrollback_lines", [
     ("in_range", {"terminal_ui": {"scrollback_lines": 5000}}, _changed(terminal_ui={"scrollback_lines": 5000})),
+    ("as_text", {"terminal_ui": {"scrollback_lines": "5000"}}, _changed(terminal_ui={"scrollback_lines": 5000})),
     ("lowest", {"terminal_ui": {"scrollback_lines": 1000}}, _changed(terminal_ui={"scrollback_lines": 1000})),
     ("highest", {"terminal_ui": {"scrollback_lines": 200000}}, _changed(terminal_ui={"scrollback_lines": 200000})),
     ("too_low_is_clamped", {"terminal_ui": {"scrollback_lines": 3}}, _changed(terminal_ui={"scrollback_lines": 1000})),
@@ -120,10 +124,12 @@ _table("scrollback_lines", [
 ])
 
 
-def test_negative_transcript_bytes_never_appear():
+def test_no_components_are_the_usual_ones():
     with Daemon(only="cccc") as d:
-        check(_update(d, {"terminal_transcript": {"per_actor_bytes": -5}})["ok"], "refused")
-        check(_get(d)["terminal_transcript"]["per_actor_bytes"] >= 0, "negative")
+        for patch in ([], [" "]):
+            equal(_update(d, {"components": ["pty"]})["result"]["observability"]["components"], ["pty"])
+            equal(_update(d, {"components": patch})["result"]["observability"], DEFAULTS, repr(patch))
+            equal(_get(d), DEFAULTS)
 
 
 def test_good_and_bad_values_in_one_patch():

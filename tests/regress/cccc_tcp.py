@@ -43,6 +43,12 @@ def test_transport_tcp():
         check(not os.path.lexists(d.home.cccc_sock), "a Unix socket was made as well")
 
 
+def test_words_with_white_space_around_them():
+    port = _free_port()
+    with Daemon(only="cccc", env={"CCCC_DAEMON_TRANSPORT": " TCP ", "CCCC_DAEMON_PORT": " %d " % port, "CCCC_DAEMON_HOST": " 127.0.0.1\n", "CCCC_DAEMON_ALLOW_REMOTE": " "}) as d:
+        equal(_check_loopback(d)["port"], port)
+
+
 def test_transport_unix_is_the_default():
     with Daemon(only="cccc") as d:
         addr = _addr(d)

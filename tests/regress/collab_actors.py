@@ -12,6 +12,8 @@ from harness import Daemon, check, equal, eventually, is_alive, read_text, share
 NOWHERE = "g_ffffffffffff"
 ACTOR_OPS = ("actor_list", "actor_add", "actor_update", "actor_remove", "actor_start", "actor_stop", "actor_restart", "group_start", "group_stop")
 START_OPS = ("actor_start", "actor_restart", "group_start")
+RUNTIMES = ["amp", "auggie", "claude", "codex", "copilot", "cursor", "custom", "droid", "gemini", "kilocode", "neovate", "opencode"]
+DETAILS = ({}, {"scope_key": "s_1"}, {"scope_key": "s_2"}, {"scope_key": "s_1", "path": "/nonexistent/folder"}, {"runtime": "abacus"}, {"runtime": "custom"})  # of refused starts
 numbers = iter(range(10000))
 
 
@@ -65,10 +67,24 @@ def test_ids_that_are_made():
 def test_what_actor_add_refuses():
     d = _daemon()
     g, _ = _project(d)
-    for args in ({"runner": "rocket"}, {"runtime": "abacus"}, {"submit": "shout"}, {"runtime": "custom"}, {"runtime": "custom", "command": []}):
+    for args in ({"runner": "rocket"}, {"runtime": "abacus"}, {"submit": "shout"}, {"runtime": "custom"}, {"runtime": "custom", "command": []},
+                 {"runtime": "custom", "command": [" ", ""]}, {"runtime": "custom", "command": ["cat", 1]}):
         _refused(d, "actor_add", "actor_add_failed", group_id=g, actor_id="x", **args)
     equal(ok(d, "actor_list", group_id=g)["actors"], [])
     equal([e["kind"] for e in ledger(d, g)][-1:] == ["actor.add"], False)
+
+
+def test_what_actor_add_fills_up():
+    d = _daemon()
+    g, _ = _project(d)
+    default = ["claude", "--dangerously-skip-permissions"]
+    rows = (({}, default, {}), ({"runner": "headless"}, default, {}), ({"runner": "headless", "command": ["x"]}, ["x"], {}),
+            ({"command": ["a", "", " ", "b"]}, ["a", "b"], {}), ({"command": ["a", 1]}, default, {}), ({"command": "a"}, default, {}),
+            ({"env": {"A": "1"}}, default, {"A": "1"}), ({"env": {"A": "1", "B": 2}}, default, {}), ({"env": []}, default, {}))
+    for args, command, env in rows:
+        made = ok(d, "actor_add", group_id=g, runtime="claude", **args)["actor"]
+        equal([made["command"], made["env"]], [command, env], repr(args))
+    equal(add(d, g, "c", [], "headless")["command"], [])
 
 
 def test_the_foreman_adds_copies_of_itself():
@@ -141,11 +157,12 @@ def test_what_stands_in_the_way_of_a_start():
         path = os.path.join(group_dir(d, g), "group.yaml")
         write_text(path, read_text(path).replace("running: false", "running: true").replace("active_scope_key: ''", "active_scope_key: '%s'" % active).replace("scopes: []", scopes))
         for op in START_OPS:
-            _refused(d, op, code, group_id=g, actor_id="a")
-        if code not in ("unsupported_runtime", "missing_command"):  # actor_update finds those by itself
-            _refused(d, "actor_update", code, group_id=g, actor_id="a", patch={"enabled": True})
+            e = error(d, op, group_id=g, actor_id="a")
+            equal([e["code"], {k: v for k, v in e["details"].items() if k != "supported"}], [code, {"group_id": g, "actor_id": "a", **DETAILS[i]} if DETAILS[i] else {}])
+            equal(sorted(e["details"].get("supported", [])), RUNTIMES if code == "unsupported_runtime" else [])
+        _refused(d, "actor_update", code, group_id=g, actor_id="a", patch={"enabled": True})
         _refused(d, "actor_start", "actor_start_failed", group_id=g, actor_id="a", by="stranger")  # rights come first
-        _refused(d, "group_start", "group_start_failed", group_id=g, by="stranger")
+        _refused(d, "group_start", code if code == "missing_project_root" else "group_start_failed", group_id=g, by="stranger")
         check(not os.path.exists(state_path(d, g, "a")), "something was started")
 
 
@@ -158,13 +175,29 @@ def test_patches():
         equal(e["code"], "invalid_patch", repr(patch))
     equal(error(d, "actor_update", group_id=g, actor_id="a", patch={"b": 1, "a": 1})["details"]["unknown_keys"], ["a", "b"])
     before = actors(d, g)["a"]
-    for patch in ({"runner": "rocket"}, {"runtime": "abacus"}, {"submit": "shout"}, {"command": None}, {"command": []}):
+    for patch in ({"runner": "rocket"}, {"runtime": "abacus"}, {"submit": "shout"}, {"command": None}, {"command": []}, {"command": "cat"}, {"command": ["cat", 1]},
+                  {"env": {"N": 5}}, {"env": []}, {"submit": ""}, {"submit": " none "}, {"runner": ""}, {"runner": 1}, {"runtime": ""}, {"runtime": ["codex"]},
+                  {"command": [], "runtime": "codex"}, {"command": [], "runner": "headless"}):
         _refused(d, "actor_update", "actor_update_failed", group_id=g, actor_id="a", patch=patch)
     equal(actors(d, g)["a"], before, "a refused patch changed something")
-    got = ok(d, "actor_update", group_id=g, actor_id="a", patch={"title": "T", "env": {"N": 5}, "submit": "none", "role": "foreman"})["actor"]
-    equal([got["title"], got["env"], got["submit"], got["role"]], ["T", {"N": "5"}, "none", "foreman"])
+    got = ok(d, "actor_update", group_id=g, actor_id="a", patch={"title": "T", "command": ["cat", ""], "env": {"N": "5"}, "submit": "none", "role": "foreman"})["actor"]
+    equal([got["title"], got["command"], got["env"], got["submit"], got["role"]], ["T", ["cat", ""], {"N": "5"}, "none", "foreman"])
+    ok(d, "actor_update", group_id=g, actor_id="a", patch={"runtime": "codex"})
     got = ok(d, "actor_update", group_id=g, actor_id="a", patch={"runtime": None, "command": None, "env": None, "submit": None, "runner": None})["actor"]
     equal([got["runtime"], got["command"][0], got["env"], got["submit"], got["runner"]], ["codex", "codex", {}, "enter", "pty"])
+
+
+def test_a_patch_that_leaves_no_command():
+    """A runner may be chosen before its command: only the start needs both."""
+    d = _daemon()
+    g, _ = _project(d)
+    add(d, g, "a", [], "headless")
+    equal(ok(d, "actor_update", group_id=g, actor_id="a", patch={"runner": "pty"})["actor"]["command"], [])
+    _refused(d, "actor_update", "actor_update_failed", group_id=g, actor_id="a", patch={"runtime": "custom"})
+    for op in ("actor_start", "group_start"):
+        _refused(d, op, "missing_command", group_id=g, actor_id="a")
+    ok(d, "actor_update", group_id=g, actor_id="a", patch={"runner": "headless", "runtime": "custom"})
+    ok(d, "actor_start", group_id=g, actor_id="a")
 
 
 # ---------------------------------------------------------------------------------------------------- life

@@ -23,11 +23,15 @@ def test_rights_and_refusals():
             equal(error(d, op, group_id="g_ffffffffffff")["code"], "group_not_found")
             equal(error(d, op, group_id=g, by="dev")["code"], "permission_denied")
             equal(error(d, op, group_id=g, by="stranger")["code"], "permission_denied")
-            equal(error(d, op, by="lead")["code"], "permission_denied")
-            ok(d, op, group_id=g, by="lead")
-            ok(d, op)
+            ok(d, op, group_id=g, by="lead", component="daemon")
+            ok(d, op, by="dev", component="daemon")  # roles are those of a group
         for op in OPS[1:]:
-            equal(error(d, op, component="kitchen")["details"], {"component": "kitchen"})
+            for component, word in (("kitchen", "kitchen"), (" Kitchen ", "kitchen"), (None, ""), ("", "")):
+                e = error(d, op, component=component)
+                equal([e["code"], e["details"]], ["invalid_component", {"component": word}])
+            equal(error(d, op, component="kitchen", group_id="g_ffffffffffff")["code"], "group_not_found")
+            equal(error(d, op, component="kitchen", group_id=g, by="dev")["code"], "permission_denied")
+            equal(ok(d, op, component=" CCCCd ")["component"], "ccccd")
             equal(error(d, op, component="im")["code"], "missing_group_id")
 
 
@@ -58,7 +62,8 @@ def test_logs():
         equal(ok(d, "debug_clear_logs", component="im", group_id=g)["cleared"], True)
         equal(read_text(path), "")
         equal(ok(d, "debug_clear_logs", component="web")["cleared"], True)
-        equal(ok(d, "debug_tail_logs")["path"], os.path.join(d.home.cccc_home, "daemon", "ccccd.log"))
+        equal(read_text(os.path.join(d.home.cccc_home, "daemon", "cccc-web.log")), "")  # made when there is none
+        equal(ok(d, "debug_tail_logs", component="daemon")["path"], os.path.join(d.home.cccc_home, "daemon", "ccccd.log"))
         os.unlink(path)
         os.mkdir(path)
         equal(error(d, "debug_clear_logs", component="im", group_id=g)["code"], "debug_clear_logs_failed")

@@ -154,6 +154,45 @@ def test_scopes_of_git_work_trees():
         equal(ok(d, "group_show", group_id=g)["group"]["scopes"][2]["label"], "scope")
 
 
+def test_what_is_no_folder_is_a_scope_of_its_own():
+    """Also inside a work tree."""
+    with Daemon(only="cccc") as d:
+        main = os.path.join(os.path.realpath(d.home.base), "main")
+        write_text(os.path.join(main, ".git", "HEAD"), "ref: refs/heads/main\n")
+        write_text(os.path.join(main, "file"), "")
+        g = ok(d, "group_create")["group_id"]
+        for name in ("file", "nothing", os.path.join("not", "there")):
+            ok(d, "attach", path=os.path.join(main, name), group_id=g)
+            equal(ok(d, "group_show", group_id=g)["group"]["scopes"][-1]["url"], os.path.join(main, name))
+        equal(ok(d, "attach", path=main, group_id=g)["scope_key"], ok(d, "attach", path=main)["scope_key"])
+
+
+def test_remotes_of_work_trees():
+    with Daemon(only="cccc") as d:
+        tree = os.path.join(d.home.base, "tree")
+        write_text(os.path.join(tree, ".git", "HEAD"), "ref: refs/heads/main\n")
+        for given, normal in (("git@h.x:t/w.git", "https://h.x/t/w"), ("me@h.x:w", "https://h.x/w"), ("ssh://git@h.x/t/w.git", "https://h.x/t/w"), ("ssh://h.x/t/w", "https://h.x/t/w"),
+                              ("ssh://me@h.x/w.git", "https://me@h.x/w"), ("ssh://git@h.x:2222/t/w.git", "https://h.x/2222/t/w"), ("ssh://h.x:2222/t/w.git", "https://h.x:2222/t/w"), ("ssh://h.x", "ssh://h.x"),
+                              ("https://h.x/t/w.git", "https://h.x/t/w"), ("http://h.x/w", "http://h.x/w"), ("https://me:pw@h.x/w.git", "https://me:pw@h.x/w"), ("https://me@h.x:8443/w.git", "https://h.x/8443/w"),
+                              ("/srv/w.git", "/srv/w.git"), ("file:///srv/w.git", "file:///srv/w.git"), ("h.x:w.git", "h.x:w.git")):
+            write_text(os.path.join(tree, ".git", "config"), '[remote "origin"]\n\turl = %s\n' % given)
+            made = ok(d, "attach", path=tree)
+            equal([s["git_remote"] for s in ok(d, "group_show", group_id=made["group_id"])["group"]["scopes"] if s["scope_key"] == made["scope_key"]], [normal], given)
+
+
+def test_use_of_another_clone():
+    with Daemon(only="cccc") as d:
+        one, two = (os.path.join(os.path.realpath(d.home.base), n) for n in ("one", "two"))
+        for tree in (one, two):
+            write_text(os.path.join(tree, ".git", "HEAD"), "ref: refs/heads/main\n")
+            write_text(os.path.join(tree, ".git", "config"), '[remote "origin"]\n\turl = https://h.x/w.git\n')
+        g = ok(d, "group_create")["group_id"]
+        key = ok(d, "attach", path=one, group_id=g)["scope_key"]
+        used = ok(d, "group_use", group_id=g, path=two)
+        equal([used["active_scope_key"], used["event"]["scope_key"], used["event"]["data"]], [key, key, {"path": two}])
+        equal([s["url"] for s in ok(d, "group_show", group_id=g)["group"]["scopes"]], [one])
+
+
 def test_scope_file_keeps_its_birth():
     with Daemon(only="cccc") as d:
         g = ok(d, "group_create")["group_id"]
@@ -192,9 +231,26 @@ def test_settings():
         equal(error(d, "group_settings_update", group_id=g, patch={"keepalive_delay_seconds": "x", "nudge_after_seconds": 99})["code"], "group_settings_update_failed")
         equal(ok(d, "group_show", group_id=g)["group"]["automation"]["nudge_after_seconds"], 7, "a refused patch changed something")
         for bad in ("moon", 1, None):
-            equal(error(d, "group_settings_update", group_id=g, patch={"default_send_to": bad})["code"], "invalid_patch", repr(bad))
+            e = error(d, "group_settings_update", group_id=g, patch={"default_send_to": bad})
+            equal([e["code"], e["details"]], ["invalid_patch", {"default_send_to": str(bad or "")}], repr(bad))
         settings = ok(d, "group_settings_update", group_id=g, patch={"terminal_transcript_visibility": "loud", "terminal_transcript_notify_lines": 0, "terminal_transcript_notify_tail": 0})["settings"]
         equal([settings["terminal_transcript_" + k] for k in ("visibility", "notify_lines", "notify_tail")], ["foreman", 1, False])
+
+
+def test_transcript_settings():
+    """The section is whole as soon as one of them is set; what cannot be a value is passed over."""
+    with Daemon(only="cccc") as d:
+        g = ok(d, "group_create")["group_id"]
+        want = {"visibility": "foreman", "notify_tail": True, "notify_lines": 20}
+        for patch, change in (({"visibility": "ALL"}, {"visibility": "all"}), ({"visibility": "loud"}, {}), ({"visibility": None}, {}), ({"visibility": " off "}, {"visibility": "off"}),
+                              ({"notify_tail": "no"}, {"notify_tail": False}), ({"notify_tail": "perhaps"}, {}), ({"notify_tail": None}, {}), ({"notify_tail": 2}, {"notify_tail": True}),
+                              ({"notify_lines": "x"}, {}), ({"notify_lines": None}, {}), ({"notify_lines": "7"}, {"notify_lines": 7}), ({"notify_lines": -3}, {"notify_lines": 1}),
+                              ({"notify_lines": 500, "notify_tail": False}, {"notify_lines": 80, "notify_tail": False})):
+            want.update(change)
+            settings = ok(d, "group_settings_update", group_id=g, patch={"terminal_transcript_" + k: v for k, v in patch.items()})["settings"]
+            equal({k: settings["terminal_transcript_" + k] for k in want}, want, repr(patch))
+            equal(ok(d, "group_show", group_id=g)["group"]["terminal_transcript"], want, repr(patch))
+        check("terminal_transcript:\n  visibility: 'off'\n  notify_tail: false\n  notify_lines: 80\n" in read_text(os.path.join(group_dir(d, g), "group.yaml")), "order")
 
 
 def test_states():
@@ -238,3 +294,22 @@ def test_a_lock_that_is_never_given_back():
             ok(d, "observability_update", patch={"log_level": "INFO"}, by="user")  # wants a worker, too
             for change in waiting:
                 change.result()
+
+
+def test_detach_takes_the_scope_file_along():
+    with Daemon(only="cccc") as d:
+        g = ok(d, "group_create")["group_id"]
+        a, b = (ok(d, "attach", path=os.path.join(d.home.base, n), group_id=g)["scope_key"] for n in "ab")
+        folder = os.path.join(group_dir(d, g), "scopes")
+        write_text(os.path.join(folder, b, "mine"), "")
+        for key in (a, b):
+            equal(error(d, "group_detach_scope", group_id=g, scope_key=key, by="stranger")["code"], "group_detach_scope_failed")
+            check(os.path.exists(os.path.join(folder, key, "scope.yaml")), "a refused detach changed something")
+            ok(d, "group_detach_scope", group_id=g, scope_key=key)
+        equal([os.listdir(folder), os.listdir(os.path.join(folder, b))], [[b], ["mine"]])
+        path = os.path.join(group_dir(d, g), "group.yaml")
+        write_text(path, read_text(path).replace("scopes: []", "scopes:\n- {scope_key: ../state, url: /, label: x}"))
+        ok(d, "group_detach_scope", group_id=g, scope_key="../state")
+        check(os.path.isdir(os.path.join(group_dir(d, g), "state")), "a path")
+        equal(ok(d, "attach", path=os.path.join(d.home.base, "a"), group_id=g)["scope_key"], a)
+        check(os.path.exists(os.path.join(folder, a, "scope.yaml")), "written again")

@@ -55,8 +55,8 @@ def test_filter_and_limit():
         everything = ["m%d" % i for i in range(60)]
         equal(texts(d, "dev"), everything[:50])
         equal(texts(d, "dev", limit=2), everything[:2])
-        equal(texts(d, "dev", limit="3"), everything[:3])
-        equal(texts(d, "dev", limit="x"), everything[:50])
+        for limit in ("3", "x", 2.0, 2.7, None, False, [1]):  # no integers
+            equal(texts(d, "dev", limit=limit), everything[:50], repr(limit))
         for limit in (0, -1):
             equal(texts(d, "dev", limit=limit), everything + ["!n"])
         equal(texts(d, "dev", limit=100, kind_filter="chat"), everything)

@@ -61,9 +61,19 @@ typedef struct Tcp {
         uint16_t port;
 } Tcp;
 
+enum { WORD_MAX = 64 }; /* with its NUL; a longer one is none of ours */
+
+/* Without the white space around it; "" when there is none. */
+static const char *word_of(const char *setting, char out[WORD_MAX]) {
+        Str word = str_trim(str_from(setting ? setting : ""));
+
+        snprintf(out, WORD_MAX, STR_FMT, STR_ARG(word));
+        return out;
+}
+
 static bool is_truthy(const char *s) {
-        return s && (!strcasecmp(s, "1") || !strcasecmp(s, "true") || !strcasecmp(s, "yes") ||
-                     !strcasecmp(s, "y") || !strcasecmp(s, "on"));
+        return !strcasecmp(s, "1") || !strcasecmp(s, "true") || !strcasecmp(s, "yes") ||
+               !strcasecmp(s, "y") || !strcasecmp(s, "on");
 }
 
 /* A host that is no IPv4 literal, or not loopback without permission, becomes 127.0.0.1. */
@@ -72,7 +82,7 @@ static void choose_host(Endpoint *endpoint, const char *wanted, bool allow_remot
         struct in_addr address;
 
         snprintf(out, INET_ADDRSTRLEN, "127.0.0.1");
-        if (!wanted || !*wanted || !strcasecmp(wanted, "localhost"))
+        if (!*wanted || !strcasecmp(wanted, "localhost"))
                 return;
         if (inet_pton(AF_INET, wanted, &address) == 1 &&
             (allow_remote || (ntohl(address.s_addr) >> 24) == 127))
@@ -83,13 +93,14 @@ static void choose_host(Endpoint *endpoint, const char *wanted, bool allow_remot
 
 static Tcp tcp_settings(Endpoint *endpoint) {
         const Config *config = &endpoint->daemon->config;
-        Tcp tcp = {.is_wanted = config->cccc_transport && !strcasecmp(config->cccc_transport, "tcp")};
-        char *end = NULL;
-        long port = config->cccc_port ? strtol(config->cccc_port, &end, 10) : 0;
+        char text[WORD_MAX], remote[WORD_MAX], *end = NULL;
+        Tcp tcp = {.is_wanted = !strcasecmp(word_of(config->cccc_transport, text), "tcp")};
+        long port = strtol(word_of(config->cccc_port, text), &end, 10);
 
-        if (end && end != config->cccc_port && !*end && port >= 0 && port <= 65535)
+        if (end != text && !*end && port >= 0 && port <= 65535)
                 tcp.port = (uint16_t)port;
-        choose_host(endpoint, config->cccc_host, is_truthy(config->cccc_allow_remote), tcp.host);
+        choose_host(endpoint, word_of(config->cccc_host, text),
+                    is_truthy(word_of(config->cccc_allow_remote, remote)), tcp.host);
         return tcp;
 }
 

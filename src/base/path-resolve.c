@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/macro.h"
+
+/* Takes "." and ".." out of an absolute path, by text only. In place. */
+static void squeeze(char *path) {
+        char *to = path, *at = path;
+
+        while (*at) {
+                size_t n;
+                while (*at == '/')
+                        at++;
+                n = strcspn(at, "/");
+                if (n == 2 && at[0] == '.' && at[1] == '.')
+                        while (to > path && *--to != '/')
+                                ;
+                else if (n && !(n == 1 && at[0] == '.')) {
+                        *to++ = '/';
+                        memmove(to, at, n);
+                        to += n;
+                }
+                at += n;
+        }
+        if (to == path)
+                *to++ = '/';
+        *to = 0;
+}
+
+char *path_resolve(const char *path) {
+        _cleanup_(freep) char *head = path_expand(path), *rest = NULL;
+        char *real, *joined;
+
+        if (!head)
+                return NULL;
+        real = realpath(head, NULL);
+        if (real)
+                return real;
+        for (char *slash = strrchr(head, '/'); slash && slash > head; slash = strrchr(head, '/')) {
+                char *longer = rest ? path_join(slash + 1, rest) : strdup(slash + 1);
+                free(rest);
+                rest = longer;
+                *slash = 0;
+                real = realpath(head, NULL);
+                if (real || !rest)
+                        break;
+        }
+        joined = rest ? path_join(real ? real : head, rest) : NULL;
+        free(real);
+        if (joined)
+                squeeze(joined);
+        return joined;
+}
