@@ -23,6 +23,8 @@ enum {
         LEFT_STEP_US = 2 * 1000,
         LEFT_STEPS = 1000, /* two seconds: an exec on a machine that is very busy */
         UNKNOWN_STEPS = 5,
+        WAIT_STEP_US = 50,
+        WAIT_STEP_MAX_US = 5000,
 };
 
 /* Whether path still names the file behind fd: somebody may have unlinked or replaced it before it was
@@ -104,4 +106,23 @@ int file_lock(const char *path, int *ret) {
                 fd = -1;
                 return 0;
         }
+}
+
+static int64_t now_us(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int file_lock_within(const char *path, int64_t limit_ms, int *ret) {
+        int64_t until = now_us() + limit_ms * 1000;
+        long step_us = WAIT_STEP_US;
+        int r;
+
+        while ((r = file_lock(path, ret)) == FILE_E_LOCKED && now_us() < until) {
+                nanosleep(&(struct timespec){.tv_nsec = step_us * 1000}, NULL);
+                step_us = MIN(step_us * 2, (long)WAIT_STEP_MAX_US);
+        }
+        return r;
 }

@@ -34,6 +34,8 @@ int file_sync_name(const char *path); /* … in the folder that path is in */
  * FILE_E_LOCKED. The lock is held while *ret is open and dies with the process: what the process's children
  * still hold of it on their way to exec is waited for, two seconds at most. */
 int file_lock(const char *path, int *ret);
+/* The same, but one that is taken is waited for, limit_ms at most; on workers. */
+int file_lock_within(const char *path, int64_t limit_ms, int *ret);
 
 /* What tells one state of a file from another without reading it; all zero: there is none. stat(2) only, so
  * it may be asked on the loop. */

@@ -7,11 +7,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "collab/collab.h"
 
 typedef struct FeedJob {
@@ -54,16 +54,17 @@ static int cut(int fd, Buf *kept) {
         return r;
 }
 
-/* Other programs hold the lock for one write; a worker may wait for that. */
+/* Other programs hold the lock for one write; a worker may wait for that, and goes on without the feed when
+ * one holds it for longer. */
 static int append(const Collab *collab, Str lines) {
         _cleanup_(closep) int lock = -1, fd = -1;
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         ssize_t n;
         int r;
 
-        lock = open(collab->feed_lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        if (lock < 0 || flock(lock, LOCK_EX) < 0)
-                return error_origin(-errno);
+        r = file_lock_within(collab->feed_lock_path, FEED_LOCK_MS, &lock);
+        if (r)
+                return r == FILE_E_LOCKED ? error_origin(-ETIMEDOUT) : error_fold(r);
         fd = open(collab->feed_path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
         if (fd < 0)
                 return error_origin(-errno);
@@ -100,7 +101,7 @@ int feed_append(Collab *collab, Str lines, void (*appended)(void *user, int r), 
         if (!job)
                 return error_origin(-ENOMEM);
         *job = (FeedJob){.collab = collab, .lines = lines, .done = appended, .user = user};
-        if (!loop_work(collab->daemon->loop, run, done, job))
+        if (!loop_work_slow(collab->daemon->loop, run, done, job))
                 return 0;
         free(job);
         return error_origin(-ENOMEM);

@@ -10,7 +10,7 @@
 
 typedef struct Collab Collab;
 
-enum { FEED_FILE_MAX = 4 << 20, FEED_FILE_KEEP = 64 << 10 };
+enum { FEED_FILE_MAX = 4 << 20, FEED_FILE_KEEP = 64 << 10, FEED_LOCK_MS = 1000 };
 
 /* lines end with newlines and must live until appended(), which follows in a later turn. -ENOMEM: it does
  * not.

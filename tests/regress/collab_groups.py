@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """CCCC groups: every refusal of the group operations in the contract's order, results, files (cccc.md 3, 4, 5, 6, 19)."""
+import concurrent.futures
+import fcntl
 import json
 import os
 import threading
 
 from collab import actor, error, feed, group_dir, ledger, make_group, ok, registry
-from harness import Daemon, Home, check, equal, read_text, write_text
+from harness import Daemon, Home, check, equal, eventually, read_text, write_text
 
 BAD_IDS = ("../outside", "..", ".", "/", "/etc", "g_0123456789ab/../x", "g_0123456789ab/", "g_0123456789ab\x00", "g_", "x_0123456789ab", "g_" + "a" * 5000, "g_é", "~", "g_a b")
 GROUP_OPS = {
@@ -279,6 +281,19 @@ def test_detach_goes_over_to_the_next_scope():
         equal(registry(d)["defaults"], {a: g})
         ok(d, "group_detach_scope", group_id=g, scope_key=a)
         equal((ok(d, "group_show", group_id=g)["group"]["active_scope_key"], registry(d)["defaults"], registry(d)["groups"][g]["default_scope_key"]), ("", {}, ""))
+
+
+def test_a_lock_that_is_never_given_back():
+    """Another program holds the lock of the global list for ever: changes go on without it, and nothing else waits."""
+    with Daemon(only="cccc") as d:
+        groups = [ok(d, "group_create", title="g%d" % i)["group_id"] for i in range(6)]
+        with open(os.path.join(d.home.cccc_home, "daemon", "ccccd.events.lock"), "rb") as lock, concurrent.futures.ThreadPoolExecutor(6) as pool:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            waiting = [pool.submit(ok, d, "group_update", group_id=g, patch={"title": "new"}) for g in groups]
+            eventually(lambda: all(ok(d, "group_show", group_id=g)["group"]["title"] == "new" for g in groups), what="changes that are kept")
+            ok(d, "observability_update", patch={"log_level": "INFO"}, by="user")  # wants a worker, too
+            for change in waiting:
+                change.result()
 
 
 def test_detach_takes_the_scope_file_along():

@@ -16,14 +16,7 @@
 #include "core/ledger/ledger-index-file.h"
 #include "core/ledger/ledger-internal.h"
 
-enum { LOCK_WAIT_US = 10 * 1000 * 1000, LOCK_STEP_US = 50, LOCK_STEP_MAX_US = 5000, COPY = 256 * 1024 };
-
-static int64_t now_us(void) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
+enum { LOCK_WAIT_MS = 10 * 1000, COPY = 256 * 1024 };
 
 /* Other programs expect one byte in it. */
 static int fill_lock(int fd) {
@@ -38,20 +31,10 @@ static int fill_lock(int fd) {
 
 int ledger_lock_take(const LedgerPlace *place, int *ret_fd) {
         _cleanup_(freep) char *path = path_join(place->state_path, "ledger.lock");
-        int64_t until = now_us() + LOCK_WAIT_US;
-        long step_us = LOCK_STEP_US;
-        int r;
+        int r = path ? file_lock_within(path, LOCK_WAIT_MS, ret_fd) : error_origin(-ENOMEM);
 
-        if (!path)
-                return error_origin(-ENOMEM);
-        while ((r = file_lock(path, ret_fd)) == FILE_E_LOCKED) {
-                if (now_us() > until)
-                        return error_origin(-ETIMEDOUT);
-                nanosleep(&(struct timespec){.tv_nsec = step_us * 1000}, NULL);
-                step_us = MIN(step_us * 2, (long)LOCK_STEP_MAX_US);
-        }
         if (r)
-                return error_fold(r);
+                return r == FILE_E_LOCKED ? error_origin(-ETIMEDOUT) : error_fold(r);
         (void)fill_lock(*ret_fd); /* a full disk is no reason not to lock */
         return 0;
 }
