@@ -151,6 +151,19 @@ def test_workspace_of_a_wrong_type():
             _refused(s, message, "INVALID_COMMAND")
 
 
+def test_null_counts_as_absent():
+    """Only where a text may be missing: clients that write every member they know send null there."""
+    with _sessions() as s:
+        workspace = s.workspace("nobodys-name")
+        with open(os.path.join(workspace, "coop.toml"), "w", encoding="utf-8") as f:
+            f.write(s.request()["coopfile"])
+        equal(s.good({"cmd": "create", "workspace": workspace, "name": None, "coopfile": None, "detach": True})["session"], "nobodys-name")
+        equal(s.client().good({"cmd": "shell", "session": "nobodys-name", "command": None})["pty"], 1)
+        s.good({"cmd": "logs", "session": "nobodys-name", "pty": 0, "tail_lines": None})
+        for message in ({"cmd": "create", "workspace": s.workspace(), "detach": None}, {"cmd": "attach", "session": "nobodys-name", "cols": None}):
+            _refused(s, message, "INVALID_COMMAND")
+
+
 # ---------------------------------------------------------------------------------------------------- commands
 def test_command_not_found():
     with _sessions() as s:
