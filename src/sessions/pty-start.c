@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "sessions/pty-start.h"
 
 enum { COLS_DEFAULT = 120, ROWS_DEFAULT = 40 };
@@ -64,12 +65,41 @@ static int build_env(const Session *session, StrVec *env) {
 
 /* ---- command --------------------------------------------------------------------------------- */
 
-static int build_argv(const Pty *pty, StrVec *argv) {
-        const Coopfile *config = &pty->session->config;
-        int r = strvec_push(argv, pty->command);
+/* Words, not the name of a program: the contract gives to the shell what cannot be executed itself. */
+static bool is_command_line(const Pty *pty) {
+        const char *command = pty->command;
+        _cleanup_(freep) char *path = NULL;
 
-        for (size_t i = 0; !r && pty->id == 0 && i < config->args.n; i++)
-                r = strvec_push(argv, config->args.items[i]);
+        if (!strpbrk(command, " \t\n"))
+                return false;
+        if (!strchr(command, '/'))
+                return true;
+        path = command[0] == '/' ? strdup(command) : path_join(pty->session->resolved, command);
+        return path && access(path, F_OK) != 0;
+}
+
+static int push_command_line(const Pty *pty, size_t n_args, StrVec *argv) {
+        _cleanup_(freep) char *line = NULL;
+        int r;
+
+        if (asprintf(&line, "%s%s", pty->command, n_args ? " \"$@\"" : "") < 0) {
+                line = NULL;
+                return error_origin(-ENOMEM);
+        }
+        r = strvec_push(argv, "/bin/sh");
+        r = r ? r : strvec_push(argv, "-c");
+        r = r ? r : strvec_push(argv, line);
+        return error_trace(r ? r : strvec_push(argv, "sh"));
+}
+
+static int build_argv(const Pty *pty, StrVec *argv) {
+        const StrVec *args = &pty->session->config.args;
+        size_t n_args = pty->id == 0 ? args->n : 0;
+        int r = is_command_line(pty) ? push_command_line(pty, n_args, argv)
+                                     : strvec_push(argv, pty->command);
+
+        for (size_t i = 0; !r && i < n_args; i++)
+                r = strvec_push(argv, args->items[i]);
         return error_trace(r);
 }
 

@@ -197,6 +197,31 @@ def test_command_in_the_workspace():
         s.attach(s.create(["./agent.sh"], workspace=workspace)).until("relative")
 
 
+def test_command_line():
+    """What has blanks in it and is no program is for the shell; the arguments follow."""
+    with _sessions() as s:
+        c = s.attach(s.create(["printf '%s.' \"$COOP_SESSION\"; cat; printf '%s.'", "one", "two words"], name="lines"))
+        c.until("lines.")
+        c.key(b"\x04")
+        c.until("one.two words.")
+        equal(s.listed("lines")["ptys"][0]["command"], "printf '%s.' \"$COOP_SESSION\"; cat; printf '%s.'")
+        workspace = s.workspace()
+        path = os.path.join(workspace, "my agent")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\necho with a bl''ank \"$1\"; read l\n")
+        os.chmod(path, stat.S_IRWXU)
+        for i, command in enumerate((path, "./my agent")):
+            name = s.create([command, "x"], workspace=workspace)
+            s.attach(name).until("with a blank x")
+            s.kill(name, force=True)
+        with s.client() as c:
+            c.good({"cmd": "shell", "session": "lines", "command": "echo 'a shell''s' line; exit 6"})
+            c.until("a shells line")
+            equal(c.event("pty_exited")["code"], 6)
+        c = s.attach(s.create(["no-such-program --at-all"]))
+        equal(c.event("pty_exited")["code"], 127)
+
+
 def test_agent_that_dies_at_once():
     """Created all the same; who attaches sees its last words and its code."""
     with _sessions() as s:
