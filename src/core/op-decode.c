@@ -248,7 +248,8 @@ static int lenient_int(const OpField *field, const Json *json, Arena *arena, voi
                 return unfit(reterr_what, "must be an integer");
         if (!json_int64(number, &value)) {
                 /* With a fraction, or out of reach; both limits are exact as doubles. */
-                if (json_is_integer(number) || !json_double(number, &real) || real < -0x1p63 || real >= 0x1p63)
+                if (json_is_integer(number) || !json_double(number, &real) || real < -0x1p63 ||
+                    real >= 0x1p63)
                         return unfit(reterr_what, "is out of range");
                 value = (int64_t)real;
         }

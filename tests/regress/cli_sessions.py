@@ -108,8 +108,8 @@ def test_new_sandbox_mode_and_once():
     row = eventually(lambda: _process(home, name, "ended"))
     equal((row["sandbox"], row["exit_code"]), ("none", 3))
     status, _, err = home.muster("new", "-d", "--sandbox", "what", _folder(home), "--", "cat")
-    equal(status, 1)
-    check("none or bwrap" in err, err)
+    equal(status, 2)
+    check("none or bwrap" in err and "coopfile" not in err, err)
 
 
 def test_new_refused():
@@ -388,7 +388,30 @@ def test_a_daemon_is_started():
             home.muster("down")
 
 
+def test_new_without_a_command_says_how_to_give_one():
+    """The agent that is built in is not on every machine."""
+    home = _home()
+    for args, words in (([], "muster new -- COMMAND"), (["--", "no-such-program"], "")):
+        status, out, err = home.muster("new", "-d", _folder(home), *args)
+        equal((status, out), (1, ""), err)
+        check(("muster new -- COMMAND" in err) == bool(words), err)
+        check(err.count("claude" if words else "no-such-program") == 1, "named more than once: %s" % err)
+
+
 # ---------------------------------------------------------------------------------------------------- lists
+def test_lists_fit_a_terminal_of_80_columns():
+    """The path of the workspace gives way first, then the id."""
+    with Daemon(args=("--sandbox", "none"), project=False) as d:
+        name = _new(d.home, *ECHO, name="narrow")
+        for command, last in (("ls", r"\d+s"), ("ps", r"[\d.]+[KM]")):
+            with Person(d.home, command, cols=80) as p:
+                rows = p.ended(0).replace("\r", "").splitlines()
+            equal(len(rows), 2, rows)
+            check(max(map(len, rows)) <= 80, rows)
+            check(name in rows[1] and re.search(last + "$", rows[1]), "the last column is missing: %r" % rows)
+        _ok(d.home, "kill", name)
+
+
 def test_ps_and_ls():
     home = _home()
     name = _new(home, *ECHO)
@@ -582,7 +605,7 @@ def test_no_such_session():
         check("did you mean fuchsia?" in err and "muster ls" in err, "%r: %s" % (command, err))
         status, out, err = home.muster(*command, cwd=_folder(home))
         equal((status, out), (1, ""), "%r; %s" % (command, err))
-        check("this folder has no session" in err and "muster new" in err, "%r: %s" % (command, err))
+        check("this folder has no session" in err and "muster new" in err and "muster ls" in err, "%r: %s" % (command, err))
     status, _, err = home.muster("attach", name, "--pty", "7")
     check(status == 1 and "--pty 0" in err and "agent" in err, err)
     for args in (["attach", "--pty", "x"], ["attach", "--pty", "-1"], ["logs", "--tail", "1.5"], ["attach", "a", "b"], ["record"], ["send-keys"], ["attach", "-z"]):
