@@ -308,6 +308,16 @@ def test_the_terminal_is_the_controlling_one():
         c.until("interrupted")
 
 
+def test_the_terminal_knows_utf_8():
+    """Erasing takes whole characters: in a line that is being typed, too."""
+    with _sessions() as s:
+        c = s.attach(s.create("stty -echo; printf 'ready\\n'; read l; echo \"<$l>\"; stty -a | tr ' ;' '\\n\\n' | grep iutf8; read l"))
+        c.until("ready")
+        c.key("aé\x7fb\n".encode())
+        c.until("<ab>")
+        c.until("\niutf8")
+
+
 def test_pid_is_the_agent():
     with _sessions() as s:
         reply = s.created("echo $$; read l", name="pid")
