@@ -117,15 +117,10 @@ static int build_meta(const Pty *pty, Buf *out) {
         return w.failed ? error_origin(-ENOMEM) : 0;
 }
 
-/* The workspace's own coop.toml can be written by the agent itself: it may ask for a sandbox, never for
- * none. */
 static const char *sandbox_mode(const Session *session) {
         const char *wide = session->owner->daemon->config.sandbox, *said = session->config.sandbox_mode;
-        const char *mode;
+        const char *mode = said ? said : wide ? wide : "bwrap";
 
-        if (said && session->config.sandbox_mode_layer == COOPFILE_PROJECT && !strcmp(said, "none"))
-                said = NULL;
-        mode = said ? said : wide ? wide : "bwrap";
         return strcmp(mode, "none") == 0 ? "none" : "bwrap";
 }
 
