@@ -117,6 +117,8 @@ static int attach(Coop *coop, const char *name, bool has_past) {
         const Show show = {.coop = coop, .name = name, .has_past = has_past};
         int r = coop_choose(coop, name);
 
+        if (!r)
+                r = coop_refuse_itself(coop, 0);
         if (r)
                 return r;
         coop_set_session(coop);

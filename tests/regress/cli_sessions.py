@@ -613,6 +613,30 @@ def test_no_such_session():
         equal(status, 2, "%r; %s" % (args, err))
 
 
+def test_a_terminal_is_not_shown_on_itself():
+    """Each line would come back for ever. Another terminal of the same session is no such loop."""
+    home = _home()
+    folder = _folder(home)
+    place = " ".join("%s='%s'" % pair for pair in home.env().items() if pair[0].startswith("XDG_") or pair[0] in ("HOME", "MUSTER_HOME"))
+    script = "stty -echo; export %s; cd '%s'; echo ready; while read l; do %s $l; echo st''atus $?.; done" % (place, folder, MUSTER)
+    _ok(home, "new", "-d", "--name", "mirror", "--once", folder, "--", "/bin/sh", "-c", script)
+    with _attached(home, "mirror") as p:
+        p.until("ready")
+        for command in ("attach mirror", "attach -r mirror", "attach", "new", "logs -f", "attach ./ --pty 0"):
+            p.type(command + "\r")
+            check(b"very terminal of" in p.until("status 1."), "%s was not refused" % command)
+        p.type("logs --tail 1\r")
+        p.until("status 0.")
+        with Person(home, "shell", "mirror") as inside:
+            inside.until("leaves")
+            inside.type("%s %s attach -r mirror\r" % (place, MUSTER))
+            inside.until("ready")
+            inside.type(b"\x03")
+            inside.type(DETACH)
+            inside.ended(0)
+    _ok(home, "kill", "-f", "mirror")
+
+
 def test_a_daemon_without_coop():
     with Daemon(only="native,cccc") as d:
         status, _, err = d.home.muster("ls")
