@@ -203,7 +203,8 @@ static int record(Recording *rec) {
         if (r)
                 return r;
         begin(rec);
-        advise("recording %s into %s; Ctrl+C ends it", rec->name, rec->path);
+        advise("recording %s into %s; Ctrl+C ends it", rec->name,
+               strcmp(rec->path, "-") == 0 ? "standard output" : rec->path);
         follow.idle_ms = LOOK_MS;
         cast_output(&rec->cast, buf_str(&follow.past), clock_ms());
         do

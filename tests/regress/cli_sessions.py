@@ -587,6 +587,11 @@ def test_replay_timing_and_refusals():
         p.until("a")
         p.type(b"\x03")
         p.ended(0)
+    write_text(path, '{"version":2,"width":80,"height":24}\n[0.1,"o","whole line\\r\\n"]\n[3600,"o","b"]\n')
+    with Person(home, "replay", path) as p:
+        p.until("whole line\r\n")
+        p.type(b"\x03")
+        equal(p.ended(0), "^C\r\n")  # and the prompt of the shell on a line of its own
     for text, words in (("", "empty"), ("hello\n", "line 1"), ('{"version":1}\n', "version 2"), ('{"version":2}\n[1,"o"]\n', "line 2"), ('{"version":2}\n\n{}\n', "line 3")):
         write_text(path, text)
         status, _, err = home.muster("replay", path)
