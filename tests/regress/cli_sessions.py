@@ -587,7 +587,7 @@ def test_replay_timing_and_refusals():
         p.until("a")
         p.type(b"\x03")
         p.ended(0)
-    write_text(path, '{"version":2,"width":80,"height":24}\n[0.1,"o","whole line\\r\\n"]\n[3600,"o","b"]\n')
+    write_text(path, '{"version":2,"width":80,"height":24}\n[0.1,"o","whole line\\n"]\n[3600,"o","b"]\n')
     with Person(home, "replay", path) as p:
         p.until("whole line\r\n")
         p.type(b"\x03")
