@@ -591,7 +591,7 @@ def test_replay_timing_and_refusals():
     with Person(home, "replay", path) as p:
         p.until("whole line\r\n")
         p.type(b"\x03")
-        equal(p.ended(0), "^C\r\n")  # and the prompt of the shell on a line of its own
+        check(p.ended(0).endswith("\r\n"), "the shell's prompt would be behind ^C")
     for text, words in (("", "empty"), ("hello\n", "line 1"), ('{"version":1}\n', "version 2"), ('{"version":2}\n[1,"o"]\n', "line 2"), ('{"version":2}\n\n{}\n', "line 3")):
         write_text(path, text)
         status, _, err = home.muster("replay", path)
