@@ -611,6 +611,8 @@ def test_no_such_session():
         status, out, err = home.muster(*command, cwd=_folder(home))
         equal((status, out), (1, ""), "%r; %s" % (command, err))
         check("this folder has no session" in err and "muster new" in err and "muster ls" in err, "%r: %s" % (command, err))
+    status, out, err = home.muster("record", name, cwd=_folder(home))
+    check((status, out) == (1, "") and "taken for the file" in err, "a session and no file: %s" % err)
     status, _, err = home.muster("attach", name, "--pty", "7")
     check(status == 1 and "--pty 0" in err and "agent" in err, err)
     for args in (["attach", "--pty", "x"], ["attach", "--pty", "-1"], ["logs", "--tail", "1.5"], ["attach", "a", "b"], ["record"], ["send-keys"], ["attach", "-z"]):
