@@ -266,6 +266,19 @@ def test_environment():
             check(name not in env, "%s leaks" % name)
 
 
+def test_the_coopfiles_variables_replace_ours():
+    """Each name once: programs do not agree on which of two counts. Who it is stays true."""
+    with _sessions() as s:
+        env = {"TERM": "vt100", "PATH": "/opt/x:/usr/bin:/bin", "HOME": "/somewhere", "LANG": "xx", "COOP_SESSION": "fake", "OWN": "own"}
+        more = "[env]\n" + "".join('%s = "%s"\n' % pair for pair in env.items())
+        name = s.create("tr '\\0' '\\n' < /proc/$$/environ; printf END; read l", more=more)
+        lines = s.attach(name).until("END").decode().replace("\r", "").split("\n")[:-1]
+        got = dict(line.split("=", 1) for line in lines)
+        equal(len(got), len(lines), "a name twice: %r" % lines)
+        env["COOP_SESSION"] = name
+        equal({key: got.get(key) for key in env}, env)
+
+
 def test_shell_has_the_same_environment():
     with _sessions() as s:
         workspace = s.workspace()
