@@ -93,20 +93,21 @@ static size_t dir_length(const char *path) {
         return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-static int sync_dir_of(const char *path) {
-        _cleanup_(freep) char *dir = NULL;
-        _cleanup_(closep) int fd = -1;
-        size_t n = dir_length(path);
+int dir_sync(const char *path) {
+        _cleanup_(closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-        dir = n ? strndup(path, n) : strdup(".");
-        if (!dir)
-                return error_origin(-ENOMEM);
-        fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return error_origin(-errno);
         if (fsync(fd) < 0 && errno != EINVAL) /* EINVAL: a file system that has no such thing */
                 return error_origin(-errno);
         return 0;
+}
+
+int file_sync_name(const char *path) {
+        size_t n = dir_length(path);
+        _cleanup_(freep) char *dir = n ? strndup(path, n) : strdup(".");
+
+        return dir ? error_trace(dir_sync(dir)) : error_origin(-ENOMEM);
 }
 
 /* Closes fd in any case: some file systems report a failed write only then. */
@@ -167,7 +168,7 @@ int file_stage(const char *path, Str content, mode_t mode, FileSync sync, char *
 int file_publish(const char *temp, const char *path, FileSync sync) {
         if (rename(temp, path) < 0)
                 return error_origin(-errno);
-        return sync == FILE_DURABLE ? error_trace(sync_dir_of(path)) : 0;
+        return sync == FILE_DURABLE ? error_trace(file_sync_name(path)) : 0;
 }
 
 int file_replace(const char *path, Str content, mode_t mode, FileSync sync) {
@@ -206,9 +207,20 @@ bool file_identity_eq(const FileIdentity *a, const FileIdentity *b) {
                a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
+/* A parent that may be written but not read cannot be synced; the folder is there all the same. */
+static int make_one(const char *path, mode_t mode) {
+        int r;
+
+        if (mkdir(path, mode) < 0)
+                return errno == EEXIST ? 0 : error_origin(-errno);
+        r = file_sync_name(path);
+        return r == -EACCES ? 0 : error_trace(r);
+}
+
 int dir_make(const char *path, mode_t mode) {
         _cleanup_(freep) char *part = strdup(path);
         struct stat st;
+        int r;
 
         if (!part)
                 return error_origin(-ENOMEM);
@@ -221,8 +233,9 @@ int dir_make(const char *path, mode_t mode) {
                 if (end && (end != '/' || at[-1] == '/'))
                         continue;
                 *at = 0;
-                if (mkdir(part, mode) < 0 && errno != EEXIST)
-                        return error_origin(-errno);
+                r = make_one(part, mode);
+                if (r)
+                        return error_trace(r);
                 *at = end;
                 if (!end)
                         break;

@@ -25,8 +25,11 @@ int file_replace(const char *path, Str content, mode_t mode, FileSync sync);
  * lies ready in a temp file (malloc'd name), later it takes the place or is unlinked by the caller. */
 int file_stage(const char *path, Str content, mode_t mode, FileSync sync, char **ret_temp);
 int file_publish(const char *temp, const char *path, FileSync sync);
-/* mkdir -p; an existing folder keeps its mode. */
+/* mkdir -p; an existing folder keeps its mode, one that it makes survives power loss. */
 int dir_make(const char *path, mode_t mode);
+/* What was made, renamed or removed in this folder survives power loss once it returns … */
+int dir_sync(const char *path);
+int file_sync_name(const char *path); /* … in the folder that path is in */
 /* Opens (and creates, 0600) a lock file and takes an exclusive flock without waiting. Condition:
  * FILE_E_LOCKED. The lock is held while *ret is open and dies with the process: what the process's children
  * still hold of it on their way to exec is waited for, two seconds at most. */

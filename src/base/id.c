@@ -37,7 +37,7 @@ void hex_encode(const void *data, size_t n, char *out) {
 }
 
 int id_hex(char *out, size_t n_digits) {
-        unsigned char bytes[64];
+        unsigned char bytes[64] = {0};
 
         *out = 0;
         while (n_digits > 0) {
@@ -51,35 +51,6 @@ int id_hex(char *out, size_t n_digits) {
                 *out = 0;
                 n_digits -= n;
         }
-        return 0;
-}
-
-int id_ulid(int64_t wall_us, char out[27]) {
-        static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-        const int64_t ms_max = (INT64_C(1) << 48) - 1;
-        unsigned char bytes[10];
-        int64_t ms = wall_us / 1000;
-        int r;
-
-        r = random_bytes(bytes, sizeof(bytes));
-        if (r)
-                return error_trace(r);
-
-        ms = MAX(ms, 0);
-        ms = MIN(ms, ms_max);
-        for (unsigned i = 10; i-- > 0; ms >>= 5)
-                out[i] = digits[ms & 31];
-
-        /* 80 random bits are two groups of 40, and each of those is eight digits. */
-        for (unsigned group = 0; group < 2; group++) {
-                uint64_t bits = 0;
-
-                for (unsigned i = 0; i < 5; i++)
-                        bits = bits << 8 | bytes[group * 5 + i];
-                for (unsigned i = 8; i-- > 0; bits >>= 5)
-                        out[10 + group * 8 + i] = digits[bits & 31];
-        }
-        out[26] = 0;
         return 0;
 }
 

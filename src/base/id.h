@@ -8,9 +8,8 @@
 
 #include "base/str.h"
 
-int random_bytes(void *out, size_t n);      /* getrandom(2); 0 or negative */
-int id_hex(char *out, size_t n_digits);     /* n lower-case digits and a NUL; out has n + 1 bytes */
-int id_ulid(int64_t wall_us, char out[27]); /* 26 Crockford digits and a NUL, time first */
+int random_bytes(void *out, size_t n);  /* getrandom(2); 0 or negative */
+int id_hex(char *out, size_t n_digits); /* n lower-case digits and a NUL; out has n + 1 bytes */
 void hex_encode(const void *data, size_t n, char *out); /* 2n digits and a NUL */
 /* One path component: 1..255 bytes, no '/', no NUL, not "." or "..". */
 bool id_is_path_safe(Str id);

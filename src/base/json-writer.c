@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/json-private.h"
+#include "base/time.h"
 
 /* Room for n bytes and a comma, which is written when one is due. False when the writer has failed. */
 static bool begin(JsonWriter *w, size_t n) {
@@ -143,6 +144,26 @@ void jw_field_bool(JsonWriter *w, const char *key, bool v) {
 void jw_field_null(JsonWriter *w, const char *key) {
         jw_key(w, key);
         jw_null(w);
+}
+
+void jw_field_time_ms(JsonWriter *w, const char *key, int64_t us) {
+        char text[TIME_TEXT_MAX];
+
+        jw_key(w, key);
+        if (us)
+                jw_str(w, (Str){text, time_format_ms(us, text)});
+        else
+                jw_null(w);
+}
+
+void jw_field_time_us(JsonWriter *w, const char *key, int64_t us) {
+        char text[TIME_TEXT_MAX];
+
+        jw_key(w, key);
+        if (us)
+                jw_str(w, (Str){text, time_format_us(us, text)});
+        else
+                jw_null(w);
 }
 
 void jw_field_value(JsonWriter *w, const char *key, const Json *json) {

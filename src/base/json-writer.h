@@ -41,6 +41,8 @@ void jw_field_int(JsonWriter *w, const char *key, int64_t v);
 void jw_field_uint(JsonWriter *w, const char *key, uint64_t v);
 void jw_field_bool(JsonWriter *w, const char *key, bool v);
 void jw_field_null(JsonWriter *w, const char *key);
+void jw_field_time_ms(JsonWriter *w, const char *key, int64_t us); /* as time_format_ms() has it; 0: null */
+void jw_field_time_us(JsonWriter *w, const char *key, int64_t us); /* as time_format_us() has it; 0: null */
 void jw_field_value(JsonWriter *w, const char *key, const Json *json);
 
 /*

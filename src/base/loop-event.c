@@ -138,41 +138,83 @@ void loop_children_deinit(Loop *loop) {
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-typedef struct Work {
+struct LoopWork {
         uv_work_t uv;
         Loop *loop;
+        LoopWork *next; /* of slow ones that wait */
+        bool is_slow;
         void (*run)(void *user);
         void (*done)(void *user);
         void *user;
-} Work;
+};
 
 static void on_work(uv_work_t *req) {
-        Work *work = container_of(req, Work, uv);
+        LoopWork *work = container_of(req, LoopWork, uv);
 
         work->run(work->user);
 }
 
-static void on_work_done(uv_work_t *req, _unused_ int status) {
-        Work *work = container_of(req, Work, uv);
+static void on_work_done(uv_work_t *req, int status);
 
-        work->loop->n_work--;
+static int submit(LoopWork *work) {
+        int r = uv_queue_work(&work->loop->uv, &work->uv, on_work, on_work_done);
+
+        if (r)
+                return error_origin(r);
+        work->loop->n_slow += work->is_slow;
+        return 0;
+}
+
+static void submit_waiting(Loop *loop) {
+        while (loop->slow && loop->n_slow < LOOP_SLOW_MAX) {
+                LoopWork *work = loop->slow;
+                loop->slow = work->next;
+                if (!loop->slow)
+                        loop->slow_tail = &loop->slow;
+                (void)submit(work); /* it fails for want of a function only */
+        }
+}
+
+static void on_work_done(uv_work_t *req, _unused_ int status) {
+        LoopWork *work = container_of(req, LoopWork, uv);
+        Loop *loop = work->loop;
+
+        loop->n_work--;
+        loop->n_slow -= work->is_slow;
+        submit_waiting(loop);
         work->done(work->user);
         free(work);
 }
 
+static LoopWork *work_new(Loop *loop, void (*run)(void *user), void (*done)(void *user), void *user) {
+        LoopWork *work = calloc(1, sizeof(*work));
+
+        if (work)
+                *work = (LoopWork){.loop = loop, .run = run, .done = done, .user = user};
+        return work;
+}
+
 int loop_work(Loop *loop, void (*run)(void *user), void (*done)(void *user), void *user) {
-        Work *work = calloc(1, sizeof(*work));
-        int r;
+        LoopWork *work = work_new(loop, run, done, user);
+        int r = work ? submit(work) : error_origin(-ENOMEM);
+
+        if (r)
+                free(work);
+        else
+                loop->n_work++;
+        return error_trace(r);
+}
+
+int loop_work_slow(Loop *loop, void (*run)(void *user), void (*done)(void *user), void *user) {
+        LoopWork *work = work_new(loop, run, done, user);
 
         if (!work)
                 return error_origin(-ENOMEM);
-        *work = (Work){.loop = loop, .run = run, .done = done, .user = user};
-        r = uv_queue_work(&loop->uv, &work->uv, on_work, on_work_done);
-        if (r) {
-                free(work);
-                return error_origin(r);
-        }
+        work->is_slow = true;
+        *loop->slow_tail = work;
+        loop->slow_tail = &work->next;
         loop->n_work++;
+        submit_waiting(loop);
         return 0;
 }
 

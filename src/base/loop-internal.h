@@ -9,6 +9,7 @@
 #include "base/loop.h"
 
 typedef struct LoopPost LoopPost;
+typedef struct LoopWork LoopWork;
 
 struct Loop {
         uv_loop_t uv;
@@ -43,7 +44,9 @@ struct Loop {
         LoopPost *posts, **post_tail;
 
         size_t n_work;
-        LoopChild *released; /* children that are only to be reaped */
+        size_t n_slow;               /* of them, slow ones that run */
+        LoopWork *slow, **slow_tail; /* … and those that wait for one of these to end */
+        LoopChild *released;         /* children that are only to be reaped */
 };
 
 void loop_timers_arm(Loop *loop); /* sets the uv timer for the top of the heap */

@@ -59,6 +59,7 @@ int loop_new(Loop **ret, Log *log) {
                 return error_origin(-ENOMEM);
         loop->log = log;
         loop->deferred_tail = &loop->deferred;
+        loop->slow_tail = &loop->slow;
         loop->alarm_ms = INT64_MAX;
         r = uv_loop_init(&loop->uv);
         if (r) {

@@ -89,7 +89,11 @@ LoopChild *loop_child_release(LoopChild *child); /* nobody is told of its end, b
 
 /* Worker pool: run() on another thread, then done() on the loop. */
 int loop_work(Loop *loop, void (*run)(void *user), void (*done)(void *user), void *user);
-size_t loop_n_work(Loop *loop); /* jobs not done yet */
+/* The same for jobs that wait for others: for a name server, for processes that end. Only LOOP_SLOW_MAX of
+ * them run at a time, the others wait in order, so that those that only want the disk have threads left. */
+enum { LOOP_SLOW_MAX = 2 };
+int loop_work_slow(Loop *loop, void (*run)(void *user), void (*done)(void *user), void *user);
+size_t loop_n_work(Loop *loop); /* jobs not done yet, of both kinds */
 
 /* The only call that other threads may make: fn(user) will run on the loop. */
 int loop_post(Loop *loop, void (*fn)(void *user), void *user);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -228,6 +229,46 @@ static void test_dir_make(void **state) {
         assert_int_equal(mode_of("a/new"), S_IFDIR | 0700);
 }
 
+static Buf synced; /* what fsync(2) was called with, a line each, from the test's folder on */
+
+/* Instead of the library's. */
+int fsync(int fd) {
+        char name[64], path[512], here[512];
+        ssize_t n;
+
+        snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+        n = readlink(name, path, sizeof(path) - 1);
+        assert_true(n > 0 && getcwd(here, sizeof(here)));
+        path[n] = 0;
+        assert_memory_equal(path, here, strlen(here));
+        assert_int_equal(buf_printf(&synced, ".%s\n", path + strlen(here)), 0);
+        return (int)syscall(SYS_fsync, fd);
+}
+
+static void assert_synced(const char *want) {
+        assert_string_equal(synced.n ? buf_cstr(&synced) : "", want);
+        buf_deinit(&synced);
+}
+
+/* A folder that was just made is there after a power loss only if the one above it was synced. */
+static void test_made_folders_are_synced(void **state) {
+        (void)state;
+        buf_deinit(&synced);
+        assert_int_equal(dir_make("a/b", 0700), 0);
+        assert_synced(".\n./a\n");
+        assert_int_equal(dir_make("a/b/c", 0700), 0);
+        assert_synced("./a/b\n");
+        assert_int_equal(dir_make("a/b/c", 0700), 0);
+        assert_synced("");
+        assert_int_equal(file_sync_name("a/b/c"), 0);
+        assert_synced("./a/b\n");
+        assert_int_equal(file_sync_name("a"), 0);
+        assert_synced(".\n");
+        assert_int_equal(dir_sync("a/b/c"), 0);
+        assert_synced("./a/b/c\n");
+        assert_int_equal(dir_sync("a/nothing"), -ENOENT);
+}
+
 /* What file_lock() says in another process. */
 static int lock_in_child(const char *path) {
         int status;
@@ -354,6 +395,7 @@ int main(void) {
                 in_place(test_replace_full),
                 in_place(test_replace_symlink),
                 in_place(test_dir_make),
+                in_place(test_made_folders_are_synced),
                 in_place(test_lock),
                 in_place(test_lock_left_behind),
                 in_place(test_join),

@@ -43,28 +43,6 @@ static void test_hex(void **state) {
         }
 }
 
-static void test_ulid(void **state) {
-        char a[27], b[27];
-
-        (void)state;
-        assert_int_equal(id_ulid(INT64_C(1469918176385) * 1000, a), 0);
-        assert_int_equal(strlen(a), 26);
-        assert_int_equal(strspn(a, "0123456789ABCDEFGHJKMNPQRSTVWXYZ"), 26);
-        assert_memory_equal(a, "01ARYZ6S41", 10); /* the example of the specification */
-        assert_int_equal(id_ulid(INT64_C(1469918176385) * 1000 + 999, b), 0);
-        assert_memory_equal(a, b, 10);
-        assert_memory_not_equal(a + 10, b + 10, 16);
-        assert_int_equal(id_ulid(INT64_C(1469918176386) * 1000, b), 0);
-        assert_true(strcmp(a, b) < 0);
-
-        assert_int_equal(id_ulid(-1, a), 0);
-        assert_memory_equal(a, "0000000000", 10);
-        assert_int_equal(id_ulid(INT64_MIN, a), 0);
-        assert_memory_equal(a, "0000000000", 10);
-        assert_int_equal(id_ulid(INT64_MAX, a), 0);
-        assert_memory_equal(a, "7ZZZZZZZZZ", 10);
-}
-
 static void test_path_safe(void **state) {
         char longest[256];
 
@@ -90,7 +68,6 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_random),
                 cmocka_unit_test(test_hex),
-                cmocka_unit_test(test_ulid),
                 cmocka_unit_test(test_path_safe),
         };
 

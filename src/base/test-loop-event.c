@@ -3,6 +3,7 @@
 #include "base/test-loop-fixture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -212,6 +213,56 @@ static void test_work(void **state) {
         }
 }
 
+/* Jobs that wait for somebody until the gate is opened; with pipes, so that nothing of it is measured. */
+typedef struct SlowJob {
+        Loop *loop;
+        int gate;
+        int *n_left;
+} SlowJob;
+
+static void slow_run(void *user) {
+        char byte;
+
+        assert_int_equal(read(((SlowJob *)user)->gate, &byte, 1), 0); /* the end of the stream */
+}
+
+static void slow_done(void *user) {
+        SlowJob *job = user;
+
+        note('s');
+        if (--*job->n_left == 0)
+                loop_stop(job->loop);
+}
+
+static void nothing_run(_unused_ void *user) {}
+
+static void stop_done(void *user) {
+        note('q');
+        loop_stop(user);
+}
+
+/* However many wait for a name or a process: what only wants the disk gets its turn. */
+static void test_slow_work_leaves_room(void **state) {
+        Loop *loop = *state;
+        int gate[2], n_left = 12;
+        SlowJob job = {.loop = loop, .n_left = &n_left};
+
+        assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
+        job.gate = gate[0];
+        for (int i = 0; i < 12; i++)
+                assert_int_equal(loop_work_slow(loop, slow_run, slow_done, &job), 0);
+        assert_int_equal(loop_n_work(loop), 12);
+        assert_int_equal(loop_work(loop, nothing_run, stop_done, loop), 0);
+        if (!run_within(loop, 60000))
+                fail_msg("slow work takes all threads");
+        assert_ran("q");
+        close(gate[1]);
+        assert_true(run_within(loop, 60000));
+        assert_ran("ssssssssssss");
+        assert_int_equal(loop_n_work(loop), 0);
+        close(gate[0]);
+}
+
 /* ---- posts ----------------------------------------------------------------------------------- */
 
 enum { N_POSTERS = 6, N_POSTS = 3000 };
@@ -303,6 +354,7 @@ int main(void) {
                 loop_test(test_child_closed_before_its_end),
                 loop_test(test_child_released_is_reaped),
                 loop_test(test_work),
+                loop_test(test_slow_work_leaves_room),
                 loop_test(test_post_from_many_threads),
                 loop_test(test_post_from_a_post),
                 loop_test(test_posts_are_not_lost_at_the_end),

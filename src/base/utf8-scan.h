@@ -13,10 +13,7 @@
 #endif
 
 #include "base/macro.h"
-
-static inline bool utf8_is_tail(char c) {
-        return ((uint8_t)c & 0xc0) == 0x80;
-}
+#include "base/utf8.h"
 
 /* Length of the well-formed sequence at p, whose first byte is not ASCII; 0 when there is none before end.
  */

@@ -30,6 +30,23 @@ size_t utf8_valid_prefix(const char *data, size_t n) {
         return n == 0 ? 0 : (size_t)(valid_end(data, data + n) - data);
 }
 
+size_t utf8_count(Str text) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < text.n; i++)
+                n += !utf8_is_tail(text.data[i]);
+        return n;
+}
+
+Str utf8_first(Str text, size_t n_chars) {
+        size_t at = 0;
+
+        for (size_t n = 0; at < text.n; at++)
+                if (!utf8_is_tail(text.data[at]) && n++ == n_chars)
+                        break;
+        return (Str){text.data, at};
+}
+
 size_t utf8_ill_formed(const char *p, const char *end) {
         uint8_t lead = (uint8_t)p[0], low = 0x80, high = 0xbf;
         size_t n = 1, length;

@@ -5,6 +5,15 @@
  */
 #include "base/buf.h"
 
+/* Whether this byte is not the first of its character. */
+static inline bool utf8_is_tail(char c) {
+        return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* Of text that is known to be UTF-8; what is not is counted somehow. */
+size_t utf8_count(Str text);              /* characters */
+Str utf8_first(Str text, size_t n_chars); /* not more than so many of them */
+
 /* Length of the longest valid prefix; equals n when all is well. */
 size_t utf8_valid_prefix(const char *data, size_t n);
 /* Appends data with every maximal ill-formed part replaced by U+FFFD (as Python's and the web's decoders

@@ -99,17 +99,6 @@ static void print_line(Buf *text, bool failed) {
         buf_deinit(text);
 }
 
-static void write_time(JsonWriter *w, const char *key, int64_t us) {
-        char text[TIME_TEXT_MAX];
-
-        if (!us) {
-                jw_field_null(w, key);
-                return;
-        }
-        time_format_us(us, text);
-        jw_field_cstr(w, key, text);
-}
-
 static void write_damage(JsonWriter *w, const LedgerReport *report) {
         jw_key(w, "damage");
         jw_begin_array(w);
@@ -153,8 +142,8 @@ static void print_json(const Target *target, const LedgerReport *report) {
         jw_field_uint(&w, "repeated", report->n_repeated);
         jw_field_uint(&w, "tail_bytes", report->n_tail);
         jw_field_uint(&w, "journal_bytes", report->journal.n_restored);
-        write_time(&w, "first_ts", report->first_ts_us);
-        write_time(&w, "last_ts", report->last_ts_us);
+        jw_field_time_us(&w, "first_ts", report->first_ts_us);
+        jw_field_time_us(&w, "last_ts", report->last_ts_us);
         jw_field_cstr(&w, "index", ledger_index_state_name(report->index));
         write_chain(&w, &report->chain);
         write_damage(&w, report);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json-writer.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "cli/human.h"
 #include "cli/native.h"
 #include "cli/nearest.h"
@@ -127,7 +128,7 @@ void task_table_print(const Json *records) {
                 Str prompt = json_str(json_get(record, "prompt"));
                 size_t n = MIN(prompt.n, (size_t)PROMPT_SHOWN);
 
-                while (n < prompt.n && n && (prompt.data[n] & 0xc0) == 0x80)
+                while (n < prompt.n && n && utf8_is_tail(prompt.data[n]))
                         n--; /* not inside a character */
                 table_add(&table, json_str(json_get(record, "id")));
                 table_add(&table, json_str(json_get(record, "state")));

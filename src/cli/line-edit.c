@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/macro.h"
+#include "base/utf8.h"
 
 enum { KEY_ESC = 0x1b, KEY_BACKSPACE = 0x7f };
 #define CTRL(letter) ((letter) - '@')
@@ -18,7 +19,7 @@ void line_edit_deinit(LineEdit *line) {
 /* ---- places in the line ---------------------------------------------------------------------- */
 
 static bool is_inside(const LineEdit *line, size_t at) {
-        return at > 0 && at < line->text.n && (line->text.data[at] & 0xc0) == 0x80;
+        return at > 0 && at < line->text.n && utf8_is_tail(line->text.data[at]);
 }
 
 static size_t before(const LineEdit *line, size_t at) {

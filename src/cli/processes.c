@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/macro.h"
+#include "base/utf8.h"
 #include "cli/human.h"
 
 Table processes_table(size_t n_id) {
@@ -36,7 +37,7 @@ static bool is_below(Str path, Str folder) {
 static Str last_bytes(Str s, size_t n) {
         size_t at = s.n - n;
 
-        while (at < s.n && ((unsigned char)s.data[at] & 0xc0) == 0x80)
+        while (at < s.n && utf8_is_tail(s.data[at]))
                 at++;
         return (Str){s.data + at, s.n - at};
 }

@@ -22,10 +22,6 @@ Buf *queue_room(Queue *queue) {
         return &queue->bytes;
 }
 
-int queue_append(Queue *queue, Str bytes) {
-        return error_trace(buf_append_str(queue_room(queue), bytes));
-}
-
 int queue_write(Queue *queue, int fd, size_t n_max) {
         ssize_t n;
 

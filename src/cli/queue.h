@@ -15,7 +15,6 @@ typedef struct Queue {
 #define QUEUE_NULL ((Queue){0})
 
 void queue_deinit(Queue *queue);
-int queue_append(Queue *queue, Str bytes);
 /* For who writes into the buffer itself (behind what is there). */
 Buf *queue_room(Queue *queue);
 /*

@@ -150,7 +150,7 @@ int stream_put_data(Buf *out, Str bytes) {
         return 0;
 }
 
-int stream_put_control(Buf *out, Str json) {
+static int stream_put_control(Buf *out, Str json) {
         return error_trace(put_frame(out, STREAM_CONTROL, json));
 }
 

@@ -52,6 +52,5 @@ StreamEvent stream_event(Arena *arena, Str control);
 
 /* Frames for the daemon. Each fails only without memory; bytes may be of any length. */
 int stream_put_data(Buf *out, Str bytes);
-int stream_put_control(Buf *out, Str json);
 int stream_put_resize(Buf *out, unsigned cols, unsigned rows);
 int stream_put_detach(Buf *out);

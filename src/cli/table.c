@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/macro.h"
+#include "base/utf8.h"
 #include "cli/report.h"
 
 enum { GAP = 2, FIRST_ROOM = 64 };
@@ -50,27 +51,6 @@ void table_addf(Table *table, const char *format, ...) {
 
 /* ---- widths ---------------------------------------------------------------------------------- */
 
-static bool is_begin(char c) {
-        return ((unsigned char)c & 0xc0) != 0x80;
-}
-
-static size_t n_characters(Str text) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < text.n; i++)
-                n += is_begin(text.data[i]);
-        return n;
-}
-
-static Str first_characters(Str text, size_t n) {
-        size_t at = 0;
-
-        for (; at < text.n; at++)
-                if (is_begin(text.data[at]) && n-- == 0)
-                        break;
-        return (Str){text.data, at};
-}
-
 static Str cell(const Table *table, size_t row, size_t column) {
         return row == 0 ? str_from(table->columns[column].title)
                         : table->cells[(row - 1) * table->n_columns + column];
@@ -80,7 +60,7 @@ static size_t width_of(const Table *table, size_t n_rows, size_t column) {
         size_t width = table->columns[column].n_min;
 
         for (size_t row = 0; row < n_rows; row++)
-                width = MAX(width, n_characters(cell(table, row, column)));
+                width = MAX(width, utf8_count(cell(table, row, column)));
         return width;
 }
 
@@ -102,11 +82,11 @@ static size_t put_blanks(FILE *out, size_t n) {
 
 /* Puts what fits into n_left characters; how many are left. */
 static size_t put_cell(FILE *out, Str text, size_t width, bool is_right, bool is_last, size_t n_left) {
-        size_t n = n_characters(text), n_pad = width > n ? width - n : 0;
+        size_t n = utf8_count(text), n_pad = width > n ? width - n : 0;
 
         if (is_right)
                 n_left -= put_blanks(out, MIN(n_pad, n_left));
-        text_put(out, first_characters(text, n_left));
+        text_put(out, utf8_first(text, n_left));
         n_left -= MIN(n, n_left);
         if (is_last)
                 return n_left;

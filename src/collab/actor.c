@@ -31,11 +31,11 @@ bool actor_runtime_is_known(Str word) {
         return is_one_of(word, runtimes);
 }
 
-bool actor_runner_is_known(Str word) {
+static bool actor_runner_is_known(Str word) {
         return is_one_of(word, runners);
 }
 
-bool actor_submit_is_known(Str word) {
+static bool actor_submit_is_known(Str word) {
         return is_one_of(word, submits);
 }
 

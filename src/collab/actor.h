@@ -7,8 +7,6 @@
 #include "collab/group-change.h"
 
 bool actor_runtime_is_known(Str word);
-bool actor_runner_is_known(Str word);
-bool actor_submit_is_known(Str word);
 
 /* What a runtime is started with at a terminal, as a list of strings; empty for custom. NULL without memory.
  */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "collab/automation-pass.h"
+#include "base/utf8.h"
 #include "collab/permissions.h"
 #include "collab/runner.h"
 #include "collab/transcript.h"
@@ -62,8 +63,7 @@ static Str last_lines(Str text, int64_t n_lines) {
                 if (text.data[at - 1] == '\n' && n_lines-- == 1)
                         break;
                 at--;
-                if (((unsigned char)text.data[at] & 0xc0) != 0x80)
-                        n_chars++;
+                n_chars += !utf8_is_tail(text.data[at]);
         }
         return (Str){text.data + at, text.n - at};
 }

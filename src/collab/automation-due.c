@@ -6,7 +6,7 @@
 #include "collab/automation.h"
 
 static int64_t after(int64_t us, int64_t seconds) {
-        return us + MIN(seconds, INT64_C(1) << 40) * 1000000;
+        return us + seconds * 1000000;
 }
 
 int64_t automation_nudge_due(const GroupSettings *settings, int64_t resume_us, const NudgeFacts *facts) {

@@ -46,28 +46,17 @@ void automation_read_state(Automation *self, const Json *json) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void put_time(JsonWriter *w, const char *key, int64_t us) {
-        char text[TIME_TEXT_MAX];
-
-        if (!us) {
-                jw_field_null(w, key);
-                return;
-        }
-        time_format_us(us, text);
-        jw_field_cstr(w, key, text);
-}
-
 static void put_actor(JsonWriter *w, const AutoActor *actor) {
         jw_key_str(w, str_from(actor->id));
         jw_begin_object(w);
         jw_field_cstr(w, "last_nudge_event_id", actor->nudge_event_id);
-        put_time(w, "last_nudge_at", actor->nudge_us);
-        put_time(w, "last_idle_notify_at", actor->idle_us);
+        jw_field_time_us(w, "last_nudge_at", actor->nudge_us);
+        jw_field_time_us(w, "last_idle_notify_at", actor->idle_us);
         jw_field_int(w, "keepalive_count", actor->keepalive_count);
-        put_time(w, "last_keepalive_at", actor->keepalive_us);
+        jw_field_time_us(w, "last_keepalive_at", actor->keepalive_us);
         jw_field_cstr(w, "last_keepalive_next", actor->keepalive_next);
         jw_field_cstr(w, "help_session_key", actor->help_session);
-        put_time(w, "help_last_nudge_at", actor->help_us);
+        jw_field_time_us(w, "help_last_nudge_at", actor->help_us);
         jw_field_int(w, "help_msg_count_since", actor->help_count);
         jw_end_object(w);
 }
@@ -83,11 +72,11 @@ int automation_write_state(const Automation *self, int64_t now_us, Buf *out) {
                 if (group_doc_actor(self->group->doc, str_from(actor->id)))
                         put_actor(&w, actor);
         jw_end_object(&w);
-        put_time(&w, "resume_at", self->resume_us);
-        put_time(&w, "last_silence_notify_at", self->silence_us);
-        put_time(&w, "last_standup_at", self->standup_us);
+        jw_field_time_us(&w, "resume_at", self->resume_us);
+        jw_field_time_us(&w, "last_silence_notify_at", self->silence_us);
+        jw_field_time_us(&w, "last_standup_at", self->standup_us);
         jw_field_uint(&w, "help_ledger_pos", ledger_n_bytes(self->group->ledger));
-        put_time(&w, "updated_at", now_us);
+        jw_field_time_us(&w, "updated_at", now_us);
         jw_end_object(&w);
         return w.failed ? error_origin(-ENOMEM) : 0;
 }

@@ -41,7 +41,8 @@ AutoActor *automation_actor(Automation *self, Str id) {
         return self->actors = actor;
 }
 
-void automation_restart(Automation *self) {
+/* All timers from now. */
+static void automation_restart(Automation *self) {
         self->resume_us = self->standup_us = loop_wall_us(self->group->collab->daemon->loop);
         for (AutoActor *actor = self->actors; actor; actor = actor->next)
                 actor->help_us = self->resume_us;

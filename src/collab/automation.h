@@ -71,7 +71,6 @@ bool automation_next_line(Str text, Str *ret);
 
 /* ---- for the parts of automation*.c ---- */
 AutoActor *automation_actor(Automation *self, Str id); /* made when missing; NULL without memory */
-void automation_restart(Automation *self);             /* all timers from now */
 void automation_kick(Automation *self, int64_t after_ms);
 void automation_pass(Automation *self);
 void automation_read_state(Automation *self, const Json *json);

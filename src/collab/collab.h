@@ -10,6 +10,7 @@
  */
 #include <pthread.h>
 
+#include "collab/group-look.h"
 #include "collab/group.h"
 #include "collab/registry.h"
 #include "core/daemon.h"
@@ -37,8 +38,8 @@ struct Collab {
         Registry registry;
         FeedReader events;             /* the feed, for the streams of all groups; in use while n_streamed */
         size_t n_streamed;             /* groups that have streams */
-        Timer idle;                    /* the next look for groups that nobody uses */
-        Timer compaction;              /* the next look for ledgers that have grown too long */
+        GroupLook idle;                /* for groups that nobody uses */
+        GroupLook compaction;          /* for ledgers that have grown too long */
         Group *groups[COLLAB_BUCKETS]; /* by id */
         size_t n_deliveries;           /* of groups, with those whose own ledger is still closing */
         size_t n_groups;               /* with those that have left the table but are still held */

@@ -241,32 +241,16 @@ static void look(Group *group) {
                 (void)compaction_start(NULL, group, STR("auto"), false);
 }
 
-/* Without a group in memory there is nothing to look at, and nothing wakes up. */
-static void on_minute(Timer *timer) {
-        Collab *collab = container_of(timer, Collab, compaction);
-
-        for (size_t i = 0; i < COLLAB_BUCKETS; i++)
-                for (Group *group = collab->groups[i]; group; group = group->next)
-                        look(group);
-        if (collab->n_groups)
-                (void)timer_set(timer, COMPACTION_EVERY_MS);
-}
-
 static int started(Collab *collab) {
-        timer_init(&collab->compaction, collab->daemon->loop, on_minute);
-        return collab->n_groups ? error_trace(timer_set(&collab->compaction, COMPACTION_EVERY_MS)) : 0;
+        return error_trace(group_look_start(&collab->compaction, collab, COMPACTION_EVERY_MS, look));
 }
 
 static int group_opened(Group *group) {
-        Timer *timer = &group->collab->compaction;
-
-        if (!timer->loop || timer_is_set(timer))
-                return 0;
-        return error_trace(timer_set(timer, COMPACTION_EVERY_MS));
+        return error_trace(group_look_wake(&group->collab->compaction));
 }
 
 static void stopping(Collab *collab) {
-        timer_clear(&collab->compaction);
+        group_look_stop(&collab->compaction);
 }
 
 const CollabPart compaction_part = {

@@ -49,8 +49,6 @@ bool context_task_is_there(const ContextDoc *task);      /* readable, or made in
 Json *context_list(Context *context, ContextDoc *doc, const char *key, bool is_made);
 Json *context_find(const Json *list, Str id); /* object with that id, or NULL */
 int context_list_remove(Context *context, ContextDoc *doc, const char *key, const Json *item);
-/* The number in an id such as N001, if it has this letter and nothing but digits; else 0. */
-int64_t context_number(Str id, char letter);
 
 /* Statuses of milestones and tasks: the word as the contract spells it, NULL when it is none of them. */
 const char *context_status(Str text);

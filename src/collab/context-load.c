@@ -67,7 +67,8 @@ bool context_is_task_id(Str id) {
                is_digits((Str){id.data + 1, id.n - 1});
 }
 
-int64_t context_number(Str id, char letter) {
+/* The number in an id such as N001, if it has this letter and nothing but digits; else 0. */
+static int64_t context_number(Str id, char letter) {
         int64_t n = 0;
 
         if (id.n < 2 || id.n > 1 + DIGITS_MAX || id.data[0] != letter ||

@@ -173,12 +173,6 @@ static int replace(Context *context, ContextDoc *doc) {
         return error_fold(r);
 }
 
-static int sync_folder(const char *path) {
-        _cleanup_(closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-        return fd < 0 || fsync(fd) < 0 ? error_origin(-errno) : 0;
-}
-
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 typedef int (*DocFn)(Context *context, ContextDoc *doc);
@@ -207,7 +201,9 @@ static int count_one(Context *context, _unused_ ContextDoc *doc) {
 
 /* One level only: when the group's own folder is gone, it must not come back. */
 static int make_folder(const char *path) {
-        return mkdir(path, 0700) < 0 && errno != EEXIST ? error_origin(-errno) : 0;
+        if (mkdir(path, 0700) < 0)
+                return errno == EEXIST ? 0 : error_origin(-errno);
+        return error_trace(file_sync_name(path));
 }
 
 static int store_many(Context *context, const char *tasks) {
@@ -220,8 +216,8 @@ static int store_many(Context *context, const char *tasks) {
         }
         r = each_changed(context, move);
         if (!r)
-                r = sync_folder(context->dir);
-        return error_trace(r ? r : sync_folder(tasks));
+                r = dir_sync(context->dir);
+        return error_trace(r ? r : dir_sync(tasks));
 }
 
 int context_store(Context *context) {

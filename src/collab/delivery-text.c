@@ -4,16 +4,7 @@
 #include <errno.h>
 
 #include "base/error.h"
-
-/* Characters up to n_max, in bytes. */
-static size_t cut(Str s, size_t n_max) {
-        size_t at = 0;
-
-        for (size_t n = 0; at < s.n; at++)
-                if (((unsigned char)s.data[at] & 0xc0) != 0x80 && n++ == n_max)
-                        break;
-        return at;
-}
+#include "base/utf8.h"
 
 static int put(Buf *out, Str s) {
         return error_trace(buf_append_str(out, s));
@@ -66,7 +57,7 @@ static int put_recipients(Buf *out, const Json *to) {
 }
 
 static int put_quote(Buf *out, Str quote) {
-        size_t n = cut(quote, DELIVERY_QUOTE_MAX), start;
+        size_t n = utf8_first(quote, DELIVERY_QUOTE_MAX).n, start;
         int r = put(out, STR("\n> \""));
 
         start = out->n;
@@ -87,8 +78,7 @@ static int put_head(Buf *out, const Json *event, const Json *data) {
         if (!r)
                 r = put_recipients(out, json_get(data, "to"));
         if (!r && reply_to.n)
-                r = buf_printf(out, " (reply:" STR_FMT ")",
-                               STR_ARG(((Str){reply_to.data, cut(reply_to, 8)})));
+                r = buf_printf(out, " (reply:" STR_FMT ")", STR_ARG(utf8_first(reply_to, 8)));
         if (!r && quote.n)
                 r = put_quote(out, quote);
         return r;

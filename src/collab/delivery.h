@@ -168,7 +168,6 @@ bool mail_item_is_automation(const MailItem *item);
 Runner *mailbox_runner(const Mailbox *mailbox); /* its terminal; NULL: does not run */
 void mailbox_meet(Mailbox *mailbox);            /* learns of a new session */
 bool mailbox_has_session(const Mailbox *mailbox);
-void mailbox_forget_session(Mailbox *mailbox);
 size_t runner_session(const Runner *runner, char out[48]);
 
 /* mailbox-type.c */

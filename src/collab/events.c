@@ -3,7 +3,7 @@
 
 #include "base/time.h"
 
-enum { TO_MAX = LEDGER_TAGS_MAX - 5 }; /* room for by:, attention:*, re:, client: and to:* */
+enum { TO_MAX = LEDGER_TAGS_MAX - 5 }; /* room for by:, attention:*, re: or src:, client: and to:* */
 
 Str event_tag(Arena *arena, const char *prefix, Str value) {
         return arena_printf(arena, "%s" STR_FMT, prefix, STR_ARG(value));

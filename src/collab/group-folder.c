@@ -45,7 +45,9 @@ static int remove_dir(const char *dir) {
                 return error_origin(-ENOMEM);
         if (rename(dir, away) < 0)
                 return errno == ENOENT ? 0 : error_origin(-errno);
-        r = remove_tree(away);
+        r = file_sync_name(dir);
+        if (!r)
+                r = remove_tree(away);
         if (r && rename(away, dir) < 0)
                 return error_origin(-errno);
         return error_trace(r);
@@ -63,7 +65,7 @@ static int make_file(const char *dir, const char *name) {
 }
 
 static int make_folders(const char *dir) {
-        static const char *const names[] = {"context", "scopes", "state", "state/ledger"};
+        static const char *const names[] = {"context", "scopes", "state/ledger"};
 
         for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
                 _cleanup_(freep) char *path = path_join(dir, names[i]);
@@ -71,7 +73,7 @@ static int make_folders(const char *dir) {
                 if (r)
                         return error_trace(r);
         }
-        return error_trace(make_file(dir, "ledger.jsonl"));
+        return error_trace(make_file(dir, "ledger.jsonl")); /* synced with the document, which comes last */
 }
 
 static int write_doc(const char *path, const GroupSpec *spec, int64_t now_us) {

@@ -37,8 +37,9 @@ static void close_group(Group *group) {
         ledger_close(steal(&group->ledger), on_closed, group);
 }
 
-static void look(Group *group, int64_t now_ms) {
-        if (now_ms - group->used_ms < GROUP_IDLE_MS || is_held(group) || is_busy(group))
+static void look(Group *group) {
+        if (loop_now_ms(group->collab->daemon->loop) - group->used_ms < GROUP_IDLE_MS || is_held(group) ||
+            is_busy(group))
                 return;
         if (group->ledger)
                 close_group(group);
@@ -46,34 +47,16 @@ static void look(Group *group, int64_t now_ms) {
                 group_forget(group);
 }
 
-static void on_look(Timer *timer) {
-        Collab *collab = container_of(timer, Collab, idle);
-        int64_t now_ms = loop_now_ms(timer->loop);
-
-        for (size_t i = 0; i < COLLAB_BUCKETS; i++)
-                for (Group *group = collab->groups[i], *next; group; group = next) {
-                        next = group->next;
-                        look(group, now_ms);
-                }
-        if (collab->n_groups)
-                (void)timer_set(timer, GROUP_LOOK_MS);
-}
-
 static int started(Collab *collab) {
-        timer_init(&collab->idle, collab->daemon->loop, on_look);
-        return collab->n_groups ? error_trace(timer_set(&collab->idle, GROUP_LOOK_MS)) : 0;
+        return error_trace(group_look_start(&collab->idle, collab, GROUP_LOOK_MS, look));
 }
 
 static int group_opened(Group *group) {
-        Timer *timer = &group->collab->idle;
-
-        if (!timer->loop || timer_is_set(timer))
-                return 0;
-        return error_trace(timer_set(timer, GROUP_LOOK_MS));
+        return error_trace(group_look_wake(&group->collab->idle));
 }
 
 static void stopping(Collab *collab) {
-        timer_clear(&collab->idle);
+        group_look_stop(&collab->idle);
 }
 
 const CollabPart group_idle_part = {

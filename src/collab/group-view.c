@@ -6,6 +6,8 @@
 #include "base/time.h"
 #include "collab/group-doc.h"
 
+enum { SECONDS_MAX = INT32_MAX }; /* 68 years: nobody sees the end of it, and no sum overflows */
+
 static Str text_or(const Json *object, const char *key, const char *fallback) {
         Str s = json_str(json_get(object, key));
 
@@ -32,6 +34,11 @@ static int64_t number_or(const Json *object, const char *key, int64_t fallback) 
 
 static int64_t clamp(int64_t n, int64_t min, int64_t max) {
         return n < min ? min : n > max ? max : n;
+}
+
+/* Within bounds that can be reckoned with; what is below zero means the same as zero. */
+static int64_t seconds_or(const Json *object, const char *key, int64_t fallback) {
+        return clamp(number_or(object, key, fallback), 0, SECONDS_MAX);
 }
 
 static void view_scope(ScopeView *scope, Json *json) {
@@ -102,21 +109,21 @@ static void view_settings(GroupDoc *doc) {
                 .is_broadcast =
                         str_is(json_str(json_get(json_get(doc->json, "messaging"), "default_send_to")),
                                "broadcast"),
-                .min_interval_s = number_or(json_get(doc->json, "delivery"), "min_interval_seconds", 0),
-                .nudge_after_s = number_or(automation, "nudge_after_seconds", 300),
-                .actor_idle_timeout_s = number_or(automation, "actor_idle_timeout_seconds", 600),
-                .keepalive_delay_s = number_or(automation, "keepalive_delay_seconds", 120),
+                .min_interval_s = seconds_or(json_get(doc->json, "delivery"), "min_interval_seconds", 0),
+                .nudge_after_s = seconds_or(automation, "nudge_after_seconds", 300),
+                .actor_idle_timeout_s = seconds_or(automation, "actor_idle_timeout_seconds", 600),
+                .keepalive_delay_s = seconds_or(automation, "keepalive_delay_seconds", 120),
                 .keepalive_max_per_actor = number_or(automation, "keepalive_max_per_actor", 3),
-                .silence_timeout_s = number_or(automation, "silence_timeout_seconds", 600),
-                .standup_interval_s = number_or(automation, "standup_interval_seconds", 900),
-                .help_nudge_interval_s = number_or(automation, "help_nudge_interval_seconds", 600),
+                .silence_timeout_s = seconds_or(automation, "silence_timeout_seconds", 600),
+                .standup_interval_s = seconds_or(automation, "standup_interval_seconds", 900),
+                .help_nudge_interval_s = seconds_or(automation, "help_nudge_interval_seconds", 600),
                 .help_nudge_min_messages = number_or(automation, "help_nudge_min_messages", 10),
                 .transcript_visibility = visibility(json_str(json_get(transcript, "visibility"))),
                 .transcript_notify_tail = truth_or(transcript, "notify_tail", true),
                 .transcript_notify_lines = clamp(number_or(transcript, "notify_lines", 20), 1, 80),
                 .ledger_max_active_bytes = number_or(ledger, "max_active_bytes", 50000000),
                 .ledger_keep_tail_lines = number_or(ledger, "keep_tail_lines", 2000),
-                .ledger_min_interval_s = number_or(ledger, "min_interval_seconds", 300),
+                .ledger_min_interval_s = seconds_or(ledger, "min_interval_seconds", 300),
         };
 }
 

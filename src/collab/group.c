@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define LOG_MODULE "collab/group"
-
 #include "collab/group.h"
 
 #include <errno.h>

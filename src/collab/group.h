@@ -6,7 +6,7 @@
  * Other programs edit the same files. So nobody keeps a Group and trusts it later: an op asks with
  * collab_call(), which looks at the files first (stat on the loop, reading on a worker) and then runs the
  * op's own function with a group that is true in that turn. Pointers into group->doc and group->cursors are
- * good for that turn only (group_doc_ref(), document_ref() keep them longer).
+ * good for that turn only: copy what is wanted longer.
  *
  *   collab_call()   for what needs the documents only, and for appending events that change none
  *   collab_read()   for reading the ledger: lines that another program wrote are indexed first
@@ -26,7 +26,6 @@ typedef struct GroupCall GroupCall;
 
 /* One slot per part of the domain that keeps something per group (collab/parts.h). */
 typedef enum GroupSlot {
-        GROUP_SLOT_RUNNERS,
         GROUP_SLOT_INBOX,
         GROUP_SLOT_ANNOUNCER,
         GROUP_SLOT_STREAMS,

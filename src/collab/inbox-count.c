@@ -53,7 +53,8 @@ static size_t count_from(const Group *group, Str actor, uint64_t start) {
         return n;
 }
 
-size_t inbox_unread(const Group *group, Str actor) {
+/* How many events are not read. Counted once, then kept up to date. */
+static size_t inbox_unread(const Group *group, Str actor) {
         uint64_t start = inbox_start(group, actor), end = ledger_n_committed(group->ledger);
         bool is_foreman = group_is_foreman(group->doc, actor);
         Count *count = find(group, actor);

@@ -40,7 +40,4 @@ bool inbox_newest(const Group *group, Str actor, InboxFilter filter, uint64_t *r
 /* Whether an event (chat.message or system.notify) is for this actor. `has_own`: its own messages, too. */
 bool inbox_shows(const GroupDoc *doc, const Json *event, Str actor, bool has_own);
 
-/* How many events are not read. Counted once, then kept up to date. */
-size_t inbox_unread(const Group *group, Str actor);
-
 extern const CollabPart inbox_part;

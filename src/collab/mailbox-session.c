@@ -31,7 +31,7 @@ bool mailbox_has_session(const Mailbox *mailbox) {
                !strcmp(session, mailbox->session);
 }
 
-void mailbox_forget_session(Mailbox *mailbox) {
+static void mailbox_forget_session(Mailbox *mailbox) {
         viewer_detach(&mailbox->viewer);
         *mailbox->session = 0;
         mailbox->is_introduced = false;

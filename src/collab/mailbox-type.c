@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Making the text, writing down that it will be typed, typing it. */
-#define LOG_MODULE "collab/delivery"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

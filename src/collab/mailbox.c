@@ -163,7 +163,7 @@ static GateFacts gate_facts(const Mailbox *mailbox, const Group *group) {
                            .paste_ms = mailbox->paste_ms,
                            .tried_ms = mailbox->tried_ms,
                            .failed_ms = mailbox->failed_ms,
-                           .min_interval_ms = MAX(group->doc->settings.min_interval_s, 0) * 1000};
+                           .min_interval_ms = group->doc->settings.min_interval_s * 1000};
 
         for (const MailItem *item = mailbox->items; item; item = item->next)
                 if (is_chat(item))

@@ -98,7 +98,8 @@ static Json *section_of(Arena *arena, Json *settings, const char *name) {
         return json_set(arena, settings, str_from(name), section) ? NULL : section;
 }
 
-int observability_patch(Arena *arena, Json *settings, const Json *patch) {
+/* Lays patch (may be NULL) over settings made by observability_read(). 0 or -ENOMEM. */
+static int observability_patch(Arena *arena, Json *settings, const Json *patch) {
         for (size_t i = 0; i < ARRAY_SIZE(settings_table); i++) {
                 const char *section = settings_table[i].section, *key = settings_table[i].key;
                 const Json *given = json_get(section ? json_get(patch, section) : patch, key);
@@ -109,7 +110,8 @@ int observability_patch(Arena *arena, Json *settings, const Json *patch) {
         return 0;
 }
 
-Json *observability_read(Arena *arena, const Json *section) {
+/* The settings in force: defaults with what section (may be NULL or anything) says. NULL without memory. */
+static Json *observability_read(Arena *arena, const Json *section) {
         Json *settings = json_new(arena, JSON_OBJECT);
 
         for (size_t i = 0; settings && i < ARRAY_SIZE(settings_table); i++) {

@@ -8,10 +8,6 @@
  */
 #include "base/json.h"
 
-/* The settings in force: defaults with what section (may be NULL or anything) says. NULL without memory. */
-Json *observability_read(Arena *arena, const Json *section);
-/* Lays patch (may be NULL) over settings made by observability_read(). 0 or -ENOMEM. */
-int observability_patch(Arena *arena, Json *settings, const Json *patch);
 /* Reads the file at path and gives its settings with patch laid over them; with a patch they are stored
  * first. */
 int observability_load(Arena *arena, const char *path, const Json *patch, Json **ret);

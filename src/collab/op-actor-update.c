@@ -66,23 +66,12 @@ static int apply(GroupDoc *doc, Str id, const Patched *new, Str now) {
         return error_trace(r ? r : group_doc_view(doc));
 }
 
-/* The event has the values as they were given, null for those that were not. */
 static void write_event(GroupChange *change, const CcccActorUpdateArgs *args) {
         JsonWriter *w = group_change_event(change, "actor.update", args->by, STR(""));
 
         jw_begin_object(w);
         jw_field_str(w, "actor_id", args->actor_id);
-        jw_key(w, "patch");
-        jw_begin_object(w);
-        for (const char *const *key = patch_keys; *key; key++) {
-                const Json *value = json_get(args->patch, *key);
-                jw_key(w, *key);
-                if (value)
-                        jw_value(w, value);
-                else
-                        jw_null(w);
-        }
-        jw_end_object(w);
+        patch_write(w, "patch", args->patch, patch_keys);
         jw_end_object(w);
 }
 

@@ -17,22 +17,11 @@ static void reply(Call *call, GroupChange *change) {
         jw_end_object(w);
 }
 
-/* The event has the values as they were given, null for those that were not. */
 static void write_event(GroupChange *change, const CcccGroupUpdateArgs *args) {
         JsonWriter *w = group_change_event(change, "group.update", args->by, STR(""));
 
         jw_begin_object(w);
-        jw_key(w, "patch");
-        jw_begin_object(w);
-        for (const char *const *key = patch_keys; *key; key++) {
-                const Json *value = json_get(args->patch, *key);
-                jw_key(w, *key);
-                if (value)
-                        jw_value(w, value);
-                else
-                        jw_null(w);
-        }
-        jw_end_object(w);
+        patch_write(w, "patch", args->patch, patch_keys);
         jw_end_object(w);
 }
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define LOG_MODULE "collab/observability"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

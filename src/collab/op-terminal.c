@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "collab/collab.h"
 #include "collab/group-work.h"
 #include "collab/permissions.h"
@@ -136,13 +137,8 @@ static int render(_unused_ const Group *group, void *args) {
 }
 
 static bool is_enough(const Tail *tail) {
-        size_t n = 0;
-
-        if (tail->is_raw || !tail->is_cut || tail->n_copy >= COPY_MAX)
-                return true;
-        for (size_t i = 0; i < tail->text.n; i++)
-                n += ((unsigned char)tail->text.data[i] & 0xc0) != 0x80;
-        return n >= tail->options.max_chars;
+        return tail->is_raw || !tail->is_cut || tail->n_copy >= COPY_MAX ||
+               utf8_count(buf_str(&tail->text)) >= tail->options.max_chars;
 }
 
 static int answer(Call *call, const Group *group, const Tail *tail) {

@@ -50,6 +50,20 @@ int patch_check(Call *call, const Json *patch, const char *const keys[]) {
         return 0;
 }
 
+void patch_write(JsonWriter *w, const char *name, const Json *patch, const char *const keys[]) {
+        jw_key(w, name);
+        jw_begin_object(w);
+        for (; *keys; keys++) {
+                const Json *value = json_get(patch, *keys);
+                jw_key(w, *keys);
+                if (value)
+                        jw_value(w, value);
+                else
+                        jw_null(w);
+        }
+        jw_end_object(w);
+}
+
 Str patch_text(Arena *arena, const Json *value) {
         bool truth = false;
 

@@ -22,7 +22,8 @@ static const ScopeView *scope_of(const GroupDoc *doc, const ActorView *actor) {
         return group_doc_scope(doc, key);
 }
 
-Str runner_folder(const GroupDoc *doc, const ActorView *actor) {
+/* The folder in which the actor works; empty: none. */
+static Str runner_folder(const GroupDoc *doc, const ActorView *actor) {
         const ScopeView *scope = scope_of(doc, actor);
 
         return scope ? scope->url : STR("");

@@ -84,8 +84,6 @@ void runners_open(Collab *collab);
 int runner_check(Call *call, const GroupDoc *doc, const ActorView *actor);
 /* The same without a call to answer. */
 bool runner_can_start(const GroupDoc *doc, const ActorView *actor);
-/* The folder in which the actor works; empty: none. */
-Str runner_folder(const GroupDoc *doc, const ActorView *actor);
 
 /* Starts actors of the group (each with runner_check() first, before any is started), then runs fn. error:
  * what a failed start is answered with. Return what a handler returns; ids must lie in the call's arena. */

@@ -3,33 +3,11 @@
  * A template for people to look at, and how a group would differ afterwards.
  */
 #include "base/macro.h"
+#include "base/utf8.h"
 #include "collab/template.h"
 
 static const char *source_of(Str prompt) {
         return prompt.n ? "repo" : "builtin";
-}
-
-static bool begins_character(char c) {
-        return ((unsigned char)c & 0xc0) != 0x80;
-}
-
-static size_t n_characters(Str text) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < text.n; i++)
-                n += begins_character(text.data[i]);
-        return n;
-}
-
-static Str first_characters(Str text, size_t n_max) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < text.n; i++) {
-                n += begins_character(text.data[i]);
-                if (n > n_max)
-                        return (Str){text.data, i};
-        }
-        return text;
 }
 
 /* ---- the template ---------------------------------------------------------------------------- */
@@ -50,8 +28,8 @@ static void write_prompt(JsonWriter *w, Str prompt) {
         jw_begin_object(w);
         jw_field_cstr(w, "source", source_of(prompt));
         if (prompt.n) {
-                jw_field_uint(w, "chars", n_characters(prompt));
-                jw_field_str(w, "preview", first_characters(prompt, TEMPLATE_PREVIEW_MAX));
+                jw_field_uint(w, "chars", utf8_count(prompt));
+                jw_field_str(w, "preview", utf8_first(prompt, TEMPLATE_PREVIEW_MAX));
         }
         jw_end_object(w);
 }
@@ -121,8 +99,8 @@ static void write_settings(JsonWriter *w, const Json *from, const Json *to) {
 static void write_prompt_change(JsonWriter *w, Str from, Str to) {
         jw_begin_object(w);
         jw_field_bool(w, "changed", !str_eq(str_trim(from), str_trim(to)));
-        jw_field_uint(w, "current_chars", n_characters(from));
-        jw_field_uint(w, "new_chars", n_characters(to));
+        jw_field_uint(w, "current_chars", utf8_count(from));
+        jw_field_uint(w, "new_chars", utf8_count(to));
         jw_field_cstr(w, "current_source", source_of(from));
         jw_field_cstr(w, "new_source", source_of(to));
         jw_end_object(w);

@@ -219,9 +219,9 @@ static Str last_chars(Str text, size_t max_chars) {
                 return text;
         while (at && n < max_chars) {
                 at--;
-                n += ((unsigned char)text.data[at] & 0xc0) != 0x80;
+                n += !utf8_is_tail(text.data[at]);
         }
-        while (at && ((unsigned char)text.data[at] & 0xc0) == 0x80)
+        while (at && utf8_is_tail(text.data[at]))
                 at--;
         return (Str){text.data + at, text.n - at};
 }

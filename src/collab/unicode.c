@@ -3,9 +3,7 @@
 
 #include <wctype.h>
 
-static bool is_tail(char c) {
-        return ((uint8_t)c & 0xc0) == 0x80;
-}
+#include "base/utf8.h"
 
 static size_t length_by_lead(uint8_t lead) {
         return lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
@@ -19,7 +17,7 @@ uint32_t unicode_take(Str *text) {
         if (n > text->n)
                 n = 1;
         for (size_t i = 1; i < n; i++) {
-                if (!is_tail(text->data[i])) {
+                if (!utf8_is_tail(text->data[i])) {
                         n = 1;
                         break;
                 }

@@ -13,7 +13,7 @@
 #include "core/record.h"
 
 enum {
-        CALL_SCRATCH_KEEP = 16 * 1024,
+        CALL_SCRATCH_KEEP = 16 * 1024, /* of each buffer, in the pool */
         CALL_ENVELOPE_MAX =
                 256, /* what a dialect writes around a result or error, without id, message and details */
         CALL_SLOW_MS = 50, /* a handler that holds the loop longer is named in the log */
@@ -39,6 +39,8 @@ static void call_put(Call *call) {
         arena_reset(&arena);
         if (scratch.cap > CALL_SCRATCH_KEEP)
                 buf_deinit(&scratch);
+        if (details.cap > CALL_SCRATCH_KEEP)
+                buf_deinit(&details);
         scratch.n = details.n = 0;
         *call = (Call){
                 .arena = arena, .scratch = scratch, .details = details, .next_free = daemon->free_calls};

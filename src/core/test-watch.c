@@ -87,14 +87,14 @@ static void begin_max(Fixture *f, Loop *loop, size_t n_max, bool is_flat) {
         assert_int_equal(watch_open(&f->watch, &f->hub, loop, &spec), 0);
 }
 
-static void settle(Fixture *f) {
-        while (!watch_is_settled(f->watch))
-                loop_turn_wait(f->loop);
+static void settle(Loop *loop, const Watch *watch) {
+        while (!watch_is_settled(watch))
+                loop_turn_wait(loop);
 }
 
 static void begin(Fixture *f, Loop *loop) {
         begin_max(f, loop, 0, false);
-        settle(f);
+        settle(f->loop, f->watch);
 }
 
 static void end(Fixture *f) {
@@ -169,13 +169,13 @@ static void test_new_folders(void **state) {
         wait_for(&f, "create a/");
         wait_for(&f, "create a/b/c/d");
         f.told.n = 0;
-        settle(&f);
+        settle(f.loop, f.watch);
         shell(&f, "echo 2 >> a/b/c/d");
         wait_for(&f, "modify a/b/c/d");
         shell(&f, "mv a/b z");
         wait_for(&f, "delete a/b/c/d");
         wait_for(&f, "create z/c/d");
-        settle(&f);
+        settle(f.loop, f.watch);
         f.told.n = 0;
         shell(&f, "echo 3 >> z/c/d; rm -r z/c");
         wait_for(&f, "delete z/c/");
@@ -187,7 +187,7 @@ static void test_old_files_are_not_told(void **state) {
         Fixture f;
 
         begin_max(&f, *state, 0, false);
-        settle(&f);
+        settle(f.loop, f.watch);
         shell(&f, "echo 1 > mark");
         wait_for(&f, "create mark");
         assert_int_equal(count(&f, "old"), 0);
@@ -199,7 +199,7 @@ static void test_flat(void **state) {
         Fixture f;
 
         begin_max(&f, *state, 0, true);
-        settle(&f);
+        settle(f.loop, f.watch);
         shell(&f, "mkdir sub; echo 1 > sub/x; echo 1 > y");
         wait_for(&f, "modify y");
         assert_int_equal(count(&f, "sub/x"), 0);
@@ -218,7 +218,7 @@ static void test_root_goes_and_comes(void **state) {
         assert_int_equal(mkdir(f.dir, 0700), 0);
         shell(&f, "echo 1 > b");
         wait_for(&f, "create b");
-        settle(&f);
+        settle(f.loop, f.watch);
         shell(&f, "echo 2 > c");
         wait_for(&f, "create c");
         assert_int_equal(count(&f, "away"), 0);
@@ -242,7 +242,7 @@ static void test_overflow(void **state) {
         begin(&f, *state);
         shell(&f, "echo 1 > old; mkdir d");
         wait_for(&f, "create d/");
-        settle(&f);
+        settle(f.loop, f.watch);
         f.told.n = 0;
         flood(&f);
         shell(&f, "rm old; echo > last");
@@ -255,7 +255,7 @@ static void test_bound(void **state) {
         Fixture f;
 
         begin_max(&f, *state, 6, false);
-        settle(&f);
+        settle(f.loop, f.watch);
         shell(&f, "for i in 1 2 3 4 5 6 7 8 9; do echo > f$i; done");
         wait_for(&f, "trouble too many files and folders: not all are watched");
         assert_true(watch_n_entries(f.watch) <= 6);
@@ -282,11 +282,7 @@ static void open_other(Fixture *f, const char *name) {
 
         snprintf(root, sizeof(root), "%s/%s", f->dir, name);
         assert_int_equal(watch_open(&f->other, &f->hub, f->loop, &spec), 0);
-        for (int i = 0; !watch_is_settled(f->other) && i < LIMIT_MS; i++) {
-                loop_turn(f->loop);
-                usleep(1000);
-        }
-        assert_true(watch_is_settled(f->other));
+        settle(f->loop, f->other);
 }
 
 /* The folders of one are folders of the other: one instance, one number for both. */

@@ -5,17 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/time.h"
 #include "core/host/host.h"
 #include "gen/native-ops.h"
 
 static void field_time(JsonWriter *w, const char *key, int64_t us) {
-        char text[TIME_TEXT_MAX];
-
-        if (!us)
-                return;
-        time_format_ms(us, text);
-        jw_field_cstr(w, key, text);
+        if (us)
+                jw_field_time_ms(w, key, us);
 }
 
 /* CPU time and memory of the first process, from /proc (never a disk). */

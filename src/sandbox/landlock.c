@@ -44,7 +44,8 @@ typedef struct __attribute__((packed)) PathBeneath {
         int32_t parent;
 } PathBeneath;
 
-int landlock_abi(void) {
+/* 0: this kernel has none, or not for us. */
+static int landlock_abi(void) {
         long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_VERSION);
 
         return abi < 0 ? 0 : (int)abi;

@@ -13,8 +13,6 @@ enum {
         LANDLOCK_ABI_MIN = 2,
 };
 
-/* 0: this kernel has none, or not for us. */
-int landlock_abi(void);
 /* The paths, /dev and the like included, must exist; standard descriptors open for writing stay usable
  * through /dev/stdout and its like. Needs no_new_privs. 0, also when there is no Landlock; or a negative
  * errno. */

@@ -3,8 +3,6 @@
  * A daemon that serves coop alone goes when it is not needed: no session, no connection, for a while. It
  * looks a few times in that while, so the end comes a little later than the last of them.
  */
-#define LOG_MODULE "sessions/idle"
-
 #include "sessions/sessions.h"
 
 enum { LOOKS = 6 };

@@ -19,7 +19,7 @@ static void on_room(Viewer *viewer) {
 
 /* ---- at a terminal of a session -------------------------------------------------------------- */
 
-void pty_attach(Pty *pty, PtyClient *client) {
+static void pty_attach(Pty *pty, PtyClient *client) {
         client->pty = pty;
         client->next = pty->clients;
         client->link = &pty->clients;

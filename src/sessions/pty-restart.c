@@ -3,8 +3,6 @@
  * When an agent that ended is started again: after a delay, which doubles from the third quick end in a row
  * on, up to a bound; after restart_limit quick ends not at all. A run of SESSION_QUICK_MS forgets them.
  */
-#define LOG_MODULE "sessions/pty"
-
 #include "sessions/pty-start.h"
 
 bool pty_wants_restart(Pty *pty) {

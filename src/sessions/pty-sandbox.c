@@ -225,7 +225,7 @@ int pty_sandbox(PtyStart *start) {
         wrap->known = start->pty->session->owner->sandbox;
         r = fill(wrap, start->pty->session);
         if (!r)
-                r = loop_work(start->pty->session->owner->daemon->loop, run, done, wrap);
+                r = loop_work_slow(start->pty->session->owner->daemon->loop, run, done, wrap);
         if (r) {
                 wrap_free(wrap);
                 return error_trace(r);

@@ -2,8 +2,6 @@
 /*
  * Starting the process of a terminal: its command, its environment, its sandbox.
  */
-#define LOG_MODULE "sessions/pty"
-
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>

@@ -152,7 +152,6 @@ PtyTarget *pty_target(Call *call, Pty *pty, int64_t cols, int64_t rows); /* NULL
 extern const HostedHandler pty_hosted_handler;
 
 /* pty-client.c */
-void pty_attach(Pty *pty, PtyClient *client);
 void pty_client_attach(PtyClient *client, const PtyTarget *target);
 void pty_detach(PtyClient *client);                         /* detached already: fine */
 Hosted *pty_client_hosted(const PtyClient *client);         /* NULL: nothing runs there now */

@@ -42,7 +42,6 @@ typedef struct Shim {
 /* shim-start.c: everything up to the running child. Returns 0 or a positive errno. */
 int shim_start(Shim *shim, const ShimArgs *args);
 /* shim-tree.c */
-void shim_tree_signal(Shim *shim, int signum); /* the child's group and every orphan that came to us */
 void shim_kill(Shim *shim, int grace_ms);
 void shim_reap(Shim *shim);
 int shim_kill_wait_ms(const Shim *shim); /* until the next step of a kill under way; -1: none */

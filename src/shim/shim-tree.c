@@ -4,8 +4,10 @@
  * daemonises or outlives its parent becomes our own child, so "no child is left" (ECHILD) is proof that
  * nothing of the tree is left.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,16 +40,15 @@ int64_t shim_wall_us(void) {
         return clock_us(CLOCK_REALTIME);
 }
 
-/* Appends the children of a process, from the kernel's own list; returns the new count. What does not fit is
- * met again later: as an orphan it becomes our own child. */
-static size_t add_children(pid_t pid, pid_t pids[TREE_MAX], size_t n) {
-        char path[64], text[4096];
+/* Appends the children that a thread started, from the kernel's own list; returns the new count. */
+static size_t add_children_of(int tasks, const char *thread, pid_t pids[TREE_MAX], size_t n) {
+        char path[NAME_MAX + sizeof("/children")], text[4096];
         size_t kept = 0;
         ssize_t k;
         int fd;
 
-        snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-        fd = open(path, O_RDONLY | O_CLOEXEC);
+        snprintf(path, sizeof(path), "%s/children", thread);
+        fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
         while (fd >= 0 && (k = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
                 char *at = text, *end;
                 text[kept + (size_t)k] = 0;
@@ -58,6 +59,26 @@ static size_t add_children(pid_t pid, pid_t pids[TREE_MAX], size_t n) {
                 memmove(text, at, kept);
         }
         close_fd(fd);
+        return n;
+}
+
+/* Of all threads of a process. What does not fit is met again later: as an orphan it becomes our own child.
+ * readdir(3) would allocate. */
+static size_t add_children(pid_t pid, pid_t pids[TREE_MAX], size_t n) {
+        char path[64], entries[4096] __attribute__((aligned(__alignof__(struct dirent64))));
+        ssize_t k;
+        int tasks;
+
+        snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+        tasks = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        while (tasks >= 0 && (k = getdents64(tasks, entries, sizeof(entries))) > 0)
+                for (ssize_t at = 0; at < k;) {
+                        const struct dirent64 *entry = (const void *)(entries + at);
+                        at += entry->d_reclen;
+                        if (entry->d_name[0] != '.')
+                                n = add_children_of(tasks, entry->d_name, pids, n);
+                }
+        close_fd(tasks);
         return n;
 }
 
@@ -102,7 +123,8 @@ static void signal_descendants(int signum) {
                         (void)kill(pids[i], signum);
 }
 
-void shim_tree_signal(Shim *shim, int signum) {
+/* The child's group and every orphan that came to us. */
+static void shim_tree_signal(Shim *shim, int signum) {
         if (!shim->child_ended)
                 (void)kill(-shim->child, signum);
         signal_descendants(signum);
@@ -120,13 +142,16 @@ static void kill_cgroup(const Shim *shim) {
         close_fd(fd);
 }
 
+/* Who asks again can bring the end forward, not put it off. */
 void shim_kill(Shim *shim, int grace_ms) {
+        int64_t kill_at_ms = shim_now_ms() + MAX(grace_ms, 0);
+
         if (shim->tree_is_gone)
                 return;
         if (grace_ms > 0 && !shim->is_killing)
                 shim_tree_signal(shim, SIGTERM);
+        shim->kill_at_ms = shim->is_killing ? MIN(shim->kill_at_ms, kill_at_ms) : kill_at_ms;
         shim->is_killing = true;
-        shim->kill_at_ms = shim_now_ms() + (grace_ms > 0 ? grace_ms : 0);
         if (grace_ms <= 0)
                 shim_kill_step(shim);
 }

@@ -2,13 +2,6 @@
 #include "base/time.h"
 #include "tasks/automation.h"
 
-static void field_time(JsonWriter *w, const char *key, int64_t us) {
-        char text[TIME_TEXT_MAX];
-
-        time_format_ms(us, text);
-        jw_field_cstr(w, key, text);
-}
-
 static int64_t next_run(const Automation *automation, const RuleState *state) {
         int64_t next_us = -1;
 
@@ -37,9 +30,9 @@ static void write_rule(const Automation *automation, const RuleState *state, Jso
         jw_field_bool(w, "requiresApproval", rule->requires_approval);
         jw_field_uint(w, "fired", state->n_fired);
         if (state->n_fired)
-                field_time(w, "lastFired", state->fired_us);
+                jw_field_time_ms(w, "lastFired", state->fired_us);
         if (next_us >= 0)
-                field_time(w, "nextRun", next_us);
+                jw_field_time_ms(w, "nextRun", next_us);
         if (rule->is_broken || state->error[0])
                 jw_field_cstr(w, "lastError", rule->is_broken ? rule->fault : state->error);
         jw_end_object(w);

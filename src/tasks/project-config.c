@@ -19,6 +19,8 @@
 enum {
         CONFIG_MAX = 4 << 20,
         HEARTBEAT_S = 30,
+        HEARTBEAT_MS_MIN = 100,
+        HEARTBEAT_MS_MAX = 24 * 3600 * 1000,
         MAX_PARALLEL = 3,
         TIMEOUT_MIN = 120,
         MAX_QUEUE = 1000,
@@ -88,7 +90,8 @@ static int apply(Project *project, const Json *config) {
         double seconds = number_or(json_get(daemon, "heartbeat_interval_seconds"), HEARTBEAT_S);
         double parallel = number_or(json_get(daemon, "max_parallel_actions"), MAX_PARALLEL);
 
-        project->heartbeat_ms = (int64_t)(MIN(seconds, 86400.0) * 1000);
+        project->heartbeat_ms =
+                (int64_t)MAX(MIN(seconds * 1000, (double)HEARTBEAT_MS_MAX), (double)HEARTBEAT_MS_MIN);
         project->max_parallel = (int64_t)MAX(MIN(parallel, 1000.0), 1.0);
         project->timeout_ms =
                 (int64_t)(MIN(number_or(json_get(daemon, "action_timeout_minutes"), TIMEOUT_MIN), 1e7) *

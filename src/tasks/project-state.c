@@ -6,15 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/time.h"
 #include "tasks/project.h"
-
-static void field_time(JsonWriter *w, const char *key, int64_t us) {
-        char text[TIME_TEXT_MAX];
-
-        time_format_ms(us, text);
-        jw_field_cstr(w, key, text);
-}
 
 static void field_off(JsonWriter *w, const char *key) {
         jw_key(w, key);
@@ -38,7 +30,7 @@ static void write_health(JsonWriter *w, int64_t now_us) {
         jw_key(w, "health");
         jw_begin_object(w);
         jw_field_cstr(w, "status", "healthy");
-        field_time(w, "last_check", now_us);
+        jw_field_time_ms(w, "last_check", now_us);
         jw_key(w, "issues");
         jw_begin_array(w);
         jw_end_array(w);
@@ -48,8 +40,8 @@ static void write_health(JsonWriter *w, int64_t now_us) {
 static void write_state(const Project *project, JsonWriter *w, int64_t now_us) {
         jw_begin_object(w);
         jw_field_int(w, "pid", getpid());
-        field_time(w, "started_at", project->started_us);
-        field_time(w, "last_heartbeat", now_us);
+        jw_field_time_ms(w, "started_at", project->started_us);
+        jw_field_time_ms(w, "last_heartbeat", now_us);
         jw_field_int(w, "uptime_seconds", project_uptime_s(project));
         jw_field_int(w, "restart_count", 0);
         jw_key(w, "ipc");
@@ -92,7 +84,7 @@ int project_state_text(const Project *project, Buf *heartbeat, Buf *state) {
 
         jw_begin_object(&beat);
         jw_field_int(&beat, "pid", getpid());
-        field_time(&beat, "timestamp", now_us);
+        jw_field_time_ms(&beat, "timestamp", now_us);
         jw_field_int(&beat, "uptime_seconds", project_uptime_s(project));
         jw_end_object(&beat);
         write_state(project, &full, now_us);

@@ -72,7 +72,7 @@ static void *alloc_list(RuleReader *reader, size_t n, size_t n_each) {
         return list;
 }
 
-Str *rule_read_strings(RuleReader *reader, const char *member, const Json *list, size_t *ret_n) {
+static Str *rule_read_strings(RuleReader *reader, const char *member, const Json *list, size_t *ret_n) {
         Str *strings;
 
         *ret_n = 0;
@@ -149,7 +149,7 @@ static void read_rules(RuleReader *reader, const Json *config) {
 
 /* ---- schedule -------------------------------------------------------------------------------- */
 
-bool rule_read_cron(RuleReader *reader, const char *member, const Json *cron, RuleJob *job) {
+static bool rule_read_cron(RuleReader *reader, const char *member, const Json *cron, RuleJob *job) {
         const char *wrong = NULL;
 
         job->cron_text = json_str(cron);

@@ -151,5 +151,3 @@ const char *rule_problem(RuleReader *reader, bool is_error, const char *member, 
         __attribute__((format(printf, 4, 5)));
 void rule_read(RuleReader *reader, const Json *json,
                Rule *rule); /* rule-read.c; id, trigger, action are there */
-bool rule_read_cron(RuleReader *reader, const char *member, const Json *cron, RuleJob *job);
-Str *rule_read_strings(RuleReader *reader, const char *member, const Json *list, size_t *ret_n);

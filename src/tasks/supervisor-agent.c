@@ -2,8 +2,6 @@
 /*
  * The agent of a task: its command line, its start, its output, its end and its time limit.
  */
-#define LOG_MODULE "tasks/agent"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -2,12 +2,13 @@
 /*
  * What daemon.status, task.stats and state.json say of tasks.
  */
+#include "base/utf8.h"
 #include "tasks/project.h"
 
 static void begin_item(JsonWriter *w, const Task *task) {
         jw_begin_object(w);
         jw_field_cstr(w, "id", task->id);
-        jw_field_str(w, "prompt", (Str){task->prompt.data, task_short_prompt(task->prompt)});
+        jw_field_str(w, "prompt", utf8_first(task->prompt, TASK_PROMPT_SHORT));
         jw_field_cstr(w, "agent", task->agent);
 }
 
@@ -18,7 +19,7 @@ static void write_running(const Supervisor *s, JsonWriter *w) {
                 if (task->state != TASK_RUNNING || !task->has_row)
                         continue;
                 begin_item(w, task);
-                task_field_time(w, "startedAt", task->started_us);
+                jw_field_time_ms(w, "startedAt", task->started_us);
                 if (task->hosted && task->hosted->pid)
                         jw_field_int(w, "pid", task->hosted->pid);
                 else

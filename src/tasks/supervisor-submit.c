@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "tasks/project.h"
 #include "tasks/supervisor.h"
 
@@ -26,23 +27,13 @@ void supervisor_answer_submit(Task *task) {
         call_finish(call, 0);
 }
 
-size_t task_short_prompt(Str prompt) {
-        size_t n = 0;
-
-        for (int i = 0; i < 80 && n < prompt.n; i++) /* characters, not bytes */
-                do
-                        n++;
-                while (n < prompt.n && (prompt.data[n] & 0xc0) == 0x80);
-        return n;
-}
-
 static void tell_queued(const Task *task) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
         JsonWriter w = JSON_WRITER(&params);
 
         jw_begin_object(&w);
         jw_field_cstr(&w, "taskId", task->id);
-        jw_field_str(&w, "prompt", (Str){task->prompt.data, task_short_prompt(task->prompt)});
+        jw_field_str(&w, "prompt", utf8_first(task->prompt, TASK_PROMPT_SHORT));
         jw_field_uint(&w, "queueSize", task->project->supervisor.n_queue);
         jw_end_object(&w);
         if (!w.failed)

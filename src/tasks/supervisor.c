@@ -39,7 +39,7 @@ static int keep_running(Task *task) {
         task_line_begin(&w, "task.started", task->started_us);
         jw_begin_object(&w);
         jw_field_cstr(&w, "id", task->id);
-        task_field_time(&w, "startedAt", task->started_us);
+        jw_field_time_ms(&w, "startedAt", task->started_us);
         jw_end_object(&w);
         task_line_end(&w);
         return w.failed ? error_origin(-ENOMEM) : supervisor_keep(task, buf_str(&line), on_running_kept);

@@ -6,8 +6,6 @@
  * A client that does not read is closed at the hard limit of its connection. Output is dropped long before
  * that, from FOLLOW_PENDING_MAX on, and the next chunk says how much.
  */
-#define LOG_MODULE "tasks/events"
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -44,7 +42,7 @@ void task_announce(const Task *task, const char *kind) {
 
         jw_begin_object(&w);
         jw_field_cstr(&w, "taskId", task->id);
-        jw_field_str(&w, "prompt", (Str){task->prompt.data, task_short_prompt(task->prompt)});
+        jw_field_str(&w, "prompt", utf8_first(task->prompt, TASK_PROMPT_SHORT));
         if (task->agent)
                 jw_field_cstr(&w, "agent", task->agent);
         jw_end_object(&w);

@@ -22,7 +22,8 @@ static uint64_t hash_of(Str id) {
         return hash;
 }
 
-bool task_id_number(Str id, uint64_t *ret) {
+/* Digits behind the last dash of an id; false when there are none or too many. */
+static bool task_id_number(Str id, uint64_t *ret) {
         size_t at = id.n;
         uint64_t number = 0;
 

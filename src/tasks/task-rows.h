@@ -82,5 +82,3 @@ void task_rows_set_state(TaskRows *rows, uint64_t row, TaskState state);
 void task_rows_seal(TaskRows *rows, uint64_t row);
 /* The history up to here is in the rows. */
 void task_rows_cover(TaskRows *rows, uint64_t n_covered, uint64_t covered_bytes);
-/* Digits behind the last dash of an id; false when there are none or too many. */
-bool task_id_number(Str id, uint64_t *ret);

@@ -91,7 +91,7 @@ void task_store_cover(TaskStore *store, const LedgerChange *change) {
         cover(store, change->first + change->n_lines);
 }
 
-uint64_t task_store_total(const TaskStore *store) {
+static uint64_t task_store_total(const TaskStore *store) {
         return task_rows_n(&store->rows) - store->rows.counts[TASK_PURGED];
 }
 

@@ -50,7 +50,6 @@ void task_store_cover(TaskStore *store, const LedgerChange *change);
 /* tasks.json is behind. wait (may be NULL) is told when it is not any more; at once when writing it takes so
  * long that nobody should wait. */
 void task_store_changed(TaskStore *store, TaskStoreWait *wait);
-uint64_t task_store_total(const TaskStore *store);
 
 /* ---- between task-store*.c ---- */
 void task_store_apply(TaskStore *store, Str line, uint64_t position); /* one line of the history */

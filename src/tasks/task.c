@@ -99,17 +99,6 @@ Str task_output(const Task *task) {
 
 /* ---- the record ------------------------------------------------------------------------------ */
 
-void task_field_time(JsonWriter *w, const char *key, int64_t us) {
-        char text[TIME_TEXT_MAX];
-
-        if (!us) {
-                jw_field_null(w, key);
-                return;
-        }
-        time_format_ms(us, text);
-        jw_field_cstr(w, key, text);
-}
-
 static void write_head(const Task *task, JsonWriter *w, TaskState state, int64_t completed_us) {
         jw_begin_object(w);
         jw_field_cstr(w, "id", task->id);
@@ -118,9 +107,9 @@ static void write_head(const Task *task, JsonWriter *w, TaskState state, int64_t
         jw_key(w, "priority");
         jw_raw(w, str_from(task->priority_text));
         jw_field_cstr(w, "state", task_state_name(state));
-        task_field_time(w, "createdAt", task->created_us);
-        task_field_time(w, "startedAt", task->started_us);
-        task_field_time(w, "completedAt", completed_us);
+        jw_field_time_ms(w, "createdAt", task->created_us);
+        jw_field_time_ms(w, "startedAt", task->started_us);
+        jw_field_time_ms(w, "completedAt", completed_us);
 }
 
 static void write_tail(JsonWriter *w, const char *error, Str output, Str metadata) {

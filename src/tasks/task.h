@@ -27,6 +27,7 @@ struct TaskStoreWait {
 
 enum {
         TASK_PROMPT_MAX = 12 << 20, /* bytes; more is refused */
+        TASK_PROMPT_SHORT = 80,     /* characters of it in notices and lists */
         TASK_OUTPUT_MAX = 1 << 20,  /* of its standard output the last so many bytes are kept, less the place
                                        of one read */
         TASK_STDERR_MAX = 64 << 10, /* the same of its standard error */
@@ -100,7 +101,6 @@ void task_write(const Task *task, JsonWriter *w);
 /* The same with its end; output is what was printed, result the same when it is completed. */
 void task_write_end(const Task *task, JsonWriter *w, const TaskEnd *end, int64_t completed_us, Str metadata,
                     Str output);
-void task_field_time(JsonWriter *w, const char *key, int64_t us); /* 0: null */
 /* A line of the history around a record; the record is the last member. */
 void task_line_begin(JsonWriter *w, const char *kind, int64_t now_us);
 void task_line_end(JsonWriter *w);

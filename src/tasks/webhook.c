@@ -280,7 +280,7 @@ static int begin(Webhook *webhook, const WebhookSpec *spec) {
                 start(webhook);
                 return 0;
         }
-        r = loop_work(webhook->loop, prepare, on_prepared, webhook);
+        r = loop_work_slow(webhook->loop, prepare, on_prepared, webhook);
         webhook->is_preparing = !r;
         return error_trace(r);
 }

@@ -14,7 +14,7 @@
 
 typedef struct Webhook Webhook;
 
-enum { WEBHOOK_MS = 10000, WEBHOOK_URL_MAX = 2048, WEBHOOK_ANSWER_MAX = 8192, WEBHOOK_WHY_MAX = 160 };
+enum { WEBHOOK_MS = 10000, WEBHOOK_URL_MAX = 2048, WEBHOOK_WHY_MAX = 160 };
 enum { _WEBHOOK_E_SUCCESS, WEBHOOK_E_REFUSED };
 
 typedef struct WebhookTarget {

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define LOG_MODULE "wire/conn"
-
 #include "wire/conn.h"
 
 #include <errno.h>
@@ -10,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "wire/conn-internal.h"
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -3,7 +3,9 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -69,9 +71,47 @@ int socket_probe(const char *path, SocketState *ret) {
         return 0;
 }
 
+/* The name until it listens. Where there is no room for a longer one it is the path itself. */
+static struct sockaddr_un name_beside(const struct sockaddr_un *address) {
+        static const char suffix[] = ".new";
+        struct sockaddr_un beside = *address;
+        size_t n = strlen(address->sun_path);
+
+        if (n + sizeof(suffix) <= sizeof(beside.sun_path))
+                memcpy(beside.sun_path + n, suffix, sizeof(suffix));
+        return beside;
+}
+
+static int move_into_place(const char *from, const char *to) {
+        if (strcmp(from, to) == 0 || !renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
+                return 0;
+        if (errno == EINVAL && !link(from, to)) /* a file system without that flag */
+                return unlink(from) ? -errno : 0;
+        return errno == EEXIST ? -EADDRINUSE : -errno;
+}
+
+/* Whoever finds the path can connect: it is not there before the socket listens. What is left of one that
+ * died on the way is replaced. */
+static int listen_at(int fd, const struct sockaddr_un *address, mode_t mode) {
+        struct sockaddr_un beside = name_beside(address);
+        mode_t saved;
+        int r;
+
+        if (strcmp(beside.sun_path, address->sun_path) != 0)
+                (void)unlink(beside.sun_path);
+        saved = umask(0777 & ~mode);
+        r = bind(fd, (struct sockaddr *)&beside, sizeof(beside)) ? -errno : 0;
+        umask(saved);
+        if (r)
+                return error_origin(r);
+        r = listen(fd, BACKLOG) ? -errno : move_into_place(beside.sun_path, address->sun_path);
+        if (r)
+                (void)unlink(beside.sun_path);
+        return r ? error_origin(r) : 0;
+}
+
 int socket_listen_unix(const char *path, mode_t mode, int *ret) {
         struct sockaddr_un address;
-        mode_t saved;
         int fd, r;
 
         r = fill_unix(&address, path);
@@ -80,16 +120,10 @@ int socket_listen_unix(const char *path, mode_t mode, int *ret) {
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd < 0)
                 return error_origin(-errno);
-        saved = umask(0777 & ~mode);
-        r = bind(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
-        umask(saved);
-        if (!r && listen(fd, BACKLOG)) {
-                r = -errno;
-                (void)unlink(path);
-        }
+        r = listen_at(fd, &address, mode);
         if (r) {
                 close_fd(fd);
-                return error_origin(r);
+                return error_trace(r);
         }
         *ret = fd;
         return 0;

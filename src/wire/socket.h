@@ -16,7 +16,9 @@ typedef enum SocketState {
 
 /* Never follows a symlink at the last component. */
 int socket_probe(const char *path, SocketState *ret);
-/* mode is enforced with umask during bind. -EADDRINUSE when something is at the path. Backlog 4096. */
+/* mode is enforced with umask during bind. The path is there once it can be connected to; until then the
+ * socket is beside it, with .new behind the name. -EADDRINUSE when something is at the path. Backlog 4096.
+ */
 int socket_listen_unix(const char *path, mode_t mode, int *ret);
 int socket_listen_tcp(const char *ipv4, uint16_t port, int *ret, uint16_t *ret_port);
 /* A blocking (or not) connection. */

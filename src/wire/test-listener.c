@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -487,6 +488,32 @@ static void test_listen_where_something_is(void **state) {
         assert_int_equal(other, -7);
 }
 
+/* Whoever looks for the path does not find it before the socket listens: it comes by a rename. */
+static void test_listens_before_it_is_there(void **state) {
+        char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+        const struct inotify_event *event;
+        int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), fd, n_named = 0;
+        ssize_t n;
+
+        (void)state;
+        assert_true(watch >= 0 && inotify_add_watch(watch, ".", IN_CREATE | IN_MOVED_TO) >= 0);
+        close(open("sock.new", O_CREAT | O_WRONLY | O_CLOEXEC, 0600)); /* of one that was killed */
+        assert_int_equal(socket_listen_unix("sock", 0600, &fd), 0);
+        n = read(watch, events, sizeof(events));
+        assert_true(n > 0);
+        for (const char *p = events; p < events + n; p += sizeof(*event) + event->len) {
+                event = (const struct inotify_event *)p;
+                if (strcmp(event->name, "sock"))
+                        continue;
+                assert_int_equal(event->mask, IN_MOVED_TO);
+                n_named++;
+        }
+        assert_int_equal(n_named, 1);
+        assert_int_equal(access("sock.new", F_OK), -1);
+        close(watch);
+        close(fd);
+}
+
 static void test_connect(void **state) {
         int fd, client;
 
@@ -543,6 +570,7 @@ int main(void) {
                 listener_test(test_probe_alien),
                 listener_test(test_listen_modes),
                 listener_test(test_listen_where_something_is),
+                listener_test(test_listens_before_it_is_there),
                 listener_test(test_connect),
                 listener_test(test_too_long_path),
         };

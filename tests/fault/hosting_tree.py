@@ -127,6 +127,32 @@ def test_kill_of_a_deaf_agent_ends_the_whole_tree():
         _all_gone(tree, began)
 
 
+# Deaf itself; one of its threads starts a child with a session of its own and waits for it. The child tidies up when it is told to end.
+THREADED = r"""
+import os, signal, subprocess, sys, threading, time
+for s in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(s, lambda *_: None)  # what is ignored would be ignored by the child, too
+CHILD = "trap 'echo > tidied; exit' TERM; echo rea''dy; while :; do sleep 0.05; done"
+def start():
+    subprocess.Popen(["sh", "-c", CHILD], start_new_session=True).wait()
+threading.Thread(target=start).start()
+while True:
+    time.sleep(1000)
+"""
+
+
+def test_children_of_other_threads_are_told_to_end():
+    with hosting() as s:
+        workspace = s.workspace()
+        with open(os.path.join(workspace, "threaded.py"), "w", encoding="ascii") as f:
+            f.write(THREADED)
+        name = s.created(["python3", "threaded.py"], workspace=workspace)["session"]
+        s.attach(name).until("ready")
+        s.kill(name)
+        eventually(lambda: not processes_of_sessions(workspace), what="nothing of the session is left")
+        check(os.path.exists(os.path.join(workspace, "tidied")), "the child of a thread was killed without a word")
+
+
 def test_force_ends_the_whole_tree_at_once():
     with hosting() as s:
         for _ in range(5):  # a busy machine may make any of them slow, but not all

@@ -69,18 +69,6 @@ static void check_text(Str text, Str stream) {
                 CHECK(str_eq(text, stream));
 }
 
-static void check_tails(Str text) {
-        size_t n_before = 0;
-
-        for (size_t n_lines = 0; n_lines < 6; n_lines++) {
-                Str tail = ansi_tail_lines(text, n_lines);
-                CHECK(tail.n >= n_before && tail.n <= text.n);
-                CHECK(!tail.n || tail.data + tail.n == text.data + text.n);
-                CHECK(!tail.n || tail.n == text.n || tail.data[-1] == '\n');
-                n_before = tail.n;
-        }
-}
-
 static void check_modes(const Modes *a, const Modes *b) {
         CHECK(a->set == b->set && a->seen == b->seen && a->cursor_shape == b->cursor_shape);
         CHECK(a->top == b->top && a->bottom == b->bottom && a->n_title == b->n_title);
@@ -103,7 +91,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         CHECK(str_eq(buf_str(&whole.text), buf_str(&pieces.text)));
         check_modes(&whole.modes, &pieces.modes);
         check_text(buf_str(&whole.text), stream);
-        check_tails(buf_str(&whole.text));
         buf_deinit(&whole.text);
         buf_deinit(&pieces.text);
         return 0;

@@ -71,6 +71,23 @@ def test_heartbeat_file():
             eventually(lambda: _json(home, "daemon/heartbeat")["timestamp"] != doc["timestamp"], what="the next heartbeat")
 
 
+def test_heartbeat_rests():
+    """However short the interval: while the clock stands, the file is written once."""
+    with Home() as home:
+        _config(home, heartbeat_interval_seconds=1e-9)
+        with Daemon(only="aiwg,native", home=home, env={"MUSTER_TEST_CLOCK": "1"}) as d, d.native() as n:
+            path = home.aiwg_file("daemon/heartbeat")
+            eventually(lambda: os.path.exists(path), what="heartbeat")
+            first = os.stat(path)
+            for _ in range(100):
+                n.result("daemon.info")
+            now = os.stat(path)
+            equal((now.st_ino, now.st_mtime_ns), (first.st_ino, first.st_mtime_ns), "written again")
+            n.result("daemon.advance", {"ms": 1000})
+            eventually(lambda: os.stat(path).st_mtime_ns != now.st_mtime_ns, what="the next heartbeat")
+
+
+
 def test_state_file():
     with Home() as home:
         _config(home)

@@ -286,12 +286,25 @@ def test_stop_kills_what_does_not_end():
         equal(t.client.state(task), "failed")
 
 
+def test_who_cancels_again_does_not_put_off_the_end():
+    with Tasks(agent="#!/bin/sh\ntrap '' TERM HUP\nprintf begun; while :; do sleep 1; done\n") as t:
+        task = t.client.submit("x")
+        eventually(lambda: t.client.get(task)["output"] == "begun", what="agent under way")
+
+        def cancel():
+            t.client.call("task.cancel", {"taskId": task})
+            return t.client.state(task) != "running"
+        eventually(cancel, what="the end of a deaf agent")
+
+
 def test_forced_stop_does_not_wait():
-    with Tasks() as t:
+    """The daemon has another contract to serve and its clock stands still: what waits for the drain never ends."""
+    with Tasks(only="aiwg,cccc", env={"MUSTER_TEST_CLOCK": "1"}) as t:
         task = t.client.submit("sleep:30")
         t.client.result("daemon.stop", {"force": True})
-        t.daemon.expect_exit(0, 3)
-        equal([(r["id"], r["state"]) for r in t.store()["tasks"]], [(task, "failed")])
+        eventually(lambda: not os.path.exists(t.home.aiwg_file("daemon.pid")), what="end of the project")
+        equal([(r["id"], r["state"], r["error"]) for r in t.store()["tasks"]], [(task, "failed", "Killed during shutdown")])
+        check(t.daemon.is_running(), "the daemon went too")
 
 
 def test_a_task_is_part_of_the_fleet():

@@ -110,6 +110,22 @@ def test_min_interval():
         wait_fact(d, group, event, "accepted", step=5)
 
 
+def test_endless_settings():
+    """The largest and the smallest numbers there are: in the first case never again, in the second at once."""
+    with daemon() as d:
+        group = make_group(d)
+        start(d, group)
+        wait_fact(d, group, _send(d, group, "first", to=["w1"]), "accepted")
+        longest = {"min_interval_seconds": 2**63 - 1, **{k: -2**63 for k in ("nudge_after_seconds", "silence_timeout_seconds", "actor_idle_timeout_seconds")}}
+        ok(d, "group_settings_update", group_id=group, patch=longest, by="user")
+        event = _send(d, group, "second", to=["w1"])
+        for _ in range(10):
+            advance(d, 1)
+        eventually(lambda: kinds(d.home, group, event) == ["queued"], what="it waits")
+        ok(d, "group_settings_update", group_id=group, patch={"min_interval_seconds": -2**63}, by="user")
+        wait_fact(d, group, event, "accepted")
+
+
 def test_restart_of_the_actor():
     """A message that waits is typed into the next session, which is introduced again."""
     with daemon() as d:

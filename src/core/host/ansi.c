@@ -82,22 +82,3 @@ int ansi_strip(Buf *out, Str in, AnsiState *state) {
         out->n = (size_t)(to - out->data);
         return 0;
 }
-
-Str ansi_tail_lines(Str in, size_t n_lines) {
-        size_t at = in.n;
-
-        if (!n_lines || !in.n)
-                return STR_NULL;
-        if (in.data[at - 1] == '\n')
-                at--;
-        while (at) {
-                const char *lf = memrchr(in.data, '\n', at);
-
-                if (!lf)
-                        return in;
-                at = (size_t)(lf - in.data);
-                if (!--n_lines)
-                        return (Str){lf + 1, in.n - at - 1};
-        }
-        return in;
-}

@@ -21,6 +21,3 @@ typedef struct AnsiState {
 /* Appends the text of in: printable characters, LF and TAB. However the stream is cut, the text is the same;
  * a lead byte C2 at the end of in waits in the state for the next call. */
 int ansi_strip(Buf *out, Str in, AnsiState *state);
-
-/* The last n_lines lines. A line break at the very end ends the last line and begins none. */
-Str ansi_tail_lines(Str in, size_t n_lines);

@@ -185,7 +185,7 @@ void cgroup_remove(Loop *loop, const char *path) {
         if (!rmdir(path) || errno != EBUSY)
                 return;
         copy = strdup(path);
-        if (copy && loop_work(loop, remove_when_empty, free, copy))
+        if (copy && loop_work_slow(loop, remove_when_empty, free, copy))
                 free(copy);
 }
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define LOG_MODULE "core/host"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

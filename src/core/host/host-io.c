@@ -3,8 +3,6 @@
  * Bytes of hosted processes. Out: one read into the ring, then one shared chunk for all viewers; a viewer's
  * slowness is its own affair. In: one queue per process, in order of arrival, never cut.
  */
-#define LOG_MODULE "core/host"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -175,13 +173,6 @@ void host_put_past(Hosted *hosted, Str bytes) {
         hosted->shown_out = ring_end(&hosted->out);
         if (hosted->recording)
                 recording_skip(hosted->recording, hosted->shown_out);
-}
-
-void host_close_input(Hosted *hosted) {
-        if (hosted->kind != SHIM_PIPES)
-                return;
-        hosted->watch_in = loop_fd_close(hosted->watch_in);
-        hosted->fd_in = close_fd(hosted->fd_in);
 }
 
 /* ---- descriptors ----------------------------------------------------------------------------- */

@@ -3,8 +3,6 @@
  * Starting a hosted process: its folder is made on a worker (disks may be slow or full), then the shim is
  * started with the control socket as descriptor 3; the shim's first word says how it went.
  */
-#define LOG_MODULE "core/host"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>

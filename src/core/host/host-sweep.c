@@ -203,7 +203,7 @@ static void begin(Host *host, const char *dir, const char *cgroup, bool is_all) 
                 sweep->mark = NULL;
         if (cgroup)
                 sweep->cgroup = strdup(cgroup); /* without memory for it the marks remain */
-        if (!sweep->mark || loop_work(host->daemon->loop, run, done, sweep)) {
+        if (!sweep->mark || loop_work_slow(host->daemon->loop, run, done, sweep)) {
                 log_warning(host_log(host), "host", "cannot look for processes without a shim");
                 sweep_free(sweep);
         }

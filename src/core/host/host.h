@@ -182,7 +182,6 @@ bool host_take_back(Hosted *hosted, size_t n);
  * recorded. */
 void host_put_past(Hosted *hosted, Str bytes);
 bool host_is_full(const Hosted *hosted);                        /* senders are to wait for viewer->room() */
-void host_close_input(Hosted *hosted);                          /* pipes: end of stdin */
 void host_resize(Hosted *hosted, unsigned cols, unsigned rows); /* 0: that side stays */
 /* TERM, then KILL after grace_ms, for the whole tree. */
 void host_kill(Hosted *hosted, int grace_ms);

@@ -17,27 +17,14 @@
 
 enum { HOSTNAME_MAX = 63 };
 
-static const char *const mode_names[] = {[SANDBOX_NONE] = "none", [SANDBOX_BWRAP] = "bwrap"};
 static const char *const network_names[] = {
         [SANDBOX_NETWORK_HOST] = "host", [SANDBOX_NETWORK_NONE] = "none"};
 
-static int find_name(const char *const *names, size_t n, const char *name) {
-        for (size_t i = 0; i < n; i++)
-                if (strcmp(names[i], name) == 0)
+int sandbox_network_from_name(const char *name) {
+        for (size_t i = 0; i < ARRAY_SIZE(network_names); i++)
+                if (strcmp(network_names[i], name) == 0)
                         return (int)i;
         return -EINVAL;
-}
-
-int sandbox_mode_from_name(const char *name) {
-        return find_name(mode_names, ARRAY_SIZE(mode_names), name);
-}
-
-const char *sandbox_mode_name(SandboxMode mode) {
-        return mode_names[mode];
-}
-
-int sandbox_network_from_name(const char *name) {
-        return find_name(network_names, ARRAY_SIZE(network_names), name);
 }
 
 /* ---- words of the report, items of the argv -------------------------------------------------- */

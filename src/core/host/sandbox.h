@@ -81,8 +81,6 @@ typedef struct SandboxKnown {
         bool has_network_none;
 } SandboxKnown;
 
-int sandbox_mode_from_name(const char *name); /* a SandboxMode, or -EINVAL */
-const char *sandbox_mode_name(SandboxMode mode);
 int sandbox_network_from_name(const char *name); /* a SandboxNetwork, or -EINVAL */
 
 /* Runs a sandbox with `true` in it, twice, each with a deadline; nothing is run when it is known already

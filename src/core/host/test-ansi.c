@@ -88,35 +88,11 @@ static void test_broken_sequences(void **state) {
         assert_text(STR("a\x1b[12"), STR("a"));
 }
 
-static void assert_tail(const char *in, size_t n_lines, const char *tail) {
-        Str found = ansi_tail_lines(str_from(in), n_lines);
-
-        assert_int_equal(found.n, strlen(tail));
-        if (found.n)
-                assert_memory_equal(found.data, tail, found.n);
-}
-
-static void test_tail(void **state) {
-        (void)state;
-        assert_tail("", 3, "");
-        assert_tail("a", 0, "");
-        assert_tail("a\nb\nc", 1, "c");
-        assert_tail("a\nb\nc\n", 1, "c\n");
-        assert_tail("a\nb\nc\n", 2, "b\nc\n");
-        assert_tail("a\nb\nc\n", 3, "a\nb\nc\n");
-        assert_tail("a\nb\nc\n", 9, "a\nb\nc\n");
-        assert_tail("\n", 1, "\n");
-        assert_tail("\n\n", 1, "\n");
-        assert_tail("\n\n\n", 2, "\n\n");
-        assert_tail("a\n\nb", 2, "\nb");
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_text),
                 cmocka_unit_test(test_sequences),
                 cmocka_unit_test(test_broken_sequences),
-                cmocka_unit_test(test_tail),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

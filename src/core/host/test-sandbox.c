@@ -100,11 +100,6 @@ static const char *at_path(const World *world, const char *name, char *ret, size
  */
 
 static void test_names(_unused_ void **state) {
-        assert_int_equal(sandbox_mode_from_name("none"), SANDBOX_NONE);
-        assert_int_equal(sandbox_mode_from_name("bwrap"), SANDBOX_BWRAP);
-        assert_int_equal(sandbox_mode_from_name("BWRAP"), -EINVAL);
-        assert_int_equal(sandbox_mode_from_name(""), -EINVAL);
-        assert_string_equal(sandbox_mode_name(SANDBOX_BWRAP), "bwrap");
         assert_int_equal(sandbox_network_from_name("none"), SANDBOX_NETWORK_NONE);
         assert_int_equal(sandbox_network_from_name("veth"), -EINVAL);
 }

@@ -9,7 +9,7 @@ void ledger_change_init(LedgerChange *change, Ledger *ledger, void (*done)(Ledge
         *change = (LedgerChange){.ledger = ledger, .done = done};
 }
 
-void ledger_change_release(LedgerChange *change) {
+static void ledger_change_release(LedgerChange *change) {
         LedgerReplacement *file;
 
         while ((file = change->files)) {
@@ -84,7 +84,7 @@ void ledger_change_file_identity(LedgerChange *change, FileIdentity *ret) {
         file->published = ret;
 }
 
-int hash_set_add(HashSet *set, uint64_t hash) {
+static int hash_set_add(HashSet *set, uint64_t hash) {
         size_t slot;
 
         if ((set->n + 1) * 4 > set->n_slots * 3) {
@@ -117,7 +117,7 @@ bool hash_set_has(const HashSet *set, uint64_t hash) {
         return false;
 }
 
-LedgerGroup *ledger_group_new(void) {
+static LedgerGroup *ledger_group_new(void) {
         LedgerGroup *group = calloc(1, sizeof(*group));
 
         if (group)
@@ -125,7 +125,7 @@ LedgerGroup *ledger_group_new(void) {
         return group;
 }
 
-LedgerGroup *ledger_group_free(LedgerGroup *group) {
+static LedgerGroup *ledger_group_free(LedgerGroup *group) {
         if (group) {
                 buf_deinit(&group->bytes);
                 free(group->pending.slots);

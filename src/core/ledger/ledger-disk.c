@@ -112,7 +112,7 @@ static int keep_aside(const LedgerPlace *place, int fd, uint64_t at, uint64_t en
         r = copy_range(fd, cut, at, end);
         if (r == 0 && fsync(cut) < 0)
                 r = error_origin(-errno);
-        return error_trace(r);
+        return error_trace(r ? r : dir_sync(place->state_path));
 }
 
 int ledger_mend_tail(const LedgerPlace *place, int fd, const Scan *scan, int64_t wall_us, uint64_t *size,

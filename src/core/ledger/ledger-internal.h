@@ -44,7 +44,6 @@ typedef struct HashSet {
         uint64_t *slots;
         size_t n, n_slots;
 } HashSet;
-int hash_set_add(HashSet *set, uint64_t hash);
 bool hash_set_has(const HashSet *set, uint64_t hash);
 
 struct LedgerGroup {
@@ -124,7 +123,7 @@ struct Ledger {
         Timer sync_timer;
         LedgerGroup *collecting, *running;
         LedgerJob *job; /* NULL: no one runs */
-        bool wants_check, wants_sync, is_dirty, is_syncing, is_open, is_closing;
+        bool wants_check, wants_sync, is_dirty, is_open, is_closing;
         LedgerJob *rewrite; /* waits for its turn, or runs */
         void (*rewrite_done)(void *user, int r);
         void *rewrite_user;
@@ -175,10 +174,6 @@ void ledger_run_next(Deferred *deferred);
 void ledger_on_sync_timer(Timer *timer);
 void ledger_start_close(Ledger *ledger);
 void ledger_take_load(Ledger *ledger, LedgerLoad *load);
-void ledger_log_damage(Ledger *ledger, const ScanDamage *damage, size_t n);
-LedgerGroup *ledger_group_new(void);
-LedgerGroup *ledger_group_free(LedgerGroup *group);
 void ledger_group_finish(Ledger *ledger, LedgerGroup *group, int r); /* done() of every change, then frees */
-void ledger_change_release(LedgerChange *change);
 void ledger_merge_if_due(Ledger *ledger);
 void ledger_retire_index(Ledger *ledger, Index *index); /* takes it; NULL is fine */

@@ -43,7 +43,7 @@ LedgerJob *ledger_job_free(LedgerJob *job) {
         return NULL;
 }
 
-void ledger_log_damage(Ledger *ledger, const ScanDamage *damage, size_t n) {
+static void ledger_log_damage(Ledger *ledger, const ScanDamage *damage, size_t n) {
         for (size_t i = 0; i < n; i++)
                 log_warning(loop_log(ledger->loop), ledger->place.path,
                             "skipped what is not an event offset=%llu bytes=%llu lines=%llu%s",

@@ -99,7 +99,7 @@ static int keep_aside(Recovery *recovery) {
         r = ledger_write_at(fd, buf_str(&recovery->aside), 0);
         if (r == 0 && fsync(fd) < 0)
                 r = error_origin(-errno);
-        return error_trace(r);
+        return error_trace(r ? r : dir_sync(recovery->place->state_path));
 }
 
 /* Only now that all of it is safe elsewhere the journal may go. */

@@ -50,15 +50,14 @@ int journal_witness(int file, uint64_t base, uint64_t *ret) {
 /* As long as it will ever be, and all of it written: then a write in place changes nothing but bytes. */
 static int fill(int fd, const char *state_path) {
         _cleanup_(freep) char *zeros = calloc(1, JOURNAL_SIZE);
-        _cleanup_(closep) int dir = open(state_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         int r;
 
         if (!zeros)
                 return error_origin(-ENOMEM);
         r = ledger_write_at(fd, (Str){zeros, JOURNAL_SIZE}, 0);
-        if (r == 0 && (dir < 0 || ftruncate(fd, JOURNAL_SIZE) < 0 || fsync(fd) < 0 || fsync(dir) < 0))
+        if (r == 0 && (ftruncate(fd, JOURNAL_SIZE) < 0 || fsync(fd) < 0))
                 r = error_origin(-errno);
-        return error_trace(r);
+        return error_trace(r ? r : dir_sync(state_path));
 }
 
 static bool are_neighbours(uint64_t a, uint64_t b) {

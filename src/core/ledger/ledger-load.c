@@ -32,6 +32,7 @@ static int open_file(const char *path, LedgerFile **ret, uint64_t *ret_size) {
         _cleanup_(closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
         LedgerFile *file;
         struct stat st;
+        int r;
 
         if (fd < 0)
                 return error_origin(-errno);
@@ -39,6 +40,9 @@ static int open_file(const char *path, LedgerFile **ret, uint64_t *ret_size) {
                 return error_origin(-errno);
         if (!S_ISREG(st.st_mode))
                 return error_origin(-EINVAL);
+        r = st.st_size ? 0 : file_sync_name(path); /* it may be new */
+        if (r)
+                return error_trace(r);
         file = malloc(sizeof(*file));
         if (!file)
                 return error_origin(-ENOMEM);

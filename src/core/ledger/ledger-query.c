@@ -94,17 +94,6 @@ bool ledger_has_tag(const Ledger *ledger, uint64_t position, LedgerTag tag) {
         return false;
 }
 
-uint64_t ledger_tag_count_from(const Ledger *ledger, LedgerTag tag, uint64_t position) {
-        uint64_t n = 0;
-
-        for (size_t i = 0; tag.hash && i < ledger->index->n_segments; i++) {
-                LedgerSpan span = segment_postings(ledger->index->segments[i], tag.hash);
-
-                n += (uint64_t)(span.end - postings_lower(span, position));
-        }
-        return n;
-}
-
 int ledger_cursor_init(LedgerCursor *cursor, const Ledger *ledger, const LedgerTag *tags, size_t n_tags,
                        uint64_t position, bool is_backwards) {
         cursor->n_spans = 0;

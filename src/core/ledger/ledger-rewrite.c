@@ -51,7 +51,7 @@ static int open_archive(const char *path, LedgerOutput *output) {
         if (output->fd < 0 || fstat(output->fd, &st) < 0)
                 return error_origin(-errno);
         output->at = (uint64_t)st.st_size;
-        return 0;
+        return error_trace(dir_sync(dir)); /* before the ledger loses the lines, the archive has its name */
 }
 
 static int copy_lines(LedgerJob *job, Rewrite *rewrite) {

@@ -2,7 +2,6 @@
 /*
  * The life of a ledger on the loop, from open to close.
  */
-#define LOG_MODULE "core/ledger"
 #include "core/ledger/ledger.h"
 
 #include <errno.h>
@@ -11,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "core/config.h"
 #include "core/ledger/ledger-internal.h"
 
@@ -23,7 +21,7 @@ const char *ledger_policy_name(LedgerPolicy policy) {
         return policy_names[policy];
 }
 
-int ledger_policy_from_name(Str name) {
+static int ledger_policy_from_name(Str name) {
         for (size_t i = 0; i < ARRAY_SIZE(policy_names); i++)
                 if (str_is(name, policy_names[i]))
                         return (int)i;

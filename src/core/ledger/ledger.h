@@ -27,7 +27,6 @@ typedef enum LedgerPolicy {
         LEDGER_NONE,     /* done() after the write; never synced by us, except at close */
 } LedgerPolicy;
 const char *ledger_policy_name(LedgerPolicy policy);
-int ledger_policy_from_name(Str name); /* -EINVAL */
 
 enum {
         _LEDGER_E_SUCCESS,
@@ -163,7 +162,6 @@ static inline bool ledger_tag_is_none(LedgerTag tag) {
 }
 bool ledger_has_tag(const Ledger *ledger, uint64_t position, LedgerTag tag);
 bool ledger_is_tag_pending(const Ledger *ledger, Str word); /* a line that waits for its commit has it */
-uint64_t ledger_tag_count_from(const Ledger *ledger, LedgerTag tag, uint64_t position);
 
 /* A walk over the lines that have one of several tags, each position once, in order. Good until the turn
  * ends. */

@@ -56,7 +56,6 @@ static void test_index(void **state) {
         assert_listed(f, "to:a to:c to:nobody", 4, false, "5 6 8 9");
         assert_listed(f, "to:a to:c", 6, true, "5 3 2 0");
         assert_listed(f, "to:nobody", 0, false, "");
-        assert_int_equal(ledger_tag_count_from(f->ledger, ledger_tag(f->ledger, STR("to:b")), 4), 2);
         assert_true(ledger_has_tag(f->ledger, 4, ledger_tag(f->ledger, STR("to:b"))));
         assert_false(ledger_has_tag(f->ledger, 5, ledger_tag(f->ledger, STR("to:b"))));
         assert_int_equal(ledger_first_after_ts(f->ledger, 30), 4);
