@@ -92,6 +92,15 @@ static bool read_integer(const Json *json, bool *ret_negative, uint64_t *ret) {
         return true;
 }
 
+bool json_is_integer(const Json *json) {
+        if (!json_is(json, JSON_NUMBER))
+                return false;
+        for (uint32_t i = 0; i < json->n; i++)
+                if (json->text[i] != '-' && (json->text[i] < '0' || json->text[i] > '9'))
+                        return false;
+        return true;
+}
+
 bool json_uint64(const Json *json, uint64_t *ret) {
         uint64_t value;
         bool negative;

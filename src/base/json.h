@@ -92,6 +92,7 @@ Json *json_get_str(const Json *json, Str key);
  * 1e2 do). */
 bool json_int64(const Json *json, int64_t *ret);
 bool json_uint64(const Json *json, uint64_t *ret);
+bool json_is_integer(const Json *json);          /* written as one: neither 1.0 nor 1e2 is */
 bool json_double(const Json *json, double *ret); /* any number; infinity refused */
 bool json_bool(const Json *json, bool *ret);
 /* Of a member; empty unless that is a string, false unless it is true. */

@@ -15,6 +15,8 @@ int cmd_attach(const Options *options) {
         if (!r)
                 r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
         if (!r)
+                r = coop_refuse_itself(&coop, options->pty);
+        if (!r)
                 r = find_name(&coop, &show.name);
         if (r)
                 return r;

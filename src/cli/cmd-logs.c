@@ -132,6 +132,8 @@ int cmd_logs(const Options *options) {
         r = coop_open(&coop, "logs");
         if (!r)
                 r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
+        if (!r && options->follow)
+                r = coop_refuse_itself(&coop, options->pty);
         if (r)
                 return r;
         return options->follow ? follow(&coop, options, &printer) : print_past(&coop, options, &printer);

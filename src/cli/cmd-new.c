@@ -17,6 +17,10 @@ static char *find_workspace(const char *operand) {
         return path ? realpath(path, NULL) : NULL;
 }
 
+static bool is_mode(const char *mode) {
+        return !mode || !strcmp(mode, "none") || !strcmp(mode, "bwrap");
+}
+
 static int set_coopfile(Coop *coop, const Options *options) {
         const CoopfileText text = {.command = options->command,
                                    .n_command = options->n_command,
@@ -74,6 +78,16 @@ static int use_existing(Coop *coop, const Options *options, const char *workspac
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
+static int complain_new(Coop *coop, const Options *options) {
+        bool is_unsaid = !options->n_command && coop_was_refused(coop, CALL_E_SPAWN_FAILED);
+        int r = coop_complain(coop);
+
+        if (is_unsaid)
+                advise("say what is to run: muster new -- COMMAND, or agent.command in the folder's "
+                       "coop.toml");
+        return r;
+}
+
 static int create(Coop *coop, const Options *options, const char *workspace, const char **ret_name,
                   bool *ret_is_old) {
         int r = set_coopfile(coop, options);
@@ -91,7 +105,7 @@ static int create(Coop *coop, const Options *options, const char *workspace, con
         if (*ret_is_old)
                 return use_existing(coop, options, workspace, ret_name);
         if (coop->reply.is_error)
-                return coop_complain(coop);
+                return complain_new(coop, options);
         *ret_name = arena_str(&coop->arena, json_str(json_get(coop->reply.result, "session"))).data;
         if (!*ret_name)
                 return complain(CLI_FAILED, "out of memory");
@@ -103,6 +117,8 @@ static int attach(Coop *coop, const char *name, bool has_past) {
         const Show show = {.coop = coop, .name = name, .has_past = has_past};
         int r = coop_choose(coop, name);
 
+        if (!r)
+                r = coop_refuse_itself(coop, 0);
         if (r)
                 return r;
         coop_set_session(coop);
@@ -120,6 +136,8 @@ int cmd_new(const Options *options) {
 
         if (!workspace)
                 return complain(CLI_FAILED, "new: %s: %s", operand ? operand : ".", strerror(errno));
+        if (!is_mode(options->sandbox))
+                return complain(CLI_USAGE, "new: --sandbox: must be none or bwrap");
         if (options->command && !options->n_command)
                 return complain(CLI_USAGE, "new: there is no command behind --");
         r = coop_open(&coop, "new");

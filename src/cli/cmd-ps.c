@@ -42,33 +42,42 @@ static int fetch(Ps *ps) {
         return link_complain(LINK_E_CLOSED, ps->coop.socket);
 }
 
-static size_t width_with(const Json *processes, size_t n_workspace, bool is_narrow) {
-        _cleanup_(table_deinit) Table table = {.columns = process_columns, .n_columns = n_process_columns};
+static size_t width_with(const Json *processes, size_t n_workspace, size_t n_id) {
+        _cleanup_(table_deinit) Table table = processes_table(n_id);
 
-        processes_add(&table, processes, n_workspace, is_narrow);
+        processes_add(&table, processes, n_workspace, n_id);
         return table_width(&table);
 }
 
+/* So much of each id that lines fit: all of it, the beginning, or nothing. */
+static size_t room_for_id(const Json *processes, unsigned cols) {
+        static const size_t rooms[] = {SIZE_MAX, PROCESS_ID_SHORT};
+
+        for (size_t i = 0; i < ARRAY_SIZE(rooms); i++)
+                if (!cols || width_with(processes, PROCESS_WORKSPACE_MIN, rooms[i]) <= cols)
+                        return rooms[i];
+        return 0;
+}
+
 /* So much of each workspace that lines fit, if that is possible. */
-static size_t room_for_workspace(const Json *processes, unsigned cols, bool is_narrow) {
+static size_t room_for_workspace(const Json *processes, unsigned cols, size_t n_id) {
         size_t n = PROCESS_WORKSPACE_MAX;
 
-        while (cols && n > PROCESS_WORKSPACE_MIN && width_with(processes, n, is_narrow) > cols)
+        while (cols && n > PROCESS_WORKSPACE_MIN && width_with(processes, n, n_id) > cols)
                 n--;
         return n;
 }
 
 /* On a screen lines are cut; otherwise they go on in the next one, so that nothing is missing. */
 static void print_table(const Json *processes, unsigned cols, unsigned rows, const char *line_end) {
-        _cleanup_(table_deinit) Table table = {.columns = process_columns, .n_columns = n_process_columns};
-        bool is_narrow;
+        size_t n_id = room_for_id(processes, cols);
+        _cleanup_(table_deinit) Table table = processes_table(n_id);
 
         if (!json_count(processes)) {
                 printf("Nothing runs here. Start something with: muster new -- COMMAND%s", line_end);
                 return;
         }
-        is_narrow = cols && width_with(processes, PROCESS_WORKSPACE_MIN, false) > cols;
-        processes_add(&table, processes, room_for_workspace(processes, cols, is_narrow), is_narrow);
+        processes_add(&table, processes, room_for_workspace(processes, cols, n_id), n_id);
         table_print(&table, stdout, rows ? cols : 0, rows, line_end);
 }
 

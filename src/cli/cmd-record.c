@@ -19,6 +19,7 @@
 #include "cli/follow.h"
 #include "cli/native.h"
 #include "cli/report.h"
+#include "gen/errors.h"
 
 enum { LOOK_MS = 250, COLS_DEFAULT = 120, ROWS_DEFAULT = 40, PTS_MAJOR_FIRST = 136, PTS_MAJOR_LAST = 143 };
 
@@ -203,7 +204,8 @@ static int record(Recording *rec) {
         if (r)
                 return r;
         begin(rec);
-        advise("recording %s into %s; Ctrl+C ends it", rec->name, rec->path);
+        advise("recording %s into %s; Ctrl+C ends it", rec->name,
+               strcmp(rec->path, "-") == 0 ? "standard output" : rec->path);
         follow.idle_ms = LOOK_MS;
         cast_output(&rec->cast, buf_str(&follow.past), clock_ms());
         do
@@ -230,9 +232,12 @@ int cmd_record(const Options *options) {
                 r = coop_choose(&rec.asking, session);
         if (!r)
                 r = coop_name(&rec.coop, &rec.name);
+        rec.path = options->operands[options->n_operands - 1];
+        if (r && !session && coop_was_refused(&rec.coop, CALL_E_SESSION_NOT_FOUND))
+                advise("%s was taken for the file; of another session: muster record SESSION FILE",
+                       rec.path);
         if (r)
                 return r;
         rec.pty = options->pty < 0 ? 0 : options->pty;
-        rec.path = options->operands[options->n_operands - 1];
         return record(&rec);
 }

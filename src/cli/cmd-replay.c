@@ -85,6 +85,8 @@ static int run(Replay *replay) {
         if (r)
                 return complain(CLI_FAILED, "cannot watch for signals: %s", strerror(-r));
         r = play(replay, &number);
+        if (number)
+                replay->printer.is_inside_line = true; /* the terminal has shown ^C */
         if (!printer_end(&replay->printer))
                 return CLI_FAILED;
         if (number && number != SIGINT)

@@ -54,11 +54,13 @@ const Command session_commands[] = {
                 .name = "shell",
                 .summary = "open a shell inside a session",
                 .usage = "[SESSION] [-c PROGRAM]",
-                .details = "On a terminal of its own beside the agent. Ctrl+] leaves it running; muster "
-                           "attach --pty N\n"
-                           "comes back to it.\n"
-                           "\n"
-                           "  -c, --command PROGRAM  instead of the coopfile's shell\n",
+                .details =
+                        "On a terminal of its own beside the agent; without SESSION, in that of this "
+                        "folder. Ctrl+]\n"
+                        "leaves it running; muster attach --pty N comes back to it.\n"
+                        "\n"
+                        "  -c, --command PROGRAM  instead of the coopfile's shell; with blanks: a line for "
+                        "/bin/sh\n",
                 .examples = "  muster shell\n"
                             "  muster shell api -c /usr/bin/python3\n",
                 .options = CLI_OPTION_PROGRAM,
@@ -95,7 +97,7 @@ const Command session_commands[] = {
                 .usage = "[-f] [--tail N] [--strip] [SESSION] [--pty N]",
                 .details = "Recent output (up to 256 KiB), byte by byte. On a terminal, questions to it are "
                            "left out.\n"
-                           "GROUP/ACTOR instead of a session: the terminal of an actor.\n"
+                           "Without SESSION, that of this folder; GROUP/ACTOR: the terminal of an actor.\n"
                            "\n"
                            "  -f, --follow     go on with what comes, until Ctrl+C or the end\n"
                            "  -n, --tail N     only the last N lines of what was printed before\n"
@@ -134,7 +136,7 @@ const Command session_commands[] = {
                 .name = "kill",
                 .summary = "end a session with everything that runs in it",
                 .usage = "[SESSION] [--all] [-f] [--pty N]",
-                .details = "SIGTERM, and SIGKILL after 5 seconds.\n"
+                .details = "SIGTERM, and SIGKILL after 5 seconds. Without SESSION, that of this folder.\n"
                            "\n"
                            "  -a, --all        every session\n"
                            "  -f, --force      SIGKILL at once\n"
@@ -150,9 +152,12 @@ const Command session_commands[] = {
                 .name = "restart",
                 .summary = "end what runs in a session and start it again",
                 .usage = "[SESSION] [--pty N]",
-                .details = "The coopfile is read again. Who is attached stays attached.\n"
-                           "\n"
-                           "  --pty N          which of its terminals (default 0: the agent)\n",
+                .details =
+                        "The coopfile is read again. Who is attached stays attached. Without SESSION, that "
+                        "of this\n"
+                        "folder.\n"
+                        "\n"
+                        "  --pty N          which of its terminals (default 0: the agent)\n",
                 .examples = "  muster restart api\n",
                 .options = CLI_OPTION_PTY,
                 .n_max = 1,
@@ -164,9 +169,9 @@ const Command session_commands[] = {
                 .usage = "[SESSION] FILE [--pty N]",
                 .details = "Only looks: nothing is typed or resized. Begins with the recent output; sizes "
                            "that others give\n"
-                           "the terminal are recorded too. Ends with Ctrl+C or with the process. FILE must "
-                           "not exist;\n"
-                           "- is stdout.\n"
+                           "the terminal are recorded too. Ends with Ctrl+C or with the process. Without "
+                           "SESSION, that of\n"
+                           "this folder. FILE must not exist; - is stdout.\n"
                            "\n"
                            "  --pty N          which of its terminals (default 0: the agent)\n",
                 .examples = "  muster record demo.cast\n"
@@ -180,14 +185,13 @@ const Command session_commands[] = {
                 .name = "replay",
                 .summary = "play a recording on this terminal",
                 .usage = "FILE|SESSION [--pty N] [--speed X] [--max-idle SECONDS]",
-                .details =
-                        "SESSION: of what the daemon recorded of it (record = true in its coopfile) the one "
-                        "that was begun last,\n"
-                        "also when it is gone. Needs no daemon. Ctrl+C ends it.\n"
-                        "\n"
-                        "  --pty N             which of its terminals (default 0: the agent)\n"
-                        "  --speed X           so many times as fast (default 1)\n"
-                        "  --max-idle SECONDS  no pause is longer (default: as the file says)\n",
+                .details = "SESSION: of what the daemon recorded of it (record = true in its coopfile) the "
+                           "one\n"
+                           "that was begun last, also when it is gone. Needs no daemon. Ctrl+C ends it.\n"
+                           "\n"
+                           "  --pty N             which of its terminals (default 0: the agent)\n"
+                           "  --speed X           so many times as fast (default 1)\n"
+                           "  --max-idle SECONDS  no pause is longer (default: as the file says)\n",
                 .examples = "  muster replay demo.cast\n"
                             "  muster replay api\n"
                             "  muster replay demo.cast --speed 4 --max-idle 0.5\n",

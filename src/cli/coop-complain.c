@@ -49,7 +49,7 @@ static int complain_session(Coop *coop) {
         if (sessions)
                 offer_nearest(coop, sessions);
         if (coop->is_here)
-                advise("make one with: muster new");
+                advise("see which there are with: muster ls; make one with: muster new");
         else if (sessions && !json_count(sessions))
                 advise("there are none at all; make one with: muster new");
         else

@@ -51,5 +51,7 @@ bool coop_is_out_of_turn(const Coop *coop);
 bool coop_was_refused(const Coop *coop, int error);
 /* Says what the error answer means for this command. Returns CLI_FAILED. */
 int coop_complain(Coop *coop);
+/* CLI_OK unless the chosen terminal (pty < 0: 0) is the one that standard output is. */
+int coop_refuse_itself(Coop *coop, int64_t pty);
 /* The name of the chosen session, from the daemon, which also tells whether there is one. Arena's. */
 int coop_name(Coop *coop, const char **ret);

@@ -7,11 +7,15 @@
 #include "base/utf8.h"
 #include "cli/human.h"
 
-const TableColumn process_columns[] = {{"ID", 0, false},      {"SESSION", 0, false},   {"STATE", 0, false},
-                                       {"AGE", 0, true},      {"PID", 0, true},        {"SANDBOX", 0, false},
-                                       {"COMMAND", 0, false}, {"WORKSPACE", 0, false}, {"CLIENTS", 0, true},
-                                       {"CPU", 0, true},      {"MEM", 0, true}};
-const size_t n_process_columns = ARRAY_SIZE(process_columns);
+Table processes_table(size_t n_id) {
+        static const TableColumn columns[] = {
+                {"ID", 0, false},     {"SESSION", 0, false}, {"STATE", 0, false},   {"AGE", 0, true},
+                {"PID", 0, true},     {"SANDBOX", 0, false}, {"COMMAND", 0, false}, {"WORKSPACE", 0, false},
+                {"CLIENTS", 0, true}, {"CPU", 0, true},      {"MEM", 0, true}};
+        size_t n_left_out = n_id ? 0 : 1;
+
+        return (Table){.columns = columns + n_left_out, .n_columns = ARRAY_SIZE(columns) - n_left_out};
+}
 
 static bool number(const Json *row, const char *key, int64_t *ret) {
         *ret = 0;
@@ -70,12 +74,13 @@ static void add_usage(Table *table, const Json *row) {
         table_add(table, number(row, "rss_kb", &value) ? str_from(human_memory(value, out)) : STR("-"));
 }
 
-static void add_row(Table *table, const Json *row, size_t n_workspace, bool is_narrow) {
+static void add_row(Table *table, const Json *row, size_t n_workspace, size_t n_id) {
         char age[HUMAN_MAX];
         Str id = text(row, "id");
         int64_t value;
 
-        table_add(table, (Str){id.data, is_narrow ? MIN(id.n, (size_t)PROCESS_ID_SHORT) : id.n});
+        if (n_id)
+                table_add(table, (Str){id.data, MIN(id.n, n_id)});
         table_add(table, text(row, "object"));
         add_state(table, row);
         table_add(table, number(row, "age_seconds", &value) ? str_from(human_age(value, age)) : STR("-"));
@@ -87,9 +92,9 @@ static void add_row(Table *table, const Json *row, size_t n_workspace, bool is_n
         add_usage(table, row);
 }
 
-void processes_add(Table *table, const Json *processes, size_t n_workspace, bool is_narrow) {
+void processes_add(Table *table, const Json *processes, size_t n_workspace, size_t n_id) {
         json_each (row, processes)
-                add_row(table, row, n_workspace, is_narrow);
+                add_row(table, row, n_workspace, n_id);
 }
 
 Str processes_state(const Json *processes, int64_t pid) {

@@ -6,16 +6,15 @@
 #include "base/json.h"
 #include "cli/table.h"
 
-extern const TableColumn process_columns[];
-extern const size_t n_process_columns;
-
 enum {
         PROCESS_WORKSPACE_MAX = 32, /* characters of a workspace that are shown */
         PROCESS_WORKSPACE_MIN = 8,
         PROCESS_ID_SHORT = 8, /* of an id, where there is little room */
 };
 
-void processes_add(Table *table, const Json *processes, size_t n_workspace, bool is_narrow);
+/* With n_id 0 the first of the columns, the id, is left out. */
+Table processes_table(size_t n_id);
+void processes_add(Table *table, const Json *processes, size_t n_workspace, size_t n_id);
 /* The state of the process with this pid among them, as `ps` calls it; empty: none has it. */
 Str processes_state(const Json *processes, int64_t pid);
 /* A path with `~` for the home folder, cut at the front to n_max characters. n_max > 3. */

@@ -29,16 +29,6 @@ static bool is_empty(const OpField *field, size_t n) {
         return n == 0 && (field->flags & OP_FIELD_NON_EMPTY);
 }
 
-/* Whether a number is written as an integer: neither 1.0 nor 1e2 is. */
-static bool is_integer(const Json *json) {
-        if (!json_is(json, JSON_NUMBER))
-                return false;
-        for (uint32_t i = 0; i < json->n; i++)
-                if (json->text[i] != '-' && (json->text[i] < '0' || json->text[i] > '9'))
-                        return false;
-        return true;
-}
-
 static bool is_word(const OpField *field, Str text) {
         if (!field->words)
                 return true;
@@ -132,7 +122,7 @@ static int strict_int(const OpField *field, const Json *json, Arena *arena _unus
                       const char **reterr_what) {
         int64_t value;
 
-        if (!is_integer(json))
+        if (!json_is_integer(json))
                 return unfit(reterr_what, "must be an integer");
         if (!json_int64(json, &value))
                 return unfit(reterr_what, "is out of range");
@@ -254,11 +244,12 @@ static int lenient_int(const OpField *field, const Json *json, Arena *arena, voi
         r = find_number(json, arena, &number);
         if (r)
                 return error_trace(r);
-        if (!number || (json_is(json, JSON_STRING) && !is_integer(number)))
+        if (!number || (json_is(json, JSON_STRING) && !json_is_integer(number)))
                 return unfit(reterr_what, "must be an integer");
         if (!json_int64(number, &value)) {
                 /* With a fraction, or out of reach; both limits are exact as doubles. */
-                if (is_integer(number) || !json_double(number, &real) || real < -0x1p63 || real >= 0x1p63)
+                if (json_is_integer(number) || !json_double(number, &real) || real < -0x1p63 ||
+                    real >= 0x1p63)
                         return unfit(reterr_what, "is out of range");
                 value = (int64_t)real;
         }

@@ -59,12 +59,15 @@ int apply_text(Layer *layer, const CoopfileKey *key, const Json *value) {
         return 0;
 }
 
+/* The project's file can be written by the agent itself: it may ask for a sandbox; its `none` says nothing.
+ */
 int apply_mode(Layer *layer, const CoopfileKey *key, const Json *value) {
-        int r = apply_text(layer, key, value);
+        const char *mode = "";
+        int r = value_text(layer, key, value, &mode);
 
-        if (!r)
-                layer->file->sandbox_mode_layer = layer->which;
-        return error_trace(r);
+        if (!r && layer->which == COOPFILE_PROJECT && !strcmp(mode, "none"))
+                return 0;
+        return error_trace(r ? r : apply_text(layer, key, value));
 }
 
 int apply_bool(Layer *layer, const CoopfileKey *key, const Json *value) {

@@ -50,11 +50,10 @@ typedef struct Coopfile {
         char *user;  /* NULL: not said */
         Mount *mounts;
         size_t n_mounts;
-        char *workspace_mount;            /* on the host, absolute: the workspace unless said otherwise */
-        char *workspace_path;             /* inside, absolute; NULL: not said */
-        char *sandbox_mode;               /* none, bwrap; NULL: not said */
-        CoopfileLayer sandbox_mode_layer; /* who said it */
-        char *network;                    /* none, host, veth */
+        char *workspace_mount; /* on the host, absolute: the workspace unless said otherwise */
+        char *workspace_path;  /* inside, absolute; NULL: not said */
+        char *sandbox_mode;    /* none, bwrap; NULL: not said */
+        char *network;         /* none, host, veth */
 
         StrVec env;       /* "K=V", expanded */
         StrVec env_unset; /* names from env whose value is empty because the host variable is not set */

@@ -10,6 +10,8 @@ int op_coop_kill(Call *call, const CoopKillArgs *args) {
                 sessions_kill_all(call->daemon->sessions, args->force);
                 return 0;
         }
+        if (!args->session.data)
+                return call_fail(call, CALL_E_INVALID_PARAMS, "session is required");
         r = session_require(call, args->session, &session);
         if (r)
                 return r;

@@ -189,6 +189,13 @@ static void run(void *user) {
 
 /* ---- on the loop ----------------------------------------------------------------------------- */
 
+/* Of a command that is not there only the reason: the message names it already. */
+static const char *problem(const Wrap *wrap) {
+        if (!wrap->error)
+                return strerror(-wrap->r);
+        return wrap->report.command_errno ? strerror(wrap->report.command_errno) : wrap->report.problem;
+}
+
 static void done(void *user) {
         Wrap *wrap = user;
         PtyStart *start = wrap->start;
@@ -202,8 +209,7 @@ static void done(void *user) {
                 wrap->argv = (StrVec){0};
                 pty_start_run(start);
         } else {
-                pty_failed(pty, wrap->error ? wrap->error : CALL_E_INTERNAL,
-                           wrap->error ? wrap->report.problem : strerror(-wrap->r));
+                pty_failed(pty, wrap->error ? wrap->error : CALL_E_INTERNAL, problem(wrap));
                 pty_start_free(start);
         }
         wrap_free(wrap);

@@ -10,20 +10,42 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "sessions/pty-start.h"
 
 enum { COLS_DEFAULT = 120, ROWS_DEFAULT = 40 };
 
 /* ---- environment ----------------------------------------------------------------------------- */
 
+/* NAME=VALUE. The last word counts: each name is there once, for programs do not agree on which of two it
+ * is.
+ */
+static int put_line(StrVec *env, const char *line) {
+        size_t n = strcspn(line, "=") + 1;
+
+        for (size_t i = 0; i < env->n; i++)
+                if (!strncmp(env->items[i], line, n)) {
+                        char *copy = strdup(line);
+
+                        if (!copy)
+                                return error_origin(-ENOMEM);
+                        free(env->items[i]);
+                        env->items[i] = copy;
+                        return 0;
+                }
+        return error_trace(strvec_push(env, line));
+}
+
 static int put(StrVec *env, const char *name, const char *value) {
         _cleanup_(freep) char *line = NULL;
 
         if (!value)
                 return 0;
-        if (asprintf(&line, "%s=%s", name, value) < 0)
+        if (asprintf(&line, "%s=%s", name, value) < 0) {
+                line = NULL;
                 return error_origin(-ENOMEM);
-        return error_trace(strvec_push(env, line));
+        }
+        return error_trace(put_line(env, line));
 }
 
 static int put_path(StrVec *env, const char *home) {
@@ -37,37 +59,72 @@ static int put_path(StrVec *env, const char *home) {
         return error_trace(put(env, "PATH", path));
 }
 
-/* What the contract lists, what a terminal program needs to know about the place, and then the coopfile's
- * own. */
-static int build_env(const Session *session, StrVec *env) {
-        static const char *const passed[] = {"LANG", "LC_ALL", "LC_CTYPE", "TZ", "SHELL", "SSH_AUTH_SOCK"};
-        const char *home = getenv("HOME"), *user = getenv("USER");
+/* By which it can be found again. */
+static int put_identity(StrVec *env, const Session *session) {
         char created[32];
         int r;
 
         snprintf(created, sizeof(created), "%lld", (long long)session->created_s);
         r = put(env, "COOP_SESSION", session->name);
         r = r ? r : put(env, "COOP_WORKSPACE", session->workspace);
-        r = r ? r : put(env, "COOP_CREATED", created);
-        r = r ? r : put(env, "HOME", home ? home : "/");
+        return error_trace(r ? r : put(env, "COOP_CREATED", created));
+}
+
+/* What the contract lists, what a terminal program needs to know about the place, then the coopfile's own,
+ * and over all that who it is. */
+static int build_env(const Session *session, StrVec *env) {
+        static const char *const passed[] = {"LANG", "LC_ALL", "LC_CTYPE", "TZ", "SHELL", "SSH_AUTH_SOCK"};
+        const char *home = getenv("HOME"), *user = getenv("USER");
+        int r;
+
+        r = put(env, "HOME", home ? home : "/");
         r = r ? r : put(env, "USER", user ? user : "user");
         r = r ? r : put(env, "TERM", "xterm-256color");
         r = r ? r : put_path(env, home ? home : "");
         for (size_t i = 0; !r && i < ARRAY_SIZE(passed); i++)
                 r = put(env, passed[i], getenv(passed[i]));
         for (size_t i = 0; !r && i < session->config.env.n; i++)
-                r = strvec_push(env, session->config.env.items[i]);
-        return error_trace(r);
+                r = put_line(env, session->config.env.items[i]);
+        return error_trace(r ? r : put_identity(env, session));
 }
 
 /* ---- command --------------------------------------------------------------------------------- */
 
-static int build_argv(const Pty *pty, StrVec *argv) {
-        const Coopfile *config = &pty->session->config;
-        int r = strvec_push(argv, pty->command);
+/* Words, not the name of a program: the contract gives to the shell what cannot be executed itself. */
+static bool is_command_line(const Pty *pty) {
+        const char *command = pty->command;
+        _cleanup_(freep) char *path = NULL;
 
-        for (size_t i = 0; !r && pty->id == 0 && i < config->args.n; i++)
-                r = strvec_push(argv, config->args.items[i]);
+        if (!strpbrk(command, " \t\n"))
+                return false;
+        if (!strchr(command, '/'))
+                return true;
+        path = command[0] == '/' ? strdup(command) : path_join(pty->session->resolved, command);
+        return path && access(path, F_OK) != 0;
+}
+
+static int push_command_line(const Pty *pty, size_t n_args, StrVec *argv) {
+        _cleanup_(freep) char *line = NULL;
+        int r;
+
+        if (asprintf(&line, "%s%s", pty->command, n_args ? " \"$@\"" : "") < 0) {
+                line = NULL;
+                return error_origin(-ENOMEM);
+        }
+        r = strvec_push(argv, "/bin/sh");
+        r = r ? r : strvec_push(argv, "-c");
+        r = r ? r : strvec_push(argv, line);
+        return error_trace(r ? r : strvec_push(argv, "sh"));
+}
+
+static int build_argv(const Pty *pty, StrVec *argv) {
+        const StrVec *args = &pty->session->config.args;
+        size_t n_args = pty->id == 0 ? args->n : 0;
+        int r = is_command_line(pty) ? push_command_line(pty, n_args, argv)
+                                     : strvec_push(argv, pty->command);
+
+        for (size_t i = 0; !r && i < n_args; i++)
+                r = strvec_push(argv, args->items[i]);
         return error_trace(r);
 }
 
@@ -85,15 +142,10 @@ static int build_meta(const Pty *pty, Buf *out) {
         return w.failed ? error_origin(-ENOMEM) : 0;
 }
 
-/* The workspace's own coop.toml can be written by the agent itself: it may ask for a sandbox, never for
- * none. */
 static const char *sandbox_mode(const Session *session) {
         const char *wide = session->owner->daemon->config.sandbox, *said = session->config.sandbox_mode;
-        const char *mode;
+        const char *mode = said ? said : wide ? wide : "bwrap";
 
-        if (said && session->config.sandbox_mode_layer == COOPFILE_PROJECT && !strcmp(said, "none"))
-                said = NULL;
-        mode = said ? said : wide ? wide : "bwrap";
         return strcmp(mode, "none") == 0 ? "none" : "bwrap";
 }
 

@@ -122,7 +122,6 @@ static void test_defaults(void **state) {
         assert_int_equal(file->ctrl_c_debounce_ms, 500);
         assert_int_equal(file->n_block_sequences, 0);
         assert_null(file->sandbox_mode);
-        assert_int_equal(file->sandbox_mode_layer, COOPFILE_BUILT_IN);
         assert_false(file->record);
         assert_list(&file->setup, "");
         assert_int_equal(file->n_packages, 0);
@@ -192,7 +191,6 @@ static void test_sandbox_schema(void **state) {
         assert_string_equal(file->user, "dev_1.x");
         assert_string_equal(file->shell, "/bin/bash");
         assert_string_equal(file->sandbox_mode, "bwrap");
-        assert_int_equal(file->sandbox_mode_layer, COOPFILE_OVERRIDE);
         assert_below(*state, file->mounts[0].inside, "/a");
         assert_string_equal(load(*state, "sandbox = {agent = 'goose'}")->command, "goose");
 }
@@ -216,7 +214,6 @@ static void test_scalars_replace(void **state) {
         assert_string_equal(file->network, "none");
         assert_int_equal(file->ctrl_c_debounce_ms, 9);
         assert_string_equal(file->sandbox_mode, "none");
-        assert_int_equal(file->sandbox_mode_layer, COOPFILE_GLOBAL);
 }
 
 static void test_lists_append(void **state) {

@@ -60,6 +60,19 @@ def test_create_with_the_other_schema():
         s.attach(s.create(style="sandbox")).until("ready")
 
 
+def test_create_with_a_command_that_is_missing():
+    with _sessions() as s:
+        message = s.bad(s.request(["no-such-program"]), "SPAWN_FAILED")["message"]
+        equal(message, "cannot start no-such-program: No such file or directory")
+
+
+def test_create_with_a_command_line():
+    with _sessions() as s:
+        name = s.create(["echo as''ked for; cat"])
+        s.attach(name).until("asked for")
+        equal(s.listed(name)["ptys"][0]["command"], "echo as''ked for; cat")
+
+
 def test_created_with_detach_false():
     with _sessions() as s:
         c = s.client()

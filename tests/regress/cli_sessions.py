@@ -108,8 +108,8 @@ def test_new_sandbox_mode_and_once():
     row = eventually(lambda: _process(home, name, "ended"))
     equal((row["sandbox"], row["exit_code"]), ("none", 3))
     status, _, err = home.muster("new", "-d", "--sandbox", "what", _folder(home), "--", "cat")
-    equal(status, 1)
-    check("none or bwrap" in err, err)
+    equal(status, 2)
+    check("none or bwrap" in err and "coopfile" not in err, err)
 
 
 def test_new_refused():
@@ -388,7 +388,30 @@ def test_a_daemon_is_started():
             home.muster("down")
 
 
+def test_new_without_a_command_says_how_to_give_one():
+    """The agent that is built in is not on every machine."""
+    home = _home()
+    for args, words in (([], "muster new -- COMMAND"), (["--", "no-such-program"], "")):
+        status, out, err = home.muster("new", "-d", _folder(home), *args)
+        equal((status, out), (1, ""), err)
+        check(("muster new -- COMMAND" in err) == bool(words), err)
+        check(err.count("claude" if words else "no-such-program") == 1, "named more than once: %s" % err)
+
+
 # ---------------------------------------------------------------------------------------------------- lists
+def test_lists_fit_a_terminal_of_80_columns():
+    """The path of the workspace gives way first, then the id."""
+    with Daemon(args=("--sandbox", "none"), project=False) as d:
+        name = _new(d.home, *ECHO, name="narrow")
+        for command, last in (("ls", r"\d+s"), ("ps", r"[\d.]+[KM]")):
+            with Person(d.home, command, cols=80) as p:
+                rows = p.ended(0).replace("\r", "").splitlines()
+            equal(len(rows), 2, rows)
+            check(max(map(len, rows)) <= 80, rows)
+            check(name in rows[1] and re.search(last + "$", rows[1]), "the last column is missing: %r" % rows)
+        _ok(d.home, "kill", name)
+
+
 def test_ps_and_ls():
     home = _home()
     name = _new(home, *ECHO)
@@ -564,6 +587,11 @@ def test_replay_timing_and_refusals():
         p.until("a")
         p.type(b"\x03")
         p.ended(0)
+    write_text(path, '{"version":2,"width":80,"height":24}\n[0.1,"o","whole line\\n"]\n[3600,"o","b"]\n')
+    with Person(home, "replay", path) as p:
+        p.until("whole line\r\n")
+        p.type(b"\x03")
+        check(p.ended(0).endswith("\r\n"), "the shell's prompt would be behind ^C")
     for text, words in (("", "empty"), ("hello\n", "line 1"), ('{"version":1}\n', "version 2"), ('{"version":2}\n[1,"o"]\n', "line 2"), ('{"version":2}\n\n{}\n', "line 3")):
         write_text(path, text)
         status, _, err = home.muster("replay", path)
@@ -582,12 +610,38 @@ def test_no_such_session():
         check("did you mean fuchsia?" in err and "muster ls" in err, "%r: %s" % (command, err))
         status, out, err = home.muster(*command, cwd=_folder(home))
         equal((status, out), (1, ""), "%r; %s" % (command, err))
-        check("this folder has no session" in err and "muster new" in err, "%r: %s" % (command, err))
+        check("this folder has no session" in err and "muster new" in err and "muster ls" in err, "%r: %s" % (command, err))
+    status, out, err = home.muster("record", name, cwd=_folder(home))
+    check((status, out) == (1, "") and "taken for the file" in err, "a session and no file: %s" % err)
     status, _, err = home.muster("attach", name, "--pty", "7")
     check(status == 1 and "--pty 0" in err and "agent" in err, err)
     for args in (["attach", "--pty", "x"], ["attach", "--pty", "-1"], ["logs", "--tail", "1.5"], ["attach", "a", "b"], ["record"], ["send-keys"], ["attach", "-z"]):
         status, _, err = home.muster(*args)
         equal(status, 2, "%r; %s" % (args, err))
+
+
+def test_a_terminal_is_not_shown_on_itself():
+    """Each line would come back for ever. Another terminal of the same session is no such loop."""
+    home = _home()
+    folder = _folder(home)
+    place = " ".join("%s='%s'" % pair for pair in home.env().items() if pair[0].startswith("XDG_") or pair[0] in ("HOME", "MUSTER_HOME"))
+    script = "stty -echo; export %s; cd '%s'; echo ready; while read l; do %s $l; echo st''atus $?.; done" % (place, folder, MUSTER)
+    _ok(home, "new", "-d", "--name", "mirror", "--once", folder, "--", "/bin/sh", "-c", script)
+    with _attached(home, "mirror") as p:
+        p.until("ready")
+        for command in ("attach mirror", "attach -r mirror", "attach", "new", "logs -f", "attach ./ --pty 0"):
+            p.type(command + "\r")
+            check(b"very terminal of" in p.until("status 1."), "%s was not refused" % command)
+        p.type("logs --tail 1\r")
+        p.until("status 0.")
+        with Person(home, "shell", "mirror") as inside:
+            inside.until("leaves")
+            inside.type("%s %s attach -r mirror\r" % (place, MUSTER))
+            inside.until("ready")
+            inside.type(b"\x03")
+            inside.type(DETACH)
+            inside.ended(0)
+    _ok(home, "kill", "-f", "mirror")
 
 
 def test_a_daemon_without_coop():

@@ -151,6 +151,19 @@ def test_workspace_of_a_wrong_type():
             _refused(s, message, "INVALID_COMMAND")
 
 
+def test_null_counts_as_absent():
+    """Only where a text may be missing: clients that write every member they know send null there."""
+    with _sessions() as s:
+        workspace = s.workspace("nobodys-name")
+        with open(os.path.join(workspace, "coop.toml"), "w", encoding="utf-8") as f:
+            f.write(s.request()["coopfile"])
+        equal(s.good({"cmd": "create", "workspace": workspace, "name": None, "coopfile": None, "detach": True})["session"], "nobodys-name")
+        equal(s.client().good({"cmd": "shell", "session": "nobodys-name", "command": None})["pty"], 1)
+        s.good({"cmd": "logs", "session": "nobodys-name", "pty": 0, "tail_lines": None})
+        for message in ({"cmd": "create", "workspace": s.workspace(), "detach": None}, {"cmd": "attach", "session": "nobodys-name", "cols": None}):
+            _refused(s, message, "INVALID_COMMAND")
+
+
 # ---------------------------------------------------------------------------------------------------- commands
 def test_command_not_found():
     with _sessions() as s:
@@ -182,6 +195,31 @@ def test_command_in_the_workspace():
             f.write("#!/bin/sh\necho rel''ative; read l\n")
         os.chmod(path, stat.S_IRWXU)
         s.attach(s.create(["./agent.sh"], workspace=workspace)).until("relative")
+
+
+def test_command_line():
+    """What has blanks in it and is no program is for the shell; the arguments follow."""
+    with _sessions() as s:
+        c = s.attach(s.create(["printf '%s.' \"$COOP_SESSION\"; cat; printf '%s.'", "one", "two words"], name="lines"))
+        c.until("lines.")
+        c.key(b"\x04")
+        c.until("one.two words.")
+        equal(s.listed("lines")["ptys"][0]["command"], "printf '%s.' \"$COOP_SESSION\"; cat; printf '%s.'")
+        workspace = s.workspace()
+        path = os.path.join(workspace, "my agent")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\necho with a bl''ank \"$1\"; read l\n")
+        os.chmod(path, stat.S_IRWXU)
+        for i, command in enumerate((path, "./my agent")):
+            name = s.create([command, "x"], workspace=workspace)
+            s.attach(name).until("with a blank x")
+            s.kill(name, force=True)
+        with s.client() as c:
+            c.good({"cmd": "shell", "session": "lines", "command": "echo 'a shell''s' line; exit 6"})
+            c.until("a shells line")
+            equal(c.event("pty_exited")["code"], 6)
+        c = s.attach(s.create(["no-such-program --at-all"]))
+        equal(c.event("pty_exited")["code"], 127)
 
 
 def test_agent_that_dies_at_once():
@@ -228,6 +266,19 @@ def test_environment():
             check(name not in env, "%s leaks" % name)
 
 
+def test_the_coopfiles_variables_replace_ours():
+    """Each name once: programs do not agree on which of two counts. Who it is stays true."""
+    with _sessions() as s:
+        env = {"TERM": "vt100", "PATH": "/opt/x:/usr/bin:/bin", "HOME": "/somewhere", "LANG": "xx", "COOP_SESSION": "fake", "OWN": "own"}
+        more = "[env]\n" + "".join('%s = "%s"\n' % pair for pair in env.items())
+        name = s.create("tr '\\0' '\\n' < /proc/$$/environ; printf END; read l", more=more)
+        lines = s.attach(name).until("END").decode().replace("\r", "").split("\n")[:-1]
+        got = dict(line.split("=", 1) for line in lines)
+        equal(len(got), len(lines), "a name twice: %r" % lines)
+        env["COOP_SESSION"] = name
+        equal({key: got.get(key) for key in env}, env)
+
+
 def test_shell_has_the_same_environment():
     with _sessions() as s:
         workspace = s.workspace()
@@ -268,6 +319,16 @@ def test_the_terminal_is_the_controlling_one():
         c.until("ready")
         c.key(b"\x03")
         c.until("interrupted")
+
+
+def test_the_terminal_knows_utf_8():
+    """Erasing takes whole characters: in a line that is being typed, too."""
+    with _sessions() as s:
+        c = s.attach(s.create("stty -echo; printf 'ready\\n'; read l; echo \"<$l>\"; stty -a | tr ' ;' '\\n\\n' | grep iutf8; read l"))
+        c.until("ready")
+        c.key("aé\x7fb\n".encode())
+        c.until("<ab>")
+        c.until("\niutf8")
 
 
 def test_pid_is_the_agent():

@@ -77,6 +77,8 @@ BAD_HANDSHAKES = {
     "version_null": b'{"version":null}',
     "version_negative": b'{"version":-1}',
     "version_fraction": b'{"version":1.5}',
+    "version_float": b'{"version":1.0}',
+    "version_exponent": b'{"version":1e0}',
     "version_true": b'{"version":true}',
     "version_twice": b'{"version":1,"version":1}',
     "invalid_utf8": b'{"version":1,"x":"\xff"}',

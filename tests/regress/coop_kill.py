@@ -106,7 +106,7 @@ def test_errors():
         c = s.client()
         c.bad({"cmd": "kill", "session": "nobody"}, "SESSION_NOT_FOUND")
         c.bad({"cmd": "kill", "session": ""}, "SESSION_NOT_FOUND")
-        for members in ({"session": 1}, {"session": "x", "force": "yes"}, {"session": "", "all": 1}):
+        for members in ({}, {"force": True}, {"all": False}, {"session": None}, {"session": 1}, {"session": "x", "force": "yes"}, {"session": "", "all": 1}):
             c.bad({"cmd": "kill", **members})
         c.good({"cmd": "ls"})
 
@@ -275,4 +275,18 @@ def test_serve_and_tunnel_say_so():
         for message in ({"cmd": "serve", "port": 8888}, {"cmd": "tunnel", "session": name}):
             reply = c.ask(message)
             equal((reply["ok"], reply["error"]), (False, "NOT_BUILT_YET"))
+        c.good({"cmd": "ls"})
+
+
+def test_serve_and_tunnel_are_checked_all_the_same():
+    with _sessions() as s:
+        name = s.create()
+        c = s.client()
+        c.bad({"cmd": "tunnel", "session": "nobody"}, "SESSION_NOT_FOUND")
+        c.bad({"cmd": "tunnel", "session": s.listed(name)["workspace"]}, "NOT_BUILT_YET")
+        for message in ({"cmd": "tunnel"}, {"cmd": "tunnel", "session": 1}, {"cmd": "serve", "port": 65536}, {"cmd": "serve", "port": "8888"},
+                        {"cmd": "serve", "host": 1}, {"cmd": "serve", "token": []}):
+            c.bad(message)
+        c.bad({"cmd": "serve"}, "NOT_BUILT_YET")
+        c.bad({"cmd": "serve", "port": 0, "host": None, "token": None}, "NOT_BUILT_YET")
         c.good({"cmd": "ls"})

@@ -161,7 +161,7 @@ def test_resize_to_the_largest():
 def test_resize_with_invalid_numbers_is_ignored():
     with _sessions() as s:
         c = _sized(s)
-        for cols, rows in ((65536, 24), (80, 65536), (-1, 24), (80, -1), (80.5, 24), ("80", 24), (None, 24), (True, 24), (1 << 70, 24), ([80], 24)):
+        for cols, rows in ((65536, 24), (80, 65536), (-1, 24), (80, -1), (80.5, 24), (80.0, 24.0), ("80", 24), (None, 24), (True, 24), (1 << 70, 24), ([80], 24)):
             c.control({"cmd": "resize", "cols": cols, "rows": rows})
         c.control({"cmd": "resize"})
         c.control({"cmd": "resize", "cols": 80})

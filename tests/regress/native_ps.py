@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The one table of hosted processes, over the native socket: true states, their age, and whose they are."""
+import os
+
 from checks import check, equal, eventually
 from clients import Rpc
 from coop_stream import Sessions
-from harness import Daemon, Home, Skip
+from harness import Daemon, Home, Skip, write_text
 
 
 def _ps(d):
@@ -79,3 +81,47 @@ def test_in_a_sandbox_one_that_ends_at_once():
         with open("/proc/%d/comm" % pid, encoding="ascii") as f:
             equal(f.read(), "sleep\n")
         s.good({"cmd": "kill", "all": True, "force": True})
+
+
+# ---------------------------------------------------------------------------------------------------- who says which sandbox
+def _mode(d, s, everybody=None, project=None, create=None):
+    """The sandbox that a session gets when the coopfiles of these layers say so."""
+    workspace = s.workspace()
+    for path, mode in ((os.path.join(d.home.config, "coop", "default.toml"), everybody), (os.path.join(workspace, "coop.toml"), project)):
+        write_text(path, "[sandbox]\nmode = '%s'\n" % mode if mode else "")
+    request = s.request(workspace=workspace, more="[sandbox]\nmode = '%s'\n" % create if create else "")
+    reply = s.client().ask(request)
+    if reply.get("error") == "NAMESPACE_ERROR":
+        raise Skip(reply["message"])
+    check(reply["ok"], reply)
+    (one,) = [p for p in _ps(d) if p["object"] == reply["session"]]
+    s.kill(reply["session"], force=True)
+    return one["sandbox"]
+
+
+def test_sandbox_unless_told_otherwise():
+    """The more special word counts; but the project's own file, which the agent can write, takes no sandbox away."""
+    with Daemon(only="coop,native") as d, Sessions(d) as s:
+        equal(_mode(d, s), "bwrap")
+        equal(_mode(d, s, project="none"), "bwrap")
+        equal(_mode(d, s, everybody="none"), "none")
+        equal(_mode(d, s, everybody="none", project="bwrap"), "bwrap")
+        equal(_mode(d, s, everybody="none", project="none"), "none")
+        equal(_mode(d, s, project="bwrap", create="none"), "none")
+        equal(_mode(d, s, everybody="none", project="none", create="bwrap"), "bwrap")
+
+
+def test_sandbox_that_the_daemon_was_told():
+    with Daemon(only="coop,native", args=["--sandbox", "none"]) as d, Sessions(d) as s:
+        equal(_mode(d, s), "none")
+        equal(_mode(d, s, project="bwrap"), "bwrap")
+        equal(_mode(d, s, create="bwrap"), "bwrap")
+        equal(_mode(d, s, everybody="bwrap", project="none"), "bwrap")
+    with Daemon(only="coop,native", env={"MUSTER_SANDBOX": "none"}) as d, Sessions(d) as s:
+        equal(_mode(d, s), "none")
+    with Home() as home:
+        write_text(os.path.join(home.config, "muster", "muster.toml"), "[sandbox]\nmode = 'none'\n")
+        with Daemon(only="coop,native", home=home) as d, Sessions(d) as s:
+            equal(_mode(d, s), "none")
+        with Daemon(only="coop,native", home=home, args=["--sandbox", "bwrap"]) as d, Sessions(d) as s:
+            equal(_mode(d, s), "bwrap")

@@ -160,12 +160,16 @@ static void type(CoopStream *stream, Str bytes) {
         }
 }
 
+/* As strict as in the command attach. */
+static bool read_side(const Json *side, uint64_t *ret) {
+        return json_is_integer(side) && json_uint64(side, ret) && *ret <= UINT16_MAX;
+}
+
 static void resize(CoopStream *stream, const Json *message) {
         uint64_t cols = 0, rows = 0;
 
         if (stream->shown.is_passive || !pty_client_hosted(&stream->shown) ||
-            !json_uint64(json_get(message, "cols"), &cols) ||
-            !json_uint64(json_get(message, "rows"), &rows) || cols > UINT16_MAX || rows > UINT16_MAX)
+            !read_side(json_get(message, "cols"), &cols) || !read_side(json_get(message, "rows"), &rows))
                 return;
         pty_resize(&stream->shown, (unsigned)cols, (unsigned)rows);
 }

@@ -60,9 +60,10 @@ static void error_word(int error, JsonWriter *w) {
 /* ---- requests -------------------------------------------------------------------------------- */
 
 static void greet(Client *client, const Json *json) {
+        const Json *said = json_get(json, "version");
         uint64_t version;
 
-        if (!json_is(json, JSON_OBJECT) || !json_uint64(json_get(json, "version"), &version)) {
+        if (!json_is_integer(said) || !json_uint64(said, &version)) {
                 client_refuse(client, CALL_E_INVALID_REQUEST, STR_NULL, NULL,
                               "expected a handshake {\"version\": 1}");
                 conn_finish(client->conn, "bad handshake");
