@@ -76,6 +76,7 @@ void supervisor_pump(Project *project);              /* starts what may start */
 void supervisor_end(Task *task, const TaskEnd *end); /* decides an end; all the rest follows */
 void supervisor_answer_submit(Task *task);           /* once; also tells that it is queued */
 void supervisor_add(Task *task);                     /* clients can find it from now on */
+const Task *supervisor_before(const Supervisor *s, const Task *task); /* in that list; NULL: it is the first */
 void supervisor_link(Task *task);                    /* into the list of those under way */
 void supervisor_unlink(Task *task);                  /* from the list of those under way */
 void supervisor_remove(Task *task);                  /* clients cannot find it any more */

@@ -118,6 +118,12 @@ def test_time_limit_fails_the_task_and_frees_the_slot():
         equal(t.client.ended(after)["state"], "completed", "the slot is free while the agent still dies")
 
 
+def test_the_time_limit_is_told_as_it_was_multiplied():
+    """minutes * 60 * 1000 in floating point, as the original does."""
+    with Tasks(action_timeout_minutes=0.015) as t:
+        equal(t.client.ended(t.client.submit("sleep:60"))["error"], "Task timed out after 899.9999999999999ms")
+
+
 def test_a_task_that_timed_out_stays_failed():
     """Its agent exits with 0 when it is told to end; the original then calls it completed."""
     with Tasks(action_timeout_minutes=0.01) as t:
@@ -173,6 +179,21 @@ def test_queue_has_a_bound_and_zero_means_none():
         equal(t.client.result("task.stats")["queued"], 1100)
         status = t.client.result("daemon.status")["subsystems"]["supervisor"]
         equal((status["queued"], len(status["tasks"]["queued"]), status["running"]), (1100, 1100, 1))
+
+
+def test_running_tasks_are_listed_in_the_order_of_their_start():
+    with Tasks(max_parallel_actions=4) as t:
+        tasks = [t.client.submit("sleep:60") for _ in range(4)]
+        waits = t.client.submit("sleep:60")
+        t.client.result("task.cancel", {"taskId": tasks[1]})
+        want = [tasks[0], tasks[2], tasks[3], waits]
+
+        def listed():
+            return [r["id"] for r in t.client.result("daemon.status")["subsystems"]["supervisor"]["tasks"]["running"]]
+        eventually(lambda: len(listed()) == 4 and waits in listed(), what="the next one")
+        equal(listed(), want)
+        t.restart("kill")
+        equal(listed(), want, "after a restart")
 
 
 def test_prompts_in_the_status_are_cut_to_80_characters():
