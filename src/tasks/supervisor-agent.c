@@ -116,8 +116,7 @@ static void on_started(Hosted *hosted, int error) {
                 return;
         }
         show(task);
-        supervisor_answer_submit(task);
-        tell_started(task);
+        supervisor_tell_later(task, tell_started);
         if (task->is_cancelled)
                 host_kill(hosted, TASK_KILL_MS);
 }

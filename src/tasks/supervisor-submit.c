@@ -6,12 +6,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "tasks/project.h"
 #include "tasks/supervisor.h"
 
-void supervisor_answer_submit(Task *task) {
+static void answer(Task *task) {
         Call *call = steal(&task->submit);
         JsonWriter *w;
 
@@ -24,6 +25,39 @@ void supervisor_answer_submit(Task *task) {
                 jw_field_cstr(w, "state", task_state_name(task->state));
         jw_end_object(w);
         call_finish(call, 0);
+}
+
+void supervisor_tell_now(Task *task) {
+        TaskNews *news = steal(&task->news);
+
+        answer(task);
+        if (!news)
+                return;
+        news->task = NULL;
+        news->tell(task);
+}
+
+static void on_written(TaskStoreWait *wait) {
+        TaskNews *news = container_of(wait, TaskNews, wait);
+
+        if (news->task)
+                supervisor_tell_now(news->task);
+        free(news);
+}
+
+void supervisor_tell_later(Task *task, void (*tell)(const Task *task)) {
+        TaskNews *news = malloc(sizeof(*news));
+
+        if (task->news)
+                supervisor_tell_now(task); /* that it was queued comes first */
+        if (!news) {
+                answer(task);
+                tell(task);
+                return;
+        }
+        *news = (TaskNews){.wait = {.done = on_written}, .task = task, .tell = tell};
+        task->news = news;
+        task_store_changed(&task->project->store, &news->wait);
 }
 
 size_t task_short_prompt(Str prompt) {
@@ -81,14 +115,13 @@ static void on_submitted(LedgerChange *change, int r) {
         task_store_note(&project->store, task->row, task->state, change);
         supervisor_add(task);
         project_task_kept(task, 0);
-        task_store_changed(&project->store, NULL);
         if (task->is_reserved) {
+                task_store_changed(&project->store, NULL);
                 supervisor_start(task);
                 return;
         }
         supervisor_enqueue(task);
-        supervisor_answer_submit(task);
-        tell_queued(task);
+        supervisor_tell_later(task, tell_queued);
         supervisor_pump(project);
 }
 

@@ -74,7 +74,9 @@ size_t task_short_prompt(Str prompt);                               /* bytes of 
 /* ---- between supervisor*.c ---- */
 void supervisor_pump(Project *project);              /* starts what may start */
 void supervisor_end(Task *task, const TaskEnd *end); /* decides an end; all the rest follows */
-void supervisor_answer_submit(Task *task);           /* once; also tells that it is queued */
+/* Answers and tells that it is queued, or started: once tasks.json says so, see task_store_changed(). */
+void supervisor_tell_later(Task *task, void (*tell)(const Task *task));
+void supervisor_tell_now(Task *task); /* what is still to be told, and the answer */
 void supervisor_add(Task *task);                     /* clients can find it from now on */
 const Task *supervisor_before(const Supervisor *s, const Task *task); /* in that list; NULL: it is the first */
 void supervisor_link(Task *task);                    /* into the list of those under way */

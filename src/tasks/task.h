@@ -23,7 +23,16 @@ typedef struct TaskStoreWait TaskStoreWait;
 struct TaskStoreWait {
         TaskStoreWait *next;
         void (*done)(TaskStoreWait *wait);
+        bool is_end; /* of a task */
 };
+
+/* What is told once tasks.json says it. The task does not wait for that: by then it may have gone on, and told
+ * it itself. */
+typedef struct TaskNews {
+        TaskStoreWait wait;
+        Task *task; /* NULL: told already, or gone */
+        void (*tell)(const Task *task);
+} TaskNews;
 
 enum {
         TASK_PROMPT_MAX = 12 << 20, /* bytes; more is refused */
@@ -93,6 +102,7 @@ struct Task {
         Call *submit, *cancel; /* calls that wait for it */
         bool says_state;       /* in the answer to submit */
         TaskStoreWait wait;    /* for tasks.json, before its end is told */
+        TaskNews *news;        /* it was taken or started, and that is not told yet; NULL: nothing to tell */
 };
 
 /* The record as clients get it. */
