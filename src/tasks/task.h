@@ -36,7 +36,7 @@ typedef struct TaskNews {
 
 enum {
         TASK_PROMPT_MAX = 12 << 20, /* bytes; more is refused */
-        TASK_OUTPUT_MAX = 1 << 20,  /* of its standard output the last so many bytes are kept, less the place
+        TASK_OUTPUT_MAX = 2 << 20,  /* of its standard output the last so many bytes are kept, less the place
                                        of one read */
         TASK_STDERR_MAX = 64 << 10, /* the same of its standard error */
         TASK_KILL_MS = 5000,        /* between TERM and KILL */

@@ -101,7 +101,7 @@ def test_output_is_visible_while_it_runs():
 
 
 def test_output_is_whole_up_to_its_bound():
-    bound = (1 << 20) - (8 << 10)
+    bound = (2 << 20) - (8 << 10)
     with Tasks() as t:
         whole, cut = t.client.ended(t.client.submit("big:%d" % bound)), t.client.ended(t.client.submit("big:%d" % (bound + 5000)))
         equal((len(whole["result"]), len(whole["output"]), whole["metadata"]), (bound, bound, {}))
