@@ -22,6 +22,7 @@ struct PendingAct {
         char task[AUTOMATION_ID_MAX];
         Event *event;
         unsigned n_attempts;
+        uint64_t number; /* of its execution */
         size_t n_rule;
         char rule[];
 };
@@ -35,6 +36,7 @@ static PendingAct *pending_new(Automation *automation, Str rule, Event *event, u
                                 .automation = automation,
                                 .event = event_ref(event),
                                 .n_attempts = n_attempts,
+                                .number = automation_reserve(automation),
                                 .n_rule = rule.n};
         memcpy(pending->rule, rule.data, rule.n);
         automation->pending = pending;
@@ -54,25 +56,33 @@ static void pending_free(PendingAct *pending) {
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
-static void succeed(Automation *automation, Str rule, const Event *event, const char *status,
-                    const char *key, const char *value) {
-        RuleState *state = automation_find(automation, rule);
+static void succeed(Automation *automation, uint64_t number, const RuleNote *note) {
+        RuleState *state = automation_find(automation, note->rule);
 
         if (state)
                 state->error[0] = '\0';
-        automation_note(automation, rule, event->type, status, key, value);
+        automation_note(automation, number, note);
 }
 
 /* n_attempts: this one included; ROUTER_RETRIES + 1: there is no use in another one. */
-static void fail(Automation *automation, Str rule, Event *event, unsigned n_attempts, const char *error) {
+static void fail(Automation *automation, Str rule, Event *event, unsigned n_attempts, uint64_t number,
+                 const char *error) {
         RuleState *state = automation_find(automation, rule);
 
         if (state)
                 snprintf(state->error, sizeof(state->error), "%s", error);
-        automation_note(automation, rule, event->type, "error", "error", error);
+        automation_note(automation, number, &(RuleNote){rule, event->type, "error", "error", error});
         log_warning(automation->log, automation->dir, "rule failed id=" STR_FMT " attempt=%u: %s",
                     STR_ARG(rule), n_attempts, error);
         router_failed(&automation->router, event, rule, n_attempts, error);
+}
+
+/* The same of one that was begun; frees it, if there was memory for it. */
+static void fail_pending(RuleState *state, PendingAct *pending, Event *event, unsigned n_attempts,
+                         const char *error) {
+        fail(state->automation, state->rule->id, event, n_attempts, pending ? pending->number : 0, error);
+        if (pending)
+                pending_free(pending);
 }
 
 static Str action_text(const RuleState *state, const char *member) {
@@ -95,7 +105,7 @@ static const char *submit_error(int r) {
         switch (r) {
         case RULE_SUBMIT_E_FULL: return "the queue is full";
         case RULE_SUBMIT_E_STOPPING: return "tasks are not taken now";
-        case RULE_SUBMIT_E_INVALID: return "the prompt is empty or too long";
+        case RULE_SUBMIT_E_INVALID: return "the prompt is too long";
         default: return strerror(-r);
         }
 }
@@ -107,8 +117,6 @@ static int submit(Automation *automation, const RuleState *state, const Json *js
 
         if (!r)
                 r = write_metadata(&metadata, state, pending->event);
-        if (!r && !prompt.n)
-                r = RULE_SUBMIT_E_INVALID;
         if (r)
                 return r;
         return automation->actions.submit(
@@ -132,10 +140,8 @@ static void act_agent(Automation *automation, RuleState *state, const Json *json
                 state->is_task_live = true;
                 return; /* automation_task_kept() has the rest */
         }
-        if (pending)
-                pending_free(pending);
-        fail(automation, state->rule->id, event,
-             r == RULE_SUBMIT_E_INVALID ? ROUTER_RETRIES + 1 : n_before + 1, submit_error(r));
+        fail_pending(state, pending, event, r == RULE_SUBMIT_E_INVALID ? ROUTER_RETRIES + 1 : n_before + 1,
+                     submit_error(r));
 }
 
 void automation_task_kept(Automation *automation, Str id, int r) {
@@ -152,9 +158,11 @@ void automation_task_kept(Automation *automation, Str id, int r) {
         if (r && state)
                 state->is_task_live = false;
         if (r)
-                fail(automation, rule, pending->event, pending->n_attempts, submit_error(r));
+                fail(automation, rule, pending->event, pending->n_attempts, pending->number,
+                     submit_error(r));
         else
-                succeed(automation, rule, pending->event, "submitted", "taskId", pending->task);
+                succeed(automation, pending->number,
+                        &(RuleNote){rule, pending->event->type, "submitted", "taskId", pending->task});
         pending_free(pending);
 }
 
@@ -165,7 +173,7 @@ static void act_notify(Automation *automation, RuleState *state, const Json *jso
         _cleanup_(buf_deinit) Buf message = BUF_NULL;
 
         if (rule_expand(&message, action_text(state, "message"), json)) {
-                fail(automation, state->rule->id, event, n_before + 1, "out of memory");
+                fail(automation, state->rule->id, event, n_before + 1, 0, "out of memory");
                 return;
         }
         automation->actions.notify(automation->actions.user,
@@ -173,7 +181,7 @@ static void act_notify(Automation *automation, RuleState *state, const Json *jso
                                                  .channel = action_text(state, "channel"),
                                                  .message = buf_str(&message),
                                                  .event = event->text});
-        succeed(automation, state->rule->id, event, "notified", NULL, NULL);
+        succeed(automation, 0, &(RuleNote){state->rule->id, event->type, .status = "notified"});
 }
 
 /* ---- webhook --------------------------------------------------------------------------------- */
@@ -183,9 +191,10 @@ static void on_sent(void *user, const char *error) {
         Str rule = {pending->rule, pending->n_rule};
 
         if (error)
-                fail(pending->automation, rule, pending->event, pending->n_attempts, error);
+                fail(pending->automation, rule, pending->event, pending->n_attempts, pending->number, error);
         else
-                succeed(pending->automation, rule, pending->event, "webhook_sent", NULL, NULL);
+                succeed(pending->automation, pending->number,
+                        &(RuleNote){rule, pending->event->type, .status = "webhook_sent"});
         pending_free(pending);
 }
 
@@ -240,17 +249,15 @@ static void act_webhook(Automation *automation, RuleState *state, Event *event, 
         int r;
 
         if (automation->n_webhooks >= AUTOMATION_WEBHOOKS) {
-                fail(automation, state->rule->id, event, n_before + 1, "too many webhooks under way");
+                fail(automation, state->rule->id, event, n_before + 1, 0, "too many webhooks under way");
                 return;
         }
         pending = pending_new(automation, state->rule->id, event, n_before + 1);
         r = pending ? send_webhook(automation, state, pending, why) : -ENOMEM;
         if (!r)
                 return;
-        if (pending)
-                pending_free(pending);
-        fail(automation, state->rule->id, event, r > 0 ? ROUTER_RETRIES + 1 : n_before + 1,
-             r > 0 ? why : strerror(-r));
+        fail_pending(state, pending, event, r > 0 ? ROUTER_RETRIES + 1 : n_before + 1,
+                     r > 0 ? why : strerror(-r));
 }
 
 void automation_forget_pending(Automation *automation) {
@@ -269,7 +276,7 @@ void automation_act(Automation *automation, RuleState *state, Event *event, unsi
         Json *json = NULL;
 
         if (json_parse(&arena, event->text.data, event->text.n, NULL, &json, NULL)) {
-                fail(automation, state->rule->id, event, n_before + 1, "out of memory");
+                fail(automation, state->rule->id, event, n_before + 1, 0, "out of memory");
                 return;
         }
         switch (state->rule->action) {
@@ -277,6 +284,7 @@ void automation_act(Automation *automation, RuleState *state, Event *event, unsi
         case RULE_ACT_NOTIFY: act_notify(automation, state, json, event, n_before); break;
         case RULE_ACT_WEBHOOK: act_webhook(automation, state, event, n_before); break;
         default:
-                automation_note(automation, state->rule->id, event->type, "unknown_action_type", NULL, NULL);
+                automation_note(automation, 0,
+                                &(RuleNote){state->rule->id, event->type, .status = "unknown_action_type"});
         }
 }

@@ -208,7 +208,7 @@ static void test_letters_are_bounded(void **state) {
         assert_int_equal(f.automation->router.n_waiting, ROUTER_LETTERS);
         assert_int_equal(n_dead(&f), ROUTER_LETTERS);
         assert_int_equal(f.automation->router.n_died, 2 * ROUTER_LETTERS);
-        assert_int_equal(f.automation->n_executions, 3 * ROUTER_LETTERS);
+        assert_int_equal(f.automation->n_noted, 3 * ROUTER_LETTERS);
         end(&f);
 }
 

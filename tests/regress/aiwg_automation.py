@@ -128,6 +128,38 @@ def test_expressions_that_explode_are_bounded():
         p.client.result("ping")
 
 
+def test_executions_stand_in_the_order_of_the_rules():
+    """Also when the outcome of one is known later than that of the next; an absent prompt is an empty one."""
+    rules = [rule("a", {"type": "file.create"}, {"type": "agent", "prompt": "echo:1"}), rule("b", {"type": "file.create"}),
+             rule("c", {"type": "file.create"}, {"type": "agent"}), rule("d", {"type": "file.create"}, {"type": "shell"})]
+    with Project(config(rules, ["src"])) as p:
+        p.ready().write("src/1")
+        got = eventually(lambda: [e for e in [p.client.executions()] if len(e) == 4], what="four executions")[0]
+        equal([(e["ruleId"], e["status"], e.get("taskId")) for e in got],
+              [("a", "submitted", "task-0000"), ("b", "notified", None), ("c", "submitted", "task-0001"), ("d", "unknown_action_type", None)])
+        eventually(lambda: p.client.result("task.stats")["completed"] == 2, what="both tasks")
+        equal([(t["prompt"], t["result"]) for t in p.client.result("task.list")], [("", "ok"), ("echo:1", "1")])
+
+
+def test_a_rule_for_everything_is_not_for_tasks():
+    rules = [rule("all", {}, {"type": "agent", "prompt": "echo:1"}), rule("any", {"pattern": "."}), rule("task", {"pattern": "^task\\."}), rule("end", {"type": "file.delete"})]
+    with Project(config(rules, [{"path": "src", "events": ["create", "delete"]}])) as p:
+        p.ready().write("src/1")
+        p.client.wait_execution("task", "notified")
+        os.unlink(p.path("src/1"))
+        p.client.notice("end")
+        equal(len(p.client.executions("any")), 2, "the file came and went")
+        equal([e["eventType"] for e in p.client.executions("all")], ["file.create", "file.delete"])
+
+
+def test_many_files_at_once_are_no_loop():
+    with Project(config([rule("r", {"type": "file.create"}, {"type": "agent", "prompt": "echo:x"})], ["src"], debounce_ms=1000, automation={"max_chain": 1})) as p:
+        p.ready()
+        for i in range(12):
+            p.write("src/%d" % i)
+        eventually(lambda: p.client.result("task.stats")["completed"] == 12, what="a task for each")
+
+
 def test_a_rule_that_triggers_itself_is_stopped():
     # Its task ends, and the end is an event that it fires for.
     rules = [rule("loop", {"source": "task"}, {"type": "agent", "prompt": "echo:again"}), rule("begin", {"type": "file.create"}, {"type": "agent", "prompt": "echo:1"})]
