@@ -27,7 +27,8 @@ struct PendingAct {
         char rule[];
 };
 
-static PendingAct *pending_new(Automation *automation, Str rule, Event *event, unsigned n_attempts) {
+static PendingAct *pending_new(Automation *automation, Str rule, Event *event, unsigned n_attempts,
+                               uint64_t number) {
         PendingAct *pending = malloc(sizeof(*pending) + rule.n + 1);
 
         if (!pending)
@@ -36,7 +37,7 @@ static PendingAct *pending_new(Automation *automation, Str rule, Event *event, u
                                 .automation = automation,
                                 .event = event_ref(event),
                                 .n_attempts = n_attempts,
-                                .number = automation_reserve(automation),
+                                .number = number,
                                 .n_rule = rule.n};
         memcpy(pending->rule, rule.data, rule.n);
         automation->pending = pending;
@@ -64,25 +65,23 @@ static void succeed(Automation *automation, uint64_t number, const RuleNote *not
         automation_note(automation, number, note);
 }
 
-/* n_attempts: this one included; ROUTER_RETRIES + 1: there is no use in another one. */
-static void fail(Automation *automation, Str rule, Event *event, unsigned n_attempts, uint64_t number,
-                 const char *error) {
+/* n_attempts: this one included; ROUTER_RETRIES + 1: there is no use in another one. A webhook counts as sent
+ * until it is given up, as with the original, which never knows; what went wrong so far stands beside it. */
+void automation_failed(Automation *automation, Str rule, Event *event, unsigned n_attempts, uint64_t number,
+                       const char *error) {
         RuleState *state = automation_find(automation, rule);
+        bool is_pending = router_failed(&automation->router, event, rule, n_attempts, number, error) &&
+                          state && state->rule->action == RULE_ACT_WEBHOOK;
 
         if (state)
                 snprintf(state->error, sizeof(state->error), "%s", error);
-        automation_note(automation, number, &(RuleNote){rule, event->type, "error", "error", error});
+        automation_note(automation, number,
+                        &(RuleNote){rule, event->type, is_pending ? "webhook_sent" : "error",
+                                    .key = "error", .value = error,
+                                    .n_attempts = n_attempts > ROUTER_RETRIES ? 0 : n_attempts,
+                                    .is_pending = is_pending});
         log_warning(automation->log, automation->dir, "rule failed id=" STR_FMT " attempt=%u: %s",
                     STR_ARG(rule), n_attempts, error);
-        router_failed(&automation->router, event, rule, n_attempts, error);
-}
-
-/* The same of one that was begun; frees it, if there was memory for it. */
-static void fail_pending(RuleState *state, PendingAct *pending, Event *event, unsigned n_attempts,
-                         const char *error) {
-        fail(state->automation, state->rule->id, event, n_attempts, pending ? pending->number : 0, error);
-        if (pending)
-                pending_free(pending);
 }
 
 static Str action_text(const RuleState *state, const char *member) {
@@ -131,8 +130,8 @@ static int submit(Automation *automation, const RuleState *state, const Json *js
 }
 
 static void act_agent(Automation *automation, RuleState *state, const Json *json, Event *event,
-                      unsigned n_before) {
-        PendingAct *pending = pending_new(automation, state->rule->id, event, n_before + 1);
+                      unsigned n_before, uint64_t number) {
+        PendingAct *pending = pending_new(automation, state->rule->id, event, n_before + 1, number);
         int r = pending ? submit(automation, state, json, pending) : -ENOMEM;
 
         if (!r) {
@@ -140,8 +139,11 @@ static void act_agent(Automation *automation, RuleState *state, const Json *json
                 state->is_task_live = true;
                 return; /* automation_task_kept() has the rest */
         }
-        fail_pending(state, pending, event, r == RULE_SUBMIT_E_INVALID ? ROUTER_RETRIES + 1 : n_before + 1,
-                     submit_error(r));
+        if (pending)
+                pending_free(pending);
+        automation_failed(automation, state->rule->id, event,
+                          r == RULE_SUBMIT_E_INVALID ? ROUTER_RETRIES + 1 : n_before + 1, number,
+                          submit_error(r));
 }
 
 void automation_task_kept(Automation *automation, Str id, int r) {
@@ -158,22 +160,23 @@ void automation_task_kept(Automation *automation, Str id, int r) {
         if (r && state)
                 state->is_task_live = false;
         if (r)
-                fail(automation, rule, pending->event, pending->n_attempts, pending->number,
-                     submit_error(r));
+                automation_failed(automation, rule, pending->event, pending->n_attempts, pending->number,
+                                  submit_error(r));
         else
                 succeed(automation, pending->number,
-                        &(RuleNote){rule, pending->event->type, "submitted", "taskId", pending->task});
+                        &(RuleNote){rule, pending->event->type, "submitted", .key = "taskId",
+                                    .value = pending->task});
         pending_free(pending);
 }
 
 /* ---- notice ---------------------------------------------------------------------------------- */
 
 static void act_notify(Automation *automation, RuleState *state, const Json *json, Event *event,
-                       unsigned n_before) {
+                       unsigned n_before, uint64_t number) {
         _cleanup_(buf_deinit) Buf message = BUF_NULL;
 
         if (rule_expand(&message, action_text(state, "message"), json)) {
-                fail(automation, state->rule->id, event, n_before + 1, 0, "out of memory");
+                automation_failed(automation, state->rule->id, event, n_before + 1, number, "out of memory");
                 return;
         }
         automation->actions.notify(automation->actions.user,
@@ -181,7 +184,7 @@ static void act_notify(Automation *automation, RuleState *state, const Json *jso
                                                  .channel = action_text(state, "channel"),
                                                  .message = buf_str(&message),
                                                  .event = event->text});
-        succeed(automation, 0, &(RuleNote){state->rule->id, event->type, .status = "notified"});
+        succeed(automation, number, &(RuleNote){state->rule->id, event->type, .status = "notified"});
 }
 
 /* ---- webhook --------------------------------------------------------------------------------- */
@@ -191,7 +194,8 @@ static void on_sent(void *user, const char *error) {
         Str rule = {pending->rule, pending->n_rule};
 
         if (error)
-                fail(pending->automation, rule, pending->event, pending->n_attempts, pending->number, error);
+                automation_failed(pending->automation, rule, pending->event, pending->n_attempts,
+                                  pending->number, error);
         else
                 succeed(pending->automation, pending->number,
                         &(RuleNote){rule, pending->event->type, .status = "webhook_sent"});
@@ -243,21 +247,30 @@ static int send_webhook(Automation *automation, RuleState *state, PendingAct *pe
         return r;
 }
 
-static void act_webhook(Automation *automation, RuleState *state, Event *event, unsigned n_before) {
+static void act_webhook(Automation *automation, RuleState *state, Event *event, unsigned n_before,
+                        uint64_t number) {
         char why[WEBHOOK_WHY_MAX] = "";
         PendingAct *pending;
         int r;
 
         if (automation->n_webhooks >= AUTOMATION_WEBHOOKS) {
-                fail(automation, state->rule->id, event, n_before + 1, 0, "too many webhooks under way");
+                automation_failed(automation, state->rule->id, event, n_before + 1, number,
+                                  "too many webhooks under way");
                 return;
         }
-        pending = pending_new(automation, state->rule->id, event, n_before + 1);
+        pending = pending_new(automation, state->rule->id, event, n_before + 1, number);
         r = pending ? send_webhook(automation, state, pending, why) : -ENOMEM;
-        if (!r)
+        if (!r) {
+                if (!n_before)
+                        automation_note(automation, number,
+                                        &(RuleNote){state->rule->id, event->type, .status = "webhook_sent",
+                                                    .is_pending = true});
                 return;
-        fail_pending(state, pending, event, r > 0 ? ROUTER_RETRIES + 1 : n_before + 1,
-                     r > 0 ? why : strerror(-r));
+        }
+        if (pending)
+                pending_free(pending);
+        automation_failed(automation, state->rule->id, event, r > 0 ? ROUTER_RETRIES + 1 : n_before + 1,
+                          number, r > 0 ? why : strerror(-r));
 }
 
 void automation_forget_pending(Automation *automation) {
@@ -271,20 +284,21 @@ void automation_forget_pending(Automation *automation) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-void automation_act(Automation *automation, RuleState *state, Event *event, unsigned n_before) {
+void automation_act(Automation *automation, RuleState *state, Event *event, unsigned n_before,
+                    uint64_t number) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         Json *json = NULL;
 
         if (json_parse(&arena, event->text.data, event->text.n, NULL, &json, NULL)) {
-                fail(automation, state->rule->id, event, n_before + 1, 0, "out of memory");
+                automation_failed(automation, state->rule->id, event, n_before + 1, number, "out of memory");
                 return;
         }
         switch (state->rule->action) {
-        case RULE_ACT_AGENT: act_agent(automation, state, json, event, n_before); break;
-        case RULE_ACT_NOTIFY: act_notify(automation, state, json, event, n_before); break;
-        case RULE_ACT_WEBHOOK: act_webhook(automation, state, event, n_before); break;
+        case RULE_ACT_AGENT: act_agent(automation, state, json, event, n_before, number); break;
+        case RULE_ACT_NOTIFY: act_notify(automation, state, json, event, n_before, number); break;
+        case RULE_ACT_WEBHOOK: act_webhook(automation, state, event, n_before, number); break;
         default:
-                automation_note(automation, 0,
+                automation_note(automation, number,
                                 &(RuleNote){state->rule->id, event->type, .status = "unknown_action_type"});
         }
 }

@@ -47,6 +47,10 @@ static char *write_note(const Automation *automation, const RuleNote *note) {
         jw_field_cstr(&w, "timestamp", time);
         if (note->key)
                 jw_field_cstr(&w, note->key, note->value);
+        if (note->n_attempts)
+                jw_field_uint(&w, "attempts", note->n_attempts);
+        if (note->is_pending)
+                jw_field_bool(&w, "pending", true);
         jw_end_object(&w);
         if (w.failed || !buf_cstr(&text))
                 buf_deinit(&text);
@@ -121,7 +125,8 @@ static void consider(Automation *automation, RuleState *state, Event *event) {
         if (is_held_back(automation, state, event, &why)) {
                 if (!state->is_guarded) {
                         automation_note(automation, 0,
-                                        &(RuleNote){rule->id, event->type, "loop_guard", "error", why});
+                                        &(RuleNote){rule->id, event->type, "loop_guard", .key = "error",
+                                                    .value = why});
                         log_warning(automation->log, automation->dir, "rule held back id=" STR_FMT ": %s",
                                     STR_ARG(rule->id), why);
                 }
@@ -133,7 +138,7 @@ static void consider(Automation *automation, RuleState *state, Event *event) {
         state->n_fired++;
         state->fired_ms = loop_now_ms(automation->loop);
         state->fired_us = loop_wall_us(automation->loop);
-        automation_act(automation, state, event, 0);
+        automation_act(automation, state, event, 0, automation_reserve(automation));
 }
 
 void automation_on_quiet(Timer *timer) {
@@ -177,17 +182,18 @@ static void offer(void *user, Event *event) {
         }
 }
 
-static void again(void *user, Event *event, Str rule, unsigned n_attempts) {
+static void again(void *user, const Letter *letter) {
         Automation *automation = user;
+        Str rule = {letter->rule, letter->n_rule};
         RuleState *state = automation_find(automation, rule);
 
         if (!automation->is_running)
                 return;
         if (state && state->is_enabled && automation->is_enabled)
-                automation_act(automation, state, event, n_attempts);
+                automation_act(automation, state, letter->event, letter->n_attempts, letter->tag);
         else
-                router_failed(&automation->router, event, rule, ROUTER_RETRIES + 1,
-                              "the rule is gone or switched off");
+                automation_failed(automation, rule, letter->event, ROUTER_RETRIES + 1, letter->tag,
+                                  "the rule is gone or switched off");
 }
 
 void automation_push(Automation *automation, Str source, Str type, Str payload) {

@@ -66,6 +66,8 @@ typedef struct RuleNote {
         Str rule, type; /* type: of the event */
         const char *status;
         const char *key, *value; /* NULL: none */
+        unsigned n_attempts;     /* that failed */
+        bool is_pending;         /* its outcome is not known yet */
 } RuleNote;
 
 /* What is remembered of a rule while the file changes under it. */
@@ -157,8 +159,12 @@ uint64_t automation_reserve(Automation *automation);
 void automation_note(Automation *automation, uint64_t number, const RuleNote *note); /* 0: a new place */
 void automation_on_quiet(Timer *timer);              /* of RuleState.quiet */
 void automation_free_states(Automation *automation); /* automation-set.c */
-/* automation-act.c: runs the action; n_before: so often it was tried before. */
-void automation_act(Automation *automation, RuleState *state, Event *event, unsigned n_before);
+/* automation-act.c: runs the action; n_before: so often it was tried before; number: its place, the same for
+ * every attempt. */
+void automation_act(Automation *automation, RuleState *state, Event *event, unsigned n_before,
+                    uint64_t number);
+void automation_failed(Automation *automation, Str rule, Event *event, unsigned n_attempts, uint64_t number,
+                       const char *error);
 void automation_forget_pending(Automation *automation);
 /* automation-watch.c */
 void automation_watch_open(Automation *automation);
