@@ -12,6 +12,8 @@
 #include "tasks/project.h"
 #include "tasks/supervisor.h"
 
+enum { SHORT_UNITS = 80 };
+
 static void answer(Task *task) {
         Call *call = steal(&task->submit);
         JsonWriter *w;
@@ -63,10 +65,14 @@ void supervisor_tell_later(Task *task, void (*tell)(const Task *task)) {
 size_t task_short_prompt(Str prompt) {
         size_t n = 0;
 
-        for (int i = 0; i < 80 && n < prompt.n; i++) /* characters, not bytes */
+        for (int n_units = 0; n < prompt.n;) { /* UTF-16 units: of a character beyond 16 bits two */
+                n_units += (unsigned char)prompt.data[n] >= 0xf0 ? 2 : 1;
+                if (n_units > SHORT_UNITS)
+                        break;
                 do
                         n++;
                 while (n < prompt.n && (prompt.data[n] & 0xc0) == 0x80);
+        }
         return n;
 }
 

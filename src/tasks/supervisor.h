@@ -69,7 +69,7 @@ void supervisor_drain(Project *project, bool is_forced, void (*drained)(Project 
 void supervisor_write(const Project *project, JsonWriter *w,
                       const char *limit_key);                       /* as daemon.status has it */
 void supervisor_write_stats(const Project *project, JsonWriter *w); /* as task.stats has it */
-size_t task_short_prompt(Str prompt);                               /* bytes of its first 80 characters */
+size_t task_short_prompt(Str prompt);                               /* bytes of its first 80 UTF-16 units */
 
 /* ---- between supervisor*.c ---- */
 void supervisor_pump(Project *project);              /* starts what may start */

@@ -199,7 +199,10 @@ def test_prompts_in_the_status_are_cut_to_80_characters():
     with Tasks(max_parallel_actions=1) as t:
         t.client.submit("sleep:30")
         t.client.submit("ä" * 200)
-        equal(t.client.result("daemon.status")["subsystems"]["supervisor"]["tasks"]["queued"][0]["prompt"], "ä" * 80)
+        t.client.submit("\U0001f600" * 100)
+        t.client.submit("a" + "\U0001f600" * 100)
+        queued = [q["prompt"] for q in t.client.result("daemon.status")["subsystems"]["supervisor"]["tasks"]["queued"]]
+        equal(queued, ["ä" * 80, "\U0001f600" * 40, "a" + "\U0001f600" * 39], "in units of UTF-16, as the original counts; none is cut in two")
 
 
 def test_notifications_of_a_life():
