@@ -65,8 +65,9 @@ static void succeed(Automation *automation, uint64_t number, const RuleNote *not
         automation_note(automation, number, note);
 }
 
-/* n_attempts: this one included; ROUTER_RETRIES + 1: there is no use in another one. A webhook counts as sent
- * until it is given up, as with the original, which never knows; what went wrong so far stands beside it. */
+/* n_attempts: this one included; ROUTER_RETRIES + 1: there is no use in another one. A webhook counts as
+ * sent until it is given up, as with the original, which never knows; what went wrong so far stands beside
+ * it. */
 void automation_failed(Automation *automation, Str rule, Event *event, unsigned n_attempts, uint64_t number,
                        const char *error) {
         RuleState *state = automation_find(automation, rule);
@@ -76,8 +77,8 @@ void automation_failed(Automation *automation, Str rule, Event *event, unsigned 
         if (state)
                 snprintf(state->error, sizeof(state->error), "%s", error);
         automation_note(automation, number,
-                        &(RuleNote){rule, event->type, is_pending ? "webhook_sent" : "error",
-                                    .key = "error", .value = error,
+                        &(RuleNote){rule, event->type, is_pending ? "webhook_sent" : "error", .key = "error",
+                                    .value = error,
                                     .n_attempts = n_attempts > ROUTER_RETRIES ? 0 : n_attempts,
                                     .is_pending = is_pending});
         log_warning(automation->log, automation->dir, "rule failed id=" STR_FMT " attempt=%u: %s",

@@ -115,7 +115,7 @@ struct Automation {
         Arena arena;                             /* of the event being handled */
         char *executions[AUTOMATION_EXECUTIONS]; /* JSON; ring; NULL: its outcome is not known yet */
         uint64_t n_noted;                        /* all that ever were */
-        char *config_error; /* why the file on the disk is not in use; NULL: it is */
+        char *config_error;                      /* why the file on the disk is not in use; NULL: it is */
 
         WatchSource *watches;
         Debounce debounce;
@@ -157,8 +157,8 @@ RuleState *automation_find(const Automation *automation, Str id);
 /* The place of an execution whose outcome comes later: they are shown in the order in which rules fired. */
 uint64_t automation_reserve(Automation *automation);
 void automation_note(Automation *automation, uint64_t number, const RuleNote *note); /* 0: a new place */
-void automation_on_quiet(Timer *timer);              /* of RuleState.quiet */
-void automation_free_states(Automation *automation); /* automation-set.c */
+void automation_on_quiet(Timer *timer);                                              /* of RuleState.quiet */
+void automation_free_states(Automation *automation);                                 /* automation-set.c */
 /* automation-act.c: runs the action; n_before: so often it was tried before; number: its place, the same for
  * every attempt. */
 void automation_act(Automation *automation, RuleState *state, Event *event, unsigned n_before,

@@ -6,8 +6,9 @@
  * memory.
  *
  * It is written as often as it takes a tenth of the time at most, and never later than a second after a
- * change. While writing it takes milliseconds, the end of a task is told after it is in the file; while it has
- * few tasks, so is everything, and it is written at once: the original's file is never behind its answers.
+ * change. While writing it takes milliseconds, the end of a task is told after it is in the file; while it
+ * has few tasks, so is everything, and it is written at once: the original's file is never behind its
+ * answers.
  */
 #define LOG_MODULE "tasks/store"
 

@@ -26,8 +26,8 @@ struct TaskStoreWait {
         bool is_end; /* of a task */
 };
 
-/* What is told once tasks.json says it. The task does not wait for that: by then it may have gone on, and told
- * it itself. */
+/* What is told once tasks.json says it. The task does not wait for that: by then it may have gone on, and
+ * told it itself. */
 typedef struct TaskNews {
         TaskStoreWait wait;
         Task *task; /* NULL: told already, or gone */
