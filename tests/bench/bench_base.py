@@ -91,8 +91,8 @@ def pinned(core, command, first=True):
 class Bench:
     """Where the programs are, and a folder for everything that is started."""
 
-    def __init__(self, build, folder, rounds):
-        self.build, self.folder, self.rounds, self.count = build, folder, rounds, 0
+    def __init__(self, build, folder, rounds, original=None):
+        self.build, self.folder, self.rounds, self.original, self.count = build, folder, rounds, original, 0
 
     def program(self, name):
         return os.path.join(self.build, "musterd" if name == "musterd" else os.path.join("tests", "bench", name))
