@@ -350,7 +350,7 @@ static int64_t delay_ms(const TaskStore *store) {
         int64_t pause_ms = store->cost_us * (WRITE_SHARE - 1) / 1000;
         int64_t since_ms = loop_now_ms(store->project->daemon->loop) - store->written_ms;
 
-        if (store->is_last || (has_few(store) && store->cost_us <= WAIT_COST_US))
+        if (store->is_last || has_few(store))
                 return 0;
         pause_ms =
                 MAX(MIN(pause_ms, (int64_t)WRITE_BEHIND_MS - store->cost_us / 1000) - since_ms, (int64_t)0);
