@@ -121,7 +121,7 @@ static int submit(Automation *automation, const RuleState *state, const Json *js
                 return r;
         return automation->actions.submit(
                 automation->actions.user,
-                &(TaskRequest){.prompt = buf_str(&prompt),
+                &(TaskRequest){.prompt = prompt.n ? buf_str(&prompt) : STR(""),
                                .agent = action_text(state, "agent"),
                                .priority = json_is(priority, JSON_NUMBER)
                                                    ? (Str){priority->text, priority->n}
