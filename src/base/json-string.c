@@ -171,7 +171,11 @@ const char *json_string_decode(Arena *arena, const char *start, const char *p, c
                         return p + 1;
                 }
                 if (*p == '\\') {
-                        p = read_escape(&text, p, end, stop);
+                        do { /* many in a row: no plain bytes are looked for between them */
+                                if (unlikely(!text_reserve(&text, STEP + 4 + 1)))
+                                        return no_memory(stop);
+                                p = read_escape(&text, p, end, stop);
+                        } while (p && p < end && *p == '\\');
                         if (!p)
                                 return NULL;
                         continue;

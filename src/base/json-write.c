@@ -43,7 +43,7 @@ bool json_put_string(Buf *out, Str s) {
                 return false;
         json_put_char(out, '"');
         while (p < end) {
-                const char *q = skip_verbatim(p, end);
+                const char *q = (uint8_t)*p < ' ' ? p : skip_verbatim(p, end);
 
                 /* All that is left, one escape, the quote. */
                 if (!json_room(out, (size_t)(end - p) + 6 + 1))

@@ -22,11 +22,13 @@ struct PendingAct {
         char task[AUTOMATION_ID_MAX];
         Event *event;
         unsigned n_attempts;
+        uint64_t number; /* of its execution */
         size_t n_rule;
         char rule[];
 };
 
-static PendingAct *pending_new(Automation *automation, Str rule, Event *event, unsigned n_attempts) {
+static PendingAct *pending_new(Automation *automation, Str rule, Event *event, unsigned n_attempts,
+                               uint64_t number) {
         PendingAct *pending = malloc(sizeof(*pending) + rule.n + 1);
 
         if (!pending)
@@ -35,6 +37,7 @@ static PendingAct *pending_new(Automation *automation, Str rule, Event *event, u
                                 .automation = automation,
                                 .event = event_ref(event),
                                 .n_attempts = n_attempts,
+                                .number = number,
                                 .n_rule = rule.n};
         memcpy(pending->rule, rule.data, rule.n);
         automation->pending = pending;
@@ -54,25 +57,32 @@ static void pending_free(PendingAct *pending) {
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
-static void succeed(Automation *automation, Str rule, const Event *event, const char *status,
-                    const char *key, const char *value) {
-        RuleState *state = automation_find(automation, rule);
+static void succeed(Automation *automation, uint64_t number, const RuleNote *note) {
+        RuleState *state = automation_find(automation, note->rule);
 
         if (state)
                 state->error[0] = '\0';
-        automation_note(automation, rule, event->type, status, key, value);
+        automation_note(automation, number, note);
 }
 
-/* n_attempts: this one included; ROUTER_RETRIES + 1: there is no use in another one. */
-static void fail(Automation *automation, Str rule, Event *event, unsigned n_attempts, const char *error) {
+/* n_attempts: this one included; ROUTER_RETRIES + 1: there is no use in another one. A webhook counts as
+ * sent until it is given up, as with the original, which never knows; what went wrong so far stands beside
+ * it. */
+void automation_failed(Automation *automation, Str rule, Event *event, unsigned n_attempts, uint64_t number,
+                       const char *error) {
         RuleState *state = automation_find(automation, rule);
+        bool is_pending = router_failed(&automation->router, event, rule, n_attempts, number, error) &&
+                          state && state->rule->action == RULE_ACT_WEBHOOK;
 
         if (state)
                 snprintf(state->error, sizeof(state->error), "%s", error);
-        automation_note(automation, rule, event->type, "error", "error", error);
+        automation_note(automation, number,
+                        &(RuleNote){rule, event->type, is_pending ? "webhook_sent" : "error", .key = "error",
+                                    .value = error,
+                                    .n_attempts = n_attempts > ROUTER_RETRIES ? 0 : n_attempts,
+                                    .is_pending = is_pending});
         log_warning(automation->log, automation->dir, "rule failed id=" STR_FMT " attempt=%u: %s",
                     STR_ARG(rule), n_attempts, error);
-        router_failed(&automation->router, event, rule, n_attempts, error);
 }
 
 static Str action_text(const RuleState *state, const char *member) {
@@ -95,7 +105,7 @@ static const char *submit_error(int r) {
         switch (r) {
         case RULE_SUBMIT_E_FULL: return "the queue is full";
         case RULE_SUBMIT_E_STOPPING: return "tasks are not taken now";
-        case RULE_SUBMIT_E_INVALID: return "the prompt is empty or too long";
+        case RULE_SUBMIT_E_INVALID: return "the prompt is too long";
         default: return strerror(-r);
         }
 }
@@ -107,13 +117,11 @@ static int submit(Automation *automation, const RuleState *state, const Json *js
 
         if (!r)
                 r = write_metadata(&metadata, state, pending->event);
-        if (!r && !prompt.n)
-                r = RULE_SUBMIT_E_INVALID;
         if (r)
                 return r;
         return automation->actions.submit(
                 automation->actions.user,
-                &(TaskRequest){.prompt = buf_str(&prompt),
+                &(TaskRequest){.prompt = prompt.n ? buf_str(&prompt) : STR(""),
                                .agent = action_text(state, "agent"),
                                .priority = json_is(priority, JSON_NUMBER)
                                                    ? (Str){priority->text, priority->n}
@@ -123,8 +131,8 @@ static int submit(Automation *automation, const RuleState *state, const Json *js
 }
 
 static void act_agent(Automation *automation, RuleState *state, const Json *json, Event *event,
-                      unsigned n_before) {
-        PendingAct *pending = pending_new(automation, state->rule->id, event, n_before + 1);
+                      unsigned n_before, uint64_t number) {
+        PendingAct *pending = pending_new(automation, state->rule->id, event, n_before + 1, number);
         int r = pending ? submit(automation, state, json, pending) : -ENOMEM;
 
         if (!r) {
@@ -134,8 +142,9 @@ static void act_agent(Automation *automation, RuleState *state, const Json *json
         }
         if (pending)
                 pending_free(pending);
-        fail(automation, state->rule->id, event,
-             r == RULE_SUBMIT_E_INVALID ? ROUTER_RETRIES + 1 : n_before + 1, submit_error(r));
+        automation_failed(automation, state->rule->id, event,
+                          r == RULE_SUBMIT_E_INVALID ? ROUTER_RETRIES + 1 : n_before + 1, number,
+                          submit_error(r));
 }
 
 void automation_task_kept(Automation *automation, Str id, int r) {
@@ -152,20 +161,23 @@ void automation_task_kept(Automation *automation, Str id, int r) {
         if (r && state)
                 state->is_task_live = false;
         if (r)
-                fail(automation, rule, pending->event, pending->n_attempts, submit_error(r));
+                automation_failed(automation, rule, pending->event, pending->n_attempts, pending->number,
+                                  submit_error(r));
         else
-                succeed(automation, rule, pending->event, "submitted", "taskId", pending->task);
+                succeed(automation, pending->number,
+                        &(RuleNote){rule, pending->event->type, "submitted", .key = "taskId",
+                                    .value = pending->task});
         pending_free(pending);
 }
 
 /* ---- notice ---------------------------------------------------------------------------------- */
 
 static void act_notify(Automation *automation, RuleState *state, const Json *json, Event *event,
-                       unsigned n_before) {
+                       unsigned n_before, uint64_t number) {
         _cleanup_(buf_deinit) Buf message = BUF_NULL;
 
         if (rule_expand(&message, action_text(state, "message"), json)) {
-                fail(automation, state->rule->id, event, n_before + 1, "out of memory");
+                automation_failed(automation, state->rule->id, event, n_before + 1, number, "out of memory");
                 return;
         }
         automation->actions.notify(automation->actions.user,
@@ -173,7 +185,7 @@ static void act_notify(Automation *automation, RuleState *state, const Json *jso
                                                  .channel = action_text(state, "channel"),
                                                  .message = buf_str(&message),
                                                  .event = event->text});
-        succeed(automation, state->rule->id, event, "notified", NULL, NULL);
+        succeed(automation, number, &(RuleNote){state->rule->id, event->type, .status = "notified"});
 }
 
 /* ---- webhook --------------------------------------------------------------------------------- */
@@ -183,9 +195,11 @@ static void on_sent(void *user, const char *error) {
         Str rule = {pending->rule, pending->n_rule};
 
         if (error)
-                fail(pending->automation, rule, pending->event, pending->n_attempts, error);
+                automation_failed(pending->automation, rule, pending->event, pending->n_attempts,
+                                  pending->number, error);
         else
-                succeed(pending->automation, rule, pending->event, "webhook_sent", NULL, NULL);
+                succeed(pending->automation, pending->number,
+                        &(RuleNote){rule, pending->event->type, .status = "webhook_sent"});
         pending_free(pending);
 }
 
@@ -234,23 +248,30 @@ static int send_webhook(Automation *automation, RuleState *state, PendingAct *pe
         return r;
 }
 
-static void act_webhook(Automation *automation, RuleState *state, Event *event, unsigned n_before) {
+static void act_webhook(Automation *automation, RuleState *state, Event *event, unsigned n_before,
+                        uint64_t number) {
         char why[WEBHOOK_WHY_MAX] = "";
         PendingAct *pending;
         int r;
 
         if (automation->n_webhooks >= AUTOMATION_WEBHOOKS) {
-                fail(automation, state->rule->id, event, n_before + 1, "too many webhooks under way");
+                automation_failed(automation, state->rule->id, event, n_before + 1, number,
+                                  "too many webhooks under way");
                 return;
         }
-        pending = pending_new(automation, state->rule->id, event, n_before + 1);
+        pending = pending_new(automation, state->rule->id, event, n_before + 1, number);
         r = pending ? send_webhook(automation, state, pending, why) : -ENOMEM;
-        if (!r)
+        if (!r) {
+                if (!n_before)
+                        automation_note(automation, number,
+                                        &(RuleNote){state->rule->id, event->type, .status = "webhook_sent",
+                                                    .is_pending = true});
                 return;
+        }
         if (pending)
                 pending_free(pending);
-        fail(automation, state->rule->id, event, r > 0 ? ROUTER_RETRIES + 1 : n_before + 1,
-             r > 0 ? why : strerror(-r));
+        automation_failed(automation, state->rule->id, event, r > 0 ? ROUTER_RETRIES + 1 : n_before + 1,
+                          number, r > 0 ? why : strerror(-r));
 }
 
 void automation_forget_pending(Automation *automation) {
@@ -264,19 +285,21 @@ void automation_forget_pending(Automation *automation) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-void automation_act(Automation *automation, RuleState *state, Event *event, unsigned n_before) {
+void automation_act(Automation *automation, RuleState *state, Event *event, unsigned n_before,
+                    uint64_t number) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         Json *json = NULL;
 
         if (json_parse(&arena, event->text.data, event->text.n, NULL, &json, NULL)) {
-                fail(automation, state->rule->id, event, n_before + 1, "out of memory");
+                automation_failed(automation, state->rule->id, event, n_before + 1, number, "out of memory");
                 return;
         }
         switch (state->rule->action) {
-        case RULE_ACT_AGENT: act_agent(automation, state, json, event, n_before); break;
-        case RULE_ACT_NOTIFY: act_notify(automation, state, json, event, n_before); break;
-        case RULE_ACT_WEBHOOK: act_webhook(automation, state, event, n_before); break;
+        case RULE_ACT_AGENT: act_agent(automation, state, json, event, n_before, number); break;
+        case RULE_ACT_NOTIFY: act_notify(automation, state, json, event, n_before, number); break;
+        case RULE_ACT_WEBHOOK: act_webhook(automation, state, event, n_before, number); break;
         default:
-                automation_note(automation, state->rule->id, event->type, "unknown_action_type", NULL, NULL);
+                automation_note(automation, number,
+                                &(RuleNote){state->rule->id, event->type, .status = "unknown_action_type"});
         }
 }

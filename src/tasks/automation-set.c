@@ -86,6 +86,7 @@ static void inherit(RuleState *state, const RuleState *old) {
         state->task_ended_ms = old->task_ended_ms;
         state->n_fired = old->n_fired;
         state->fired_us = old->fired_us;
+        state->fired_ms = old->fired_ms;
 }
 
 void automation_free_states(Automation *automation) {

@@ -47,13 +47,18 @@ static void write_rules(const Automation *automation, JsonWriter *w) {
 }
 
 static void write_executions(const Automation *automation, JsonWriter *w) {
-        size_t n = MIN(automation->n_executions, (size_t)AUTOMATION_SHOWN);
+        size_t n_kept = MIN(automation->n_noted, (uint64_t)AUTOMATION_EXECUTIONS), n = 0;
+        const char *shown[AUTOMATION_SHOWN];
 
+        for (size_t i = 1; i <= n_kept && n < AUTOMATION_SHOWN; i++) {
+                const char *text = automation->executions[(automation->n_noted - i) % AUTOMATION_EXECUTIONS];
+                if (text)
+                        shown[n++] = text;
+        }
         jw_key(w, "recentExecutions");
         jw_begin_array(w);
-        for (size_t i = automation->n_executions - n; i < automation->n_executions; i++)
-                jw_raw(w, str_from(automation->executions[(automation->execution_at + i) %
-                                                          AUTOMATION_EXECUTIONS]));
+        while (n)
+                jw_raw(w, str_from(shown[--n]));
         jw_end_array(w);
 }
 

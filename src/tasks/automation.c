@@ -26,34 +26,47 @@ void automation_say(Automation *automation, const char *format, ...) {
 
 /* ---- what was done --------------------------------------------------------------------------- */
 
-void automation_note(Automation *automation, Str rule, Str type, const char *status, const char *key,
-                     const char *value) {
+uint64_t automation_reserve(Automation *automation) {
+        char **slot = &automation->executions[automation->n_noted % AUTOMATION_EXECUTIONS];
+
+        free(*slot);
+        *slot = NULL;
+        return ++automation->n_noted;
+}
+
+static char *write_note(const Automation *automation, const RuleNote *note) {
         char time[TIME_TEXT_MAX];
         Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
-        size_t at = (automation->execution_at + automation->n_executions) % AUTOMATION_EXECUTIONS;
 
         time_format_ms(loop_wall_us(automation->loop), time);
         jw_begin_object(&w);
-        jw_field_str(&w, "ruleId", rule);
-        jw_field_str(&w, "eventType", type);
-        jw_field_cstr(&w, "status", status);
+        jw_field_str(&w, "ruleId", note->rule);
+        jw_field_str(&w, "eventType", note->type);
+        jw_field_cstr(&w, "status", note->status);
         jw_field_cstr(&w, "timestamp", time);
-        if (key)
-                jw_field_cstr(&w, key, value);
+        if (note->key)
+                jw_field_cstr(&w, note->key, note->value);
+        if (note->n_attempts)
+                jw_field_uint(&w, "attempts", note->n_attempts);
+        if (note->is_pending)
+                jw_field_bool(&w, "pending", true);
         jw_end_object(&w);
-        if (w.failed || !buf_cstr(&text)) {
+        if (w.failed || !buf_cstr(&text))
                 buf_deinit(&text);
-                return;
-        }
-        if (automation->n_executions == AUTOMATION_EXECUTIONS) {
-                free(automation->executions[at]);
-                automation->execution_at = (automation->execution_at + 1) % AUTOMATION_EXECUTIONS;
-        } else
-                automation->n_executions++;
-        automation->executions[at] = text.data;
-        automation_say(automation, "Rule " STR_FMT ": %s%s%s", STR_ARG(rule), status, value ? " " : "",
-                       value ? value : "");
+        return text.data;
+}
+
+void automation_note(Automation *automation, uint64_t number, const RuleNote *note) {
+        uint64_t at = number ? number : automation_reserve(automation);
+        char **slot = &automation->executions[(at - 1) % AUTOMATION_EXECUTIONS];
+
+        if (automation->n_noted - at >= AUTOMATION_EXECUTIONS)
+                return; /* forgotten meanwhile */
+        free(*slot);
+        *slot = write_note(automation, note);
+        automation_say(automation, "Rule " STR_FMT ": %s%s%s", STR_ARG(note->rule), note->status,
+                       note->value ? " " : "", note->value ? note->value : "");
 }
 
 /* ---- rules ----------------------------------------------------------------------------------- */
@@ -74,12 +87,20 @@ static bool follows_itself(const Automation *automation, const RuleState *state,
         return state->is_task_live || since_ms < automation->set->debounce_ms + AUTOMATION_SETTLE_MS;
 }
 
+/* A file that was quiet for watch.debounce_ms has not changed since the rule fired: it is one of many that
+ * changed together. */
+static bool was_before(const Automation *automation, const RuleState *state, const Event *event) {
+        return state->task[0] && str_is(event->source, "watch") &&
+               loop_now_ms(automation->loop) - state->fired_ms < automation->set->debounce_ms;
+}
+
 static bool is_held_back(Automation *automation, RuleState *state, const Event *event,
                          const char **ret_why) {
         int64_t per_minute = automation->set->per_minute;
 
         *ret_why = NULL;
-        state->n_chain = follows_itself(automation, state, event) ? state->n_chain + 1 : 0;
+        if (!was_before(automation, state, event))
+                state->n_chain = follows_itself(automation, state, event) ? state->n_chain + 1 : 0;
         if (state->n_chain > (unsigned)automation->set->chain_max)
                 *ret_why = "it follows its own tasks";
         else if (!throttle_take(&state->per_minute, loop_now_ms(automation->loop), MINUTE_MS,
@@ -97,12 +118,15 @@ static void consider(Automation *automation, RuleState *state, Event *event) {
             !cooldown_is_over(&state->cooldown, loop_now_ms(automation->loop), rule->cooldown_ms))
                 return;
         if (rule->requires_approval) {
-                automation_note(automation, rule->id, event->type, "skipped_no_approver", NULL, NULL);
+                automation_note(automation, 0,
+                                &(RuleNote){rule->id, event->type, .status = "skipped_no_approver"});
                 return;
         }
         if (is_held_back(automation, state, event, &why)) {
                 if (!state->is_guarded) {
-                        automation_note(automation, rule->id, event->type, "loop_guard", "error", why);
+                        automation_note(automation, 0,
+                                        &(RuleNote){rule->id, event->type, "loop_guard", .key = "error",
+                                                    .value = why});
                         log_warning(automation->log, automation->dir, "rule held back id=" STR_FMT ": %s",
                                     STR_ARG(rule->id), why);
                 }
@@ -112,8 +136,9 @@ static void consider(Automation *automation, RuleState *state, Event *event) {
         state->is_guarded = false;
         cooldown_start(&state->cooldown, loop_now_ms(automation->loop));
         state->n_fired++;
+        state->fired_ms = loop_now_ms(automation->loop);
         state->fired_us = loop_wall_us(automation->loop);
-        automation_act(automation, state, event, 0);
+        automation_act(automation, state, event, 0, automation_reserve(automation));
 }
 
 void automation_on_quiet(Timer *timer) {
@@ -157,17 +182,18 @@ static void offer(void *user, Event *event) {
         }
 }
 
-static void again(void *user, Event *event, Str rule, unsigned n_attempts) {
+static void again(void *user, const Letter *letter) {
         Automation *automation = user;
+        Str rule = {letter->rule, letter->n_rule};
         RuleState *state = automation_find(automation, rule);
 
         if (!automation->is_running)
                 return;
         if (state && state->is_enabled && automation->is_enabled)
-                automation_act(automation, state, event, n_attempts);
+                automation_act(automation, state, letter->event, letter->n_attempts, letter->tag);
         else
-                router_failed(&automation->router, event, rule, ROUTER_RETRIES + 1,
-                              "the rule is gone or switched off");
+                automation_failed(automation, rule, letter->event, ROUTER_RETRIES + 1, letter->tag,
+                                  "the rule is gone or switched off");
 }
 
 void automation_push(Automation *automation, Str source, Str type, Str payload) {
@@ -258,8 +284,8 @@ Automation *automation_free(Automation *automation) {
         router_deinit(&automation->router);
         automation_free_states(automation);
         rule_set_unref(automation->set);
-        for (size_t i = 0; i < automation->n_executions; i++)
-                free(automation->executions[(automation->execution_at + i) % AUTOMATION_EXECUTIONS]);
+        for (size_t i = 0; i < AUTOMATION_EXECUTIONS; i++)
+                free(automation->executions[i]);
         arena_deinit(&automation->arena);
         free(automation->jobs);
         free(automation->config_error);

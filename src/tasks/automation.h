@@ -61,6 +61,15 @@ typedef struct RuleActions {
         void *user;
 } RuleActions;
 
+/* One execution. */
+typedef struct RuleNote {
+        Str rule, type; /* type: of the event */
+        const char *status;
+        const char *key, *value; /* NULL: none */
+        unsigned n_attempts;     /* that failed */
+        bool is_pending;         /* its outcome is not known yet */
+} RuleNote;
+
 /* What is remembered of a rule while the file changes under it. */
 typedef struct RuleState {
         Automation *automation;
@@ -75,7 +84,7 @@ typedef struct RuleState {
         bool is_task_live;
         int64_t task_ended_ms;
         uint64_t n_fired;
-        int64_t fired_us;
+        int64_t fired_us, fired_ms;
         char error[AUTOMATION_ERROR_MAX]; /* the last; empty: none since it last worked */
         Timer quiet;                      /* of the guide's debounce */
         Event *pending;                   /* the newest one meanwhile */
@@ -104,9 +113,9 @@ struct Automation {
         JobState *jobs;     /* one for each job of the set */
         Router router;
         Arena arena;                             /* of the event being handled */
-        char *executions[AUTOMATION_EXECUTIONS]; /* JSON; ring */
-        size_t execution_at, n_executions;
-        char *config_error; /* why the file on the disk is not in use; NULL: it is */
+        char *executions[AUTOMATION_EXECUTIONS]; /* JSON; ring; NULL: its outcome is not known yet */
+        uint64_t n_noted;                        /* all that ever were */
+        char *config_error;                      /* why the file on the disk is not in use; NULL: it is */
 
         WatchSource *watches;
         Debounce debounce;
@@ -145,12 +154,17 @@ void automation_write_scheduler(const Automation *automation, JsonWriter *w);
 /* ---- between automation*.c ---- */
 void automation_say(Automation *automation, const char *format, ...) _printf_(2, 3); /* into daemon.log */
 RuleState *automation_find(const Automation *automation, Str id);
-void automation_note(Automation *automation, Str rule, Str type, const char *status, const char *key,
-                     const char *value);
-void automation_on_quiet(Timer *timer);              /* of RuleState.quiet */
-void automation_free_states(Automation *automation); /* automation-set.c */
-/* automation-act.c: runs the action; n_before: so often it was tried before. */
-void automation_act(Automation *automation, RuleState *state, Event *event, unsigned n_before);
+/* The place of an execution whose outcome comes later: they are shown in the order in which rules fired. */
+uint64_t automation_reserve(Automation *automation);
+void automation_note(Automation *automation, uint64_t number, const RuleNote *note); /* 0: a new place */
+void automation_on_quiet(Timer *timer);                                              /* of RuleState.quiet */
+void automation_free_states(Automation *automation);                                 /* automation-set.c */
+/* automation-act.c: runs the action; n_before: so often it was tried before; number: its place, the same for
+ * every attempt. */
+void automation_act(Automation *automation, RuleState *state, Event *event, unsigned n_before,
+                    uint64_t number);
+void automation_failed(Automation *automation, Str rule, Event *event, unsigned n_attempts, uint64_t number,
+                       const char *error);
 void automation_forget_pending(Automation *automation);
 /* automation-watch.c */
 void automation_watch_open(Automation *automation);

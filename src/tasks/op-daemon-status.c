@@ -12,7 +12,7 @@ static void field_off(JsonWriter *w, const char *key) {
         jw_end_object(w);
 }
 
-int op_aiwg_daemon_status(Call *call, _unused_ const AiwgDaemonStatusArgs *args) {
+static int run(Call *call, _unused_ const void *args) {
         const Project *project = call->client->endpoint->context;
         JsonWriter *w = call_result(call);
         char started[TIME_TEXT_MAX];
@@ -41,4 +41,12 @@ int op_aiwg_daemon_status(Call *call, _unused_ const AiwgDaemonStatusArgs *args)
         jw_end_object(w);
         jw_end_object(w);
         return 0;
+}
+
+/* Also this waits for the store: the queue of the last daemon is part of it. */
+int op_aiwg_daemon_status(Call *call, const AiwgDaemonStatusArgs *args) {
+        int r;
+
+        return supervisor_must_wait(call->client->endpoint->context, call, run, args, &r) ? r
+                                                                                          : run(call, args);
 }

@@ -94,8 +94,7 @@ static int apply(Project *project, const Json *config) {
                 (int64_t)MAX(MIN(seconds * 1000, (double)HEARTBEAT_MS_MAX), (double)HEARTBEAT_MS_MIN);
         project->max_parallel = (int64_t)MAX(MIN(parallel, 1000.0), 1.0);
         project->timeout_ms =
-                (int64_t)(MIN(number_or(json_get(daemon, "action_timeout_minutes"), TIMEOUT_MIN), 1e7) *
-                          60000);
+                MIN(number_or(json_get(daemon, "action_timeout_minutes"), TIMEOUT_MIN), 1e7) * 60 * 1000;
         project->retention_days = (int64_t)MIN(limit_or(json_get(daemon, "task_retention_days"), 0), 1e6);
         project->max_queue = (uint64_t)MIN(limit_or(json_get(daemon, "max_queue_size"), MAX_QUEUE), 1e9);
         project_log_limits(&project->log,

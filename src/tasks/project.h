@@ -35,7 +35,7 @@ struct Project {
         bool is_ending; /* no longer served; its last tasks are being ended */
         int lock_fd;    /* is_ending: held until that is done */
 
-        int64_t timeout_ms;     /* of one task; 0: none */
+        double timeout_ms;      /* of one task, as the configuration multiplies; 0: none */
         uint64_t max_queue;     /* waiting tasks; 0: no limit */
         int64_t retention_days; /* of ended tasks; 0: for ever */
         char *agent_command;

@@ -149,17 +149,18 @@ static void on_again(Timer *timer) {
         Router *router = letter->router;
 
         take_waiting(router, letter);
-        router->handler->again(router->user, letter->event, (Str){letter->rule, letter->n_rule},
-                               letter->n_attempts);
+        router->handler->again(router->user, letter);
         letter_free(letter);
 }
 
-void router_failed(Router *router, Event *event, Str rule, unsigned n_attempts, const char *error) {
+bool router_failed(Router *router, Event *event, Str rule, unsigned n_attempts, uint64_t tag,
+                   const char *error) {
         Letter *letter = malloc(sizeof(*letter) + rule.n + 1);
 
         if (!letter)
-                return;
+                return false;
         *letter = (Letter){.router = router,
+                           .tag = tag,
                            .event = event_ref(event),
                            .n_attempts = n_attempts,
                            .wall_us = loop_wall_us(router->loop),
@@ -171,11 +172,12 @@ void router_failed(Router *router, Event *event, Str rule, unsigned n_attempts, 
         if (n_attempts > ROUTER_RETRIES || router->n_waiting >= ROUTER_LETTERS ||
             timer_set(&letter->timer, INT64_C(1000) << (n_attempts - 1))) {
                 bury(router, letter);
-                return;
+                return false;
         }
         letter->next = router->waiting;
         router->waiting = letter;
         router->n_waiting++;
+        return true;
 }
 
 void router_write_dead(const Router *router, JsonWriter *w, size_t n_max) {

@@ -40,6 +40,7 @@ struct Letter {
         Timer timer;
         Event *event;
         unsigned n_attempts;
+        uint64_t tag;    /* for whoever tries it again */
         int64_t wall_us; /* of the last one */
         char error[ROUTER_ERROR_MAX];
         size_t n_rule;
@@ -48,8 +49,7 @@ struct Letter {
 
 typedef struct RouterHandler {
         void (*offer)(void *user, Event *event);
-        void (*again)(void *user, Event *event, Str rule,
-                      unsigned n_attempts); /* so often it was tried before */
+        void (*again)(void *user, const Letter *letter);
 } RouterHandler;
 
 typedef struct Router {
@@ -70,8 +70,9 @@ void router_init(Router *router, Loop *loop, const RouterHandler *handler, void 
 void router_deinit(Router *router);
 /* payload is JSON. Without memory or room it is dropped and counted. */
 void router_push(Router *router, Str source, Str type, Str payload);
-/* An action failed for the n_attempts-th time. */
-void router_failed(Router *router, Event *event, Str rule, unsigned n_attempts, const char *error);
+/* An action failed for the n_attempts-th time. False: it is not tried again. */
+bool router_failed(Router *router, Event *event, Str rule, unsigned n_attempts, uint64_t tag,
+                   const char *error);
 /* The newest n_max events and all dead letters, oldest first. */
 void router_write_events(const Router *router, JsonWriter *w, size_t n_max);
 void router_write_dead(const Router *router, JsonWriter *w, size_t n_max);

@@ -143,8 +143,17 @@ static bool condition_holds(const RuleCondition *condition, const Json *event, c
         }
 }
 
+/* The original knows no events of tasks: a rule for everything is for everything else. */
+static bool is_for_tasks(const Rule *rule) {
+        Str pattern = json_str(json_get(rule->trigger_json, "pattern"));
+
+        return rule->trigger.type.data || rule->trigger.source.data ||
+               (pattern.n && memmem(pattern.data, pattern.n, "task", 4));
+}
+
 bool rule_fits(const Rule *rule, const Json *event, const char **reterr) {
-        if (rule->is_broken || !trigger_fits(&rule->trigger, event, reterr))
+        if (rule->is_broken || !trigger_fits(&rule->trigger, event, reterr) ||
+            (str_is(json_str(json_get(event, "source")), "task") && !is_for_tasks(rule)))
                 return false;
         for (size_t i = 0; i < rule->n_conditions; i++)
                 if (!condition_holds(&rule->conditions[i], event, reterr))

@@ -17,7 +17,7 @@ enum {
         RULES_MAX = 1000, /* of each kind; more are left out and told */
         RULE_PROBLEMS_MAX = 100,
         RULE_DEBOUNCE_MS = 500, /* watch.debounce_ms, when the file has none */
-        RULE_CHAIN_MAX = 5,     /* how often a rule may follow its own tasks */
+        RULE_CHAIN_MAX = 20,    /* how often a rule may follow its own tasks */
         RULE_PER_MINUTE = 60,   /* how often a rule may fire */
 };
 

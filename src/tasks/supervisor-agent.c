@@ -114,8 +114,7 @@ static void on_started(Hosted *hosted, int error) {
                 return;
         }
         show(task);
-        supervisor_answer_submit(task);
-        tell_started(task);
+        supervisor_tell_later(task, tell_started);
         if (task->is_cancelled)
                 host_kill(hosted, TASK_KILL_MS);
 }
@@ -157,8 +156,8 @@ static int make_meta(const Task *task, Buf *meta) {
 static void set_limit(Task *task) {
         int64_t spent_ms = (loop_wall_us(task->project->daemon->loop) - task->started_us) / 1000;
 
-        if (task->project->timeout_ms)
-                (void)timer_set(&task->limit, MAX(task->project->timeout_ms - spent_ms, 0));
+        if (task->project->timeout_ms > 0)
+                (void)timer_set(&task->limit, MAX((int64_t)task->project->timeout_ms - spent_ms, 0));
 }
 
 static int start_agent(Task *task) {
@@ -231,14 +230,18 @@ void supervisor_stop_agent(Task *task, int grace_ms) {
 
 static void on_limit(Timer *timer) {
         Task *task = container_of(timer, Task, limit);
-        char error[64];
+        _cleanup_(buf_deinit) Buf error = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&error);
+        int r;
 
         if (task->is_ending) {
                 supervisor_keep_end(task);
                 return;
         }
-        snprintf(error, sizeof(error), "Task timed out after %lldms", (long long)task->project->timeout_ms);
-        fail(task, error);
+        r = buf_append_str(&error, STR("Task timed out after "));
+        jw_double(&w, task->project->timeout_ms); /* also a fraction, as the original has it */
+        r = r || w.failed || buf_append_str(&error, STR("ms"));
+        fail(task, !r && buf_cstr(&error) ? buf_cstr(&error) : "Task timed out");
         supervisor_stop_agent(task, TASK_KILL_MS);
 }
 

@@ -69,6 +69,10 @@ void supervisor_count(const Project *project, uint64_t counts[TASK_N_STATES]) {
                 }
 }
 
+const Task *supervisor_before(const Supervisor *s, const Task *task) {
+        return task->link == &s->active ? NULL : container_of(task->link, Task, next);
+}
+
 /* Higher priorities first, equal ones in order of submission. */
 void supervisor_enqueue(Task *task) {
         Supervisor *s = &task->project->supervisor;

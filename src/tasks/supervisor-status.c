@@ -2,30 +2,36 @@
 /*
  * What daemon.status, task.stats and state.json say of tasks.
  */
-#include "base/utf8.h"
 #include "tasks/project.h"
 
 static void begin_item(JsonWriter *w, const Task *task) {
         jw_begin_object(w);
         jw_field_cstr(w, "id", task->id);
-        jw_field_str(w, "prompt", utf8_first(task->prompt, TASK_PROMPT_SHORT));
+        jw_field_str(w, "prompt", task_short_prompt(task->prompt));
         jw_field_cstr(w, "agent", task->agent);
 }
 
+static void write_item(JsonWriter *w, const Task *task) {
+        begin_item(w, task);
+        jw_field_time_ms(w, "startedAt", task->started_us);
+        if (task->hosted && task->hosted->pid)
+                jw_field_int(w, "pid", task->hosted->pid);
+        else
+                jw_field_null(w, "pid");
+        jw_end_object(w);
+}
+
+/* In the order in which they were started: the list has the newest first. */
 static void write_running(const Supervisor *s, JsonWriter *w) {
+        const Task *oldest = s->active;
+
         jw_key(w, "running");
         jw_begin_array(w);
-        for (const Task *task = s->active; task; task = task->next) {
-                if (task->state != TASK_RUNNING || !task->has_row)
-                        continue;
-                begin_item(w, task);
-                jw_field_time_ms(w, "startedAt", task->started_us);
-                if (task->hosted && task->hosted->pid)
-                        jw_field_int(w, "pid", task->hosted->pid);
-                else
-                        jw_field_null(w, "pid");
-                jw_end_object(w);
-        }
+        while (oldest && oldest->next)
+                oldest = oldest->next;
+        for (const Task *task = oldest; task; task = supervisor_before(s, task))
+                if (task->state == TASK_RUNNING && task->has_row)
+                        write_item(w, task);
         jw_end_array(w);
 }
 

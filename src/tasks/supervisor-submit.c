@@ -6,13 +6,15 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/error.h"
-#include "base/utf8.h"
 #include "tasks/project.h"
 #include "tasks/supervisor.h"
 
-void supervisor_answer_submit(Task *task) {
+enum { SHORT_UNITS = 80 };
+
+static void answer(Task *task) {
         Call *call = steal(&task->submit);
         JsonWriter *w;
 
@@ -27,13 +29,60 @@ void supervisor_answer_submit(Task *task) {
         call_finish(call, 0);
 }
 
+void supervisor_tell_now(Task *task) {
+        TaskNews *news = steal(&task->news);
+
+        answer(task);
+        if (!news)
+                return;
+        news->task = NULL;
+        news->tell(task);
+}
+
+static void on_written(TaskStoreWait *wait) {
+        TaskNews *news = container_of(wait, TaskNews, wait);
+
+        if (news->task)
+                supervisor_tell_now(news->task);
+        free(news);
+}
+
+void supervisor_tell_later(Task *task, void (*tell)(const Task *task)) {
+        TaskNews *news = malloc(sizeof(*news));
+
+        if (task->news)
+                supervisor_tell_now(task); /* that it was queued comes first */
+        if (!news) {
+                answer(task);
+                tell(task);
+                return;
+        }
+        *news = (TaskNews){.wait = {.done = on_written}, .task = task, .tell = tell};
+        task->news = news;
+        task_store_changed(&task->project->store, &news->wait);
+}
+
+Str task_short_prompt(Str prompt) {
+        size_t n = 0;
+
+        for (int n_units = 0; n < prompt.n;) { /* UTF-16 units: of a character beyond 16 bits two */
+                n_units += (unsigned char)prompt.data[n] >= 0xf0 ? 2 : 1;
+                if (n_units > SHORT_UNITS)
+                        break;
+                do
+                        n++;
+                while (n < prompt.n && (prompt.data[n] & 0xc0) == 0x80);
+        }
+        return (Str){prompt.data, n};
+}
+
 static void tell_queued(const Task *task) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
         JsonWriter w = JSON_WRITER(&params);
 
         jw_begin_object(&w);
         jw_field_cstr(&w, "taskId", task->id);
-        jw_field_str(&w, "prompt", utf8_first(task->prompt, TASK_PROMPT_SHORT));
+        jw_field_str(&w, "prompt", task_short_prompt(task->prompt));
         jw_field_uint(&w, "queueSize", task->project->supervisor.n_queue);
         jw_end_object(&w);
         if (!w.failed)
@@ -72,14 +121,13 @@ static void on_submitted(LedgerChange *change, int r) {
         task_store_note(&project->store, task->row, task->state, change);
         supervisor_add(task);
         project_task_kept(task, 0);
-        task_store_changed(&project->store, NULL);
         if (task->is_reserved) {
+                task_store_changed(&project->store, NULL);
                 supervisor_start(task);
                 return;
         }
         supervisor_enqueue(task);
-        supervisor_answer_submit(task);
-        tell_queued(task);
+        supervisor_tell_later(task, tell_queued);
         supervisor_pump(project);
 }
 

@@ -123,7 +123,7 @@ static void on_end_kept(LedgerChange *change, int r) {
         task->project->store.rows.rows[task->row].completed_ms =
                 loop_wall_us(task->project->daemon->loop) / 1000;
         task_store_note(&task->project->store, task->row, task->final_state, change);
-        task->wait.done = publish;
+        task->wait = (TaskStoreWait){.done = publish, .is_end = true};
         task_store_changed(&task->project->store, &task->wait);
 }
 
@@ -139,7 +139,7 @@ void supervisor_end(Task *task, const TaskEnd *end) {
 
         if (task->is_ending || !task_may_become(task->state, end->state))
                 return;
-        supervisor_answer_submit(task); /* it was announced as running, whatever became of it */
+        supervisor_tell_now(task); /* it was announced as running, whatever became of it */
         if (task->state == TASK_QUEUED) {
                 supervisor_dequeue(task);
                 supervisor_link(task);

@@ -69,15 +69,20 @@ void supervisor_drain(Project *project, bool is_forced, void (*drained)(Project 
 void supervisor_write(const Project *project, JsonWriter *w,
                       const char *limit_key);                       /* as daemon.status has it */
 void supervisor_write_stats(const Project *project, JsonWriter *w); /* as task.stats has it */
+Str task_short_prompt(Str prompt);                                  /* its first 80 UTF-16 units */
 
 /* ---- between supervisor*.c ---- */
 void supervisor_pump(Project *project);              /* starts what may start */
 void supervisor_end(Task *task, const TaskEnd *end); /* decides an end; all the rest follows */
-void supervisor_answer_submit(Task *task);           /* once; also tells that it is queued */
-void supervisor_add(Task *task);                     /* clients can find it from now on */
-void supervisor_link(Task *task);                    /* into the list of those under way */
-void supervisor_unlink(Task *task);                  /* from the list of those under way */
-void supervisor_remove(Task *task);                  /* clients cannot find it any more */
+/* Answers and tells that it is queued, or started: once tasks.json says so, see task_store_changed(). */
+void supervisor_tell_later(Task *task, void (*tell)(const Task *task));
+void supervisor_tell_now(Task *task); /* what is still to be told, and the answer */
+void supervisor_add(Task *task);      /* clients can find it from now on */
+const Task *supervisor_before(const Supervisor *s,
+                              const Task *task); /* in that list; NULL: it is the first */
+void supervisor_link(Task *task);                /* into the list of those under way */
+void supervisor_unlink(Task *task);              /* from the list of those under way */
+void supervisor_remove(Task *task);              /* clients cannot find it any more */
 void supervisor_enqueue(Task *task);
 void supervisor_dequeue(Task *task);
 void supervisor_release(Task *task); /* its slot */

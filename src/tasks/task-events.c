@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/utf8.h"
 #include "core/dialect.h"
 #include "tasks/project.h"
 
@@ -42,7 +41,7 @@ void task_announce(const Task *task, const char *kind) {
 
         jw_begin_object(&w);
         jw_field_cstr(&w, "taskId", task->id);
-        jw_field_str(&w, "prompt", utf8_first(task->prompt, TASK_PROMPT_SHORT));
+        jw_field_str(&w, "prompt", task_short_prompt(task->prompt));
         if (task->agent)
                 jw_field_cstr(&w, "agent", task->agent);
         jw_end_object(&w);

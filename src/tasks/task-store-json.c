@@ -6,8 +6,9 @@
  * memory.
  *
  * It is written as often as it takes a tenth of the time at most, and never later than a second after a
- * change. While it is small, the end of a task is told after it is in the file, which is within
- * milliseconds.
+ * change. While writing it takes milliseconds, the end of a task is told after it is in the file; while it
+ * has few tasks, so is everything, and it is written at once: the original's file is never behind its
+ * answers.
  */
 #define LOG_MODULE "tasks/store"
 
@@ -30,7 +31,9 @@ enum {
         WRITE_BEHIND_MS = 1000, /* and no change waits longer than this */
         WRITE_LAZY_MS =
                 400, /* what nobody waits for is written so much later: it shares the disk with commits */
-        WAIT_COST_US = 3000, /* nobody waits for a file that takes longer */
+        WAIT_COST_US = 3000, /* nobody waits for a file that takes longer … */
+        FEW_TASKS = 64,
+        FEW_COST_US = 50000, /* … or, while it has few tasks, for one that takes longer than this */
         OUT_MAX = 1 << 20,   /* written in pieces of this size */
 };
 
@@ -339,11 +342,15 @@ void task_store_write(TaskStore *store) {
         store->served = steal(&store->waiting);
 }
 
+static bool has_few(const TaskStore *store) {
+        return task_store_total(store) <= FEW_TASKS && store->cost_us <= FEW_COST_US;
+}
+
 static int64_t delay_ms(const TaskStore *store) {
         int64_t pause_ms = store->cost_us * (WRITE_SHARE - 1) / 1000;
         int64_t since_ms = loop_now_ms(store->project->daemon->loop) - store->written_ms;
 
-        if (store->is_last)
+        if (store->is_last || has_few(store))
                 return 0;
         pause_ms =
                 MAX(MIN(pause_ms, (int64_t)WRITE_BEHIND_MS - store->cost_us / 1000) - since_ms, (int64_t)0);
@@ -358,11 +365,15 @@ static void set_timer(TaskStore *store) {
                 (void)timer_set(&store->write_timer, delay);
 }
 
+static bool may_wait_for(const TaskStore *store, bool is_end) {
+        return has_few(store) || store->is_last || (is_end && store->cost_us <= WAIT_COST_US);
+}
+
 void task_store_changed(TaskStore *store, TaskStoreWait *wait) {
-        bool may_wait = store->cost_us <= WAIT_COST_US || store->is_last;
+        bool may_wait = wait && may_wait_for(store, wait->is_end);
 
         store->is_dirty = true;
-        if (wait && may_wait) {
+        if (may_wait) {
                 wait->next = store->waiting;
                 store->waiting = wait;
         }

@@ -91,7 +91,7 @@ void task_store_cover(TaskStore *store, const LedgerChange *change) {
         cover(store, change->first + change->n_lines);
 }
 
-static uint64_t task_store_total(const TaskStore *store) {
+uint64_t task_store_total(const TaskStore *store) {
         return task_rows_n(&store->rows) - store->rows.counts[TASK_PURGED];
 }
 
@@ -258,7 +258,7 @@ void task_store_close(TaskStore *store, void (*closed)(Project *project)) {
         store->closed = closed;
         if (store->retention.loop)
                 timer_clear(&store->retention);
-        store->last.done = last_written;
+        store->last = (TaskStoreWait){.done = last_written};
         store->is_last = true;
         if (store->is_ready)
                 task_store_changed(store, &store->last);

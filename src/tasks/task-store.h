@@ -48,8 +48,9 @@ void task_store_note(TaskStore *store, uint64_t row, TaskState state, const Ledg
 /* The same of a line that is no whole record. */
 void task_store_cover(TaskStore *store, const LedgerChange *change);
 /* tasks.json is behind. wait (may be NULL) is told when it is not any more; at once when writing it takes so
- * long that nobody should wait. */
+ * long that nobody should wait, or for less than an end when there are many tasks. */
 void task_store_changed(TaskStore *store, TaskStoreWait *wait);
+uint64_t task_store_total(const TaskStore *store);
 
 /* ---- between task-store*.c ---- */
 void task_store_apply(TaskStore *store, Str line, uint64_t position); /* one line of the history */

@@ -81,6 +81,8 @@ Task *task_free(Task *task) {
         viewer_detach(&task->viewer);
         if (task->limit.loop)
                 timer_clear(&task->limit);
+        if (task->news)
+                task->news->task = NULL;
         free(task->id);
         free((char *)task->prompt.data);
         free(task->agent);

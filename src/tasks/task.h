@@ -23,12 +23,20 @@ typedef struct TaskStoreWait TaskStoreWait;
 struct TaskStoreWait {
         TaskStoreWait *next;
         void (*done)(TaskStoreWait *wait);
+        bool is_end; /* of a task */
 };
+
+/* What is told once tasks.json says it. The task does not wait for that: by then it may have gone on, and
+ * told it itself. */
+typedef struct TaskNews {
+        TaskStoreWait wait;
+        Task *task; /* NULL: told already, or gone */
+        void (*tell)(const Task *task);
+} TaskNews;
 
 enum {
         TASK_PROMPT_MAX = 12 << 20, /* bytes; more is refused */
-        TASK_PROMPT_SHORT = 80,     /* characters of it in notices and lists */
-        TASK_OUTPUT_MAX = 1 << 20,  /* of its standard output the last so many bytes are kept, less the place
+        TASK_OUTPUT_MAX = 2 << 20,  /* of its standard output the last so many bytes are kept, less the place
                                        of one read */
         TASK_STDERR_MAX = 64 << 10, /* the same of its standard error */
         TASK_KILL_MS = 5000,        /* between TERM and KILL */
@@ -94,6 +102,7 @@ struct Task {
         Call *submit, *cancel; /* calls that wait for it */
         bool says_state;       /* in the answer to submit */
         TaskStoreWait wait;    /* for tasks.json, before its end is told */
+        TaskNews *news;        /* it was taken or started, and that is not told yet; NULL: nothing to tell */
 };
 
 /* The record as clients get it. */

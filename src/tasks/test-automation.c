@@ -191,7 +191,7 @@ static void test_retry_succeeds(void **state) {
         assert_told(&f, SUBMIT SUBMIT);
         automation_task_kept(f.automation, STR("task-1"), 0);
         assert_int_equal(f.automation->router.n_waiting + n_dead(&f), 0);
-        assert_non_null(strstr(f.automation->executions[1], "\"status\":\"submitted\""));
+        assert_non_null(strstr(f.automation->executions[0], "\"status\":\"submitted\""));
         assert_null(f.automation->pending);
         end(&f);
 }
@@ -208,7 +208,7 @@ static void test_letters_are_bounded(void **state) {
         assert_int_equal(f.automation->router.n_waiting, ROUTER_LETTERS);
         assert_int_equal(n_dead(&f), ROUTER_LETTERS);
         assert_int_equal(f.automation->router.n_died, 2 * ROUTER_LETTERS);
-        assert_int_equal(f.automation->n_executions, 3 * ROUTER_LETTERS);
+        assert_int_equal(f.automation->n_noted, 3 * ROUTER_LETTERS);
         end(&f);
 }
 

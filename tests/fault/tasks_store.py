@@ -109,6 +109,25 @@ def test_a_number_as_prompt_does_no_harm():
         equal(t.client.call("task.stats")["result"]["failed"], 1)
 
 
+def test_a_small_file_is_never_behind_an_answer():
+    """The original writes it before it answers."""
+    with Tasks(max_parallel_actions=1) as t:
+        def states():
+            return [(r["state"], r["pid"] is not None, r["startedAt"] is not None) for r in t.store()["tasks"]]
+        running, waits = ("running", True, True), ("queued", False, False)
+        first = t.client.submit("sleep:60")
+        equal(states(), [running])
+        second = t.client.submit("echo:x")
+        equal(states(), [running, waits])
+        t.client.result("chat.send", {"message": "echo:y"})
+        equal(states(), [running, waits, waits])
+        t.client.result("task.cancel", {"taskId": second})
+        equal(states(), [running, ("cancelled", False, False), waits])
+        t.client.result("task.cancel", {"taskId": first})
+        equal(t.client.ended(first)["state"], "cancelled")
+        equal(states()[0], ("cancelled", False, True))
+
+
 def test_the_file_is_never_half_written():
     with Tasks() as t:
         seen = set()

@@ -50,6 +50,14 @@ class Client(Peer):
     def wait_execution(self, name, status):
         return eventually(lambda: [e for e in self.executions(name) if e["status"] == status], what="%s %s" % (name, status))[-1]
 
+    def wait_webhook(self, name):
+        """It was answered with a 2xx."""
+        return eventually(lambda: [e for e in self.executions(name) if e["status"] == "webhook_sent" and "pending" not in e], what="%s sent" % name)[-1]
+
+    def wait_error(self, name):
+        """What went wrong with it, in the end or in an attempt that is followed by another one."""
+        return eventually(lambda: [e for e in self.executions(name) if "error" in e], what="an error of %s" % name)[-1]["error"]
+
     def notice(self, name):
         return self.note({"method": "event.automationNotify", "params": {"ruleId": name}}, {})["params"]
 

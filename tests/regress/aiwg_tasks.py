@@ -101,7 +101,7 @@ def test_output_is_visible_while_it_runs():
 
 
 def test_output_is_whole_up_to_its_bound():
-    bound = (1 << 20) - (8 << 10)
+    bound = (2 << 20) - (8 << 10)
     with Tasks() as t:
         whole, cut = t.client.ended(t.client.submit("big:%d" % bound)), t.client.ended(t.client.submit("big:%d" % (bound + 5000)))
         equal((len(whole["result"]), len(whole["output"]), whole["metadata"]), (bound, bound, {}))
@@ -116,6 +116,12 @@ def test_time_limit_fails_the_task_and_frees_the_slot():
         got = t.client.ended(hang)
         equal((got["state"], got["error"]), ("failed", "Task timed out after 6000ms"))
         equal(t.client.ended(after)["state"], "completed", "the slot is free while the agent still dies")
+
+
+def test_the_time_limit_is_told_as_it_was_multiplied():
+    """minutes * 60 * 1000 in floating point, as the original does."""
+    with Tasks(action_timeout_minutes=0.015) as t:
+        equal(t.client.ended(t.client.submit("sleep:60"))["error"], "Task timed out after 899.9999999999999ms")
 
 
 def test_a_task_that_timed_out_stays_failed():
@@ -175,11 +181,28 @@ def test_queue_has_a_bound_and_zero_means_none():
         equal((status["queued"], len(status["tasks"]["queued"]), status["running"]), (1100, 1100, 1))
 
 
+def test_running_tasks_are_listed_in_the_order_of_their_start():
+    with Tasks(max_parallel_actions=4) as t:
+        tasks = [t.client.submit("sleep:60") for _ in range(4)]
+        waits = t.client.submit("sleep:60")
+        t.client.result("task.cancel", {"taskId": tasks[1]})
+        want = [tasks[0], tasks[2], tasks[3], waits]
+
+        def listed():
+            return [r["id"] for r in t.client.result("daemon.status")["subsystems"]["supervisor"]["tasks"]["running"]]
+        eventually(lambda: listed() == want, what="the order of their start")
+        t.restart("kill")
+        equal(listed(), want, "after a restart")
+
+
 def test_prompts_in_the_status_are_cut_to_80_characters():
     with Tasks(max_parallel_actions=1) as t:
         t.client.submit("sleep:30")
         t.client.submit("ä" * 200)
-        equal(t.client.result("daemon.status")["subsystems"]["supervisor"]["tasks"]["queued"][0]["prompt"], "ä" * 80)
+        t.client.submit("\U0001f600" * 100)
+        t.client.submit("a" + "\U0001f600" * 100)
+        queued = [q["prompt"] for q in t.client.result("daemon.status")["subsystems"]["supervisor"]["tasks"]["queued"]]
+        equal(queued, ["ä" * 80, "\U0001f600" * 40, "a" + "\U0001f600" * 39], "in units of UTF-16, as the original counts; none is cut in two")
 
 
 def test_notifications_of_a_life():

@@ -16,7 +16,7 @@ def _project(url, ca=None, **kw):
 def _refused(receiver, p, word):
     """Nothing is sent; why is in the status."""
     p.ready().write("src/a")
-    why = p.client.wait_execution("hook", "error")["error"]
+    why = p.client.wait_error("hook")
     check(word in why, why)
     equal(receiver.requests, [])
 
@@ -27,7 +27,7 @@ def test_sent_to_whom_we_trust():
         for names, host in (("IP:127.0.0.1", "127.0.0.1"), ("DNS:localhost", "localhost"), ("DNS:other,DNS:localhost,IP:127.0.0.1", "LOCALHOST")):
             with TlsReceiver(authority.context(names)) as receiver, _project("https://%s:%d/hook?x=1" % (host, receiver.port), authority.path) as p:
                 p.ready().write("src/a")
-                p.client.wait_execution("hook", "webhook_sent")
+                p.client.wait_webhook("hook")
                 path, headers, body = receiver.requests[0]
                 equal((path, headers["Host"], body["ruleId"], body["event"]["payload"]["path"]), ("/hook?x=1", "%s:%d" % (host, receiver.port), "hook", "src/a"))
 
@@ -39,8 +39,8 @@ def test_the_file_may_be_in_the_project():
             p.ready()
             with open(authority.path, encoding="ascii") as f:
                 p.write("src/ca.pem", f.read())
-            p.client.wait_execution("hook", "webhook_sent")
-            eventually(lambda: "answered 500" in [e.get("error") for e in p.client.executions("hook")], what="an answer that is no success is one of TLS, too")
+            equal(p.client.wait_error("hook"), "answered 500", "an answer that is no success is one of TLS, too")
+            p.client.wait_webhook("hook")
 
 
 def test_the_store_of_the_system_is_used():
@@ -49,7 +49,7 @@ def test_the_store_of_the_system_is_used():
         with TlsReceiver(authority.context("IP:127.0.0.1")) as receiver:
             with _project(receiver.url, env={"SSL_CERT_FILE": authority.path, "SSL_CERT_DIR": folder}) as p:
                 p.ready().write("src/a")
-                p.client.wait_execution("hook", "webhook_sent")
+                p.client.wait_webhook("hook")
             receiver.requests.clear()
             with _project(receiver.url) as p:
                 _refused(receiver, p, "certificate: ")
@@ -92,11 +92,11 @@ def test_a_wrong_setting_is_told():
 def test_who_speaks_no_tls():
     with Receiver() as receiver, _project("https://127.0.0.1:%d/" % receiver.port) as p:
         p.ready().write("src/a")
-        check("TLS" in p.client.wait_execution("hook", "error")["error"], p.client.executions("hook"))
+        check("TLS" in p.client.wait_error("hook"), p.client.executions("hook"))
     with tempfile.TemporaryDirectory() as folder:
         with TlsReceiver(Authority(folder).context("IP:127.0.0.1")) as receiver, _project("http://127.0.0.1:%d/" % receiver.port) as p:
             p.ready().write("src/a")
-            p.client.wait_execution("hook", "error")
+            p.client.wait_error("hook")
 
 
 def test_a_peer_that_says_nothing_holds_nobody():
@@ -108,4 +108,4 @@ def test_a_peer_that_says_nothing_holds_nobody():
         with peer:
             check(peer.recv(1) == b"\x16", "no handshake")
             p.advance(10)
-            equal(p.client.wait_execution("hook", "error")["error"], "it took too long")
+            equal(p.client.wait_error("hook"), "it took too long")

@@ -57,6 +57,7 @@ const JsonRpcDialect aiwg_dialect = {
         .runs_notifications = true,
         .invalid_keeps_id = true,
         .any_params = true,
+        .replaces_utf8 = true,
         .unknown_method = "Method not found: ",
         .trace = trace,
 };

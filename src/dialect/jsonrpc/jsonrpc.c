@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "dialect/jsonrpc/jsonrpc.h"
 
+#include "base/utf8.h"
 #include "core/daemon.h"
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -46,6 +47,20 @@ void jsonrpc_handle(Client *client, const Json *message, Buf *out) {
                 client_run(client, op, params, is_silent ? STR_NULL : json_raw(id), is_silent, out);
 }
 
+/* *line lives in the arena afterwards. A line that becomes too long by it stays as wrong as it was. */
+static int parse_replaced(Arena *arena, Str *line, Json **ret, JsonFault *fault) {
+        Buf clean = BUF_NULL;
+        Str kept = STR_NULL;
+
+        if (!utf8_append_replaced(&clean, line->data, line->n) && clean.n <= JSONRPC_LINE_MAX)
+                kept = arena_str(arena, buf_str(&clean));
+        buf_deinit(&clean);
+        if (!kept.data)
+                return JSON_E_UTF8;
+        *line = kept;
+        return json_parse(arena, kept.data, kept.n, &message_limits, ret, fault);
+}
+
 void jsonrpc_frame(Client *client, Str line) {
         const JsonRpcDialect *profile = jsonrpc_of(client);
         JsonFault fault = {0};
@@ -59,6 +74,8 @@ void jsonrpc_frame(Client *client, Str line) {
         if (profile->skips_bom && str_starts(line, STR("\xef\xbb\xbf")))
                 line = (Str){line.data + 3, line.n - 3};
         r = json_parse(&client->daemon->envelope, line.data, line.n, &message_limits, &json, &fault);
+        if (r == JSON_E_UTF8 && profile->replaces_utf8)
+                r = parse_replaced(&client->daemon->envelope, &line, &json, &fault);
         if (r)
                 client_refuse(client, CALL_E_PARSE, STR("null"), NULL, "Parse error: %s",
                               r < 0 ? "no memory" : fault.what);

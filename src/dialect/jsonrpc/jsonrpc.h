@@ -21,7 +21,9 @@ typedef struct JsonRpcDialect {
         bool any_params;         /* params that are no object count as {}, otherwise they are an error */
         bool id_before_result;   /* order of members in a reply */
         bool skips_bom;
-        bool eof_ends_line;         /* the end of the stream ends a last line, otherwise that is dropped */
+        bool replaces_utf8; /* bytes in strings that are no UTF-8 become U+FFFD, otherwise they are an error
+                             */
+        bool eof_ends_line; /* the end of the stream ends a last line, otherwise that is dropped */
         const char *unknown_method; /* text before the method's name */
         void (*trace)(const Client *client, const char *direction,
                       Str text); /* AIWG_IPC_DEBUG; may be NULL */
