@@ -21,6 +21,7 @@ def _goes_on(only, end):
             g, _ = project(d)
             started(d, g, "a")
             add(d, g, "off")
+            ok(d, "actor_update", group_id=g, actor_id="off", patch={"enabled": False})
             with Terminal(d, g, "a") as t:
                 t.until("ready")  # before, the terminal itself would echo
                 t.type("before\n")
