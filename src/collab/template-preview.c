@@ -29,7 +29,7 @@ static void write_actor(JsonWriter *w, const TemplateActor *actor) {
 /* With a mark below when there is more. */
 static void write_beginning(JsonWriter *w, Str text) {
         Str shown = utf8_first(text, TEMPLATE_PREVIEW_MAX);
-        char marked[4 * TEMPLATE_PREVIEW_MAX + sizeof("\n…")];
+        char marked[(size_t)4 * TEMPLATE_PREVIEW_MAX + sizeof("\n…")];
         int n = snprintf(marked, sizeof(marked), STR_FMT "%s", STR_ARG(shown),
                          shown.n < text.n ? "\n…" : "");
 
@@ -107,9 +107,14 @@ static void write_settings(JsonWriter *w, const Json *from, const Json *to) {
         jw_end_object(w);
 }
 
+/* No prompt is something else than an empty one. */
+static bool is_same(Str a, Str b) {
+        return a.data && b.data ? str_eq(a, b) : a.data == b.data;
+}
+
 static void write_prompt_change(JsonWriter *w, Str from, Str to) {
         jw_begin_object(w);
-        jw_field_bool(w, "changed", !from.data != !to.data || !str_eq(from, to));
+        jw_field_bool(w, "changed", !is_same(from, to));
         jw_field_uint(w, "current_chars", utf8_count(from));
         jw_field_uint(w, "new_chars", utf8_count(to));
         jw_field_cstr(w, "current_source", source_of(from));

@@ -31,9 +31,9 @@ static void check_text(Str text) {
         for (size_t i = 0; i < text.n; i++) {
                 char c = text.data[i], next = i + 1 < text.n ? text.data[i + 1] : '\n';
 
-                CHECK((unsigned char)c >= 0x20 || c == '\n');
+                CHECK((unsigned char)c >= 0x20 || c == '\n' || c == '\t');
                 CHECK(c != 0x7f);
-                CHECK(c != ' ' || next != '\n');
+                CHECK((c != ' ' && c != '\t') || next != '\n');
         }
         CHECK(!text.n || text.data[text.n - 1] != '\n');
         CHECK(!utf8_append_replaced(&again, text.data, text.n));
