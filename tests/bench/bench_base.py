@@ -103,9 +103,9 @@ class Bench:
         os.mkdir(path)
         return path
 
-    def client(self, name, *args, core=CLIENT_CORE):
+    def client(self, name, *args, core=CLIENT_CORE, first=True):
         """Runs a client program on its core; the name=value words it prints."""
-        done = subprocess.run(pinned(core, [self.program(name), *args]), text=True, capture_output=True, check=False)
+        done = subprocess.run(pinned(core, [self.program(name), *args], first), text=True, capture_output=True, check=False)
         if done.returncode:
             sys.exit("bench: %s failed:\n%s%s" % (name, done.stdout, done.stderr))
         words = dict(word.split("=", 1) for word in done.stdout.split())
@@ -116,10 +116,10 @@ class Bench:
 
 
 @contextlib.contextmanager
-def started(command, folder, address, env=None, core=SERVER_CORE):
+def started(command, folder, address, env=None, core=SERVER_CORE, first=True):
     """A server on its core (or several, as taskset names them), ended and waited for at the end."""
     with open(os.path.join(folder, "output"), "wb") as log:
-        process = subprocess.Popen(pinned(core, command), stdout=log, stderr=log, env=env, cwd=folder)
+        process = subprocess.Popen(pinned(core, command, first), stdout=log, stderr=log, env=env, cwd=folder)
     try:
         give_up = time.monotonic() + 10
         while not os.path.exists(address):
@@ -157,5 +157,5 @@ class Daemon:
         if only != "cccc":
             self.command += ["--aiwg-project", project]
 
-    def started(self, address, core=SERVER_CORE):
-        return started(self.command, self.folder, address, self.env, core)
+    def started(self, address, core=SERVER_CORE, first=True):
+        return started(self.command, self.folder, address, self.env, core, first)
