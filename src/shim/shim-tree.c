@@ -99,18 +99,19 @@ static bool ignores_term(pid_t pid) {
 }
 
 /* One that is stopped would never see it. Interactive shells ignore TERM; they go, with their jobs, when
- * their terminal hangs up. Who minds TERM gets no HUP: it would be ended before it has tidied up. */
-static void terminate(pid_t pid) {
-        bool is_deaf = ignores_term(pid);
+ * their terminal hangs up. Who minds TERM, or has no terminal, gets no HUP: it would be ended before it has
+ * tidied up. */
+static void terminate(pid_t pid, bool has_terminal) {
+        bool gets_hup = has_terminal && ignores_term(pid);
 
         (void)kill(pid, SIGTERM);
-        if (is_deaf)
+        if (gets_hup)
                 (void)kill(pid, SIGHUP);
         (void)kill(pid, SIGCONT);
 }
 
 /* Everybody below us, also those in other groups, sessions and PID namespaces. */
-static void signal_descendants(int signum) {
+static void signal_descendants(int signum, bool has_terminal) {
         static pid_t pids[TREE_MAX]; /* too large for the stack of a small process; used by nobody else */
         size_t n = add_children(getpid(), pids, 0);
 
@@ -118,7 +119,7 @@ static void signal_descendants(int signum) {
                 n = add_children(pids[i], pids, n);
         for (size_t i = 0; i < n; i++)
                 if (signum == SIGTERM)
-                        terminate(pids[i]);
+                        terminate(pids[i], has_terminal);
                 else
                         (void)kill(pids[i], signum);
 }
@@ -127,7 +128,7 @@ static void signal_descendants(int signum) {
 static void shim_tree_signal(Shim *shim, int signum) {
         if (!shim->child_ended)
                 (void)kill(-shim->child, signum);
-        signal_descendants(signum);
+        signal_descendants(signum, shim->record->kind == SHIM_PTY);
         if (signum == SIGTERM && !shim->child_ended)
                 (void)kill(-shim->child, SIGCONT);
 }

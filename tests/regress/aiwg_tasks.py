@@ -136,7 +136,8 @@ def test_a_task_that_timed_out_stays_failed():
 
 
 def test_cancel_ends_the_whole_tree_of_an_agent_that_ignores_term():
-    with Tasks(agent="#!/bin/sh\ntrap '' TERM\n(trap '' TERM; while :; do sleep 1; done) & echo $! > child; echo $$ > self\nwhile :; do sleep 1; done\n") as t:
+    """By KILL, when its time is over. It has no terminal: nobody hangs up on it."""
+    with Tasks(agent="#!/bin/sh\ntrap '' TERM\ntrap 'echo > hup' HUP\n(trap '' TERM; while :; do sleep 1; done) & echo $! > child; echo $$ > self\nwhile :; do sleep 1; done\n") as t:
         task = t.client.submit("x")
         paths = [os.path.join(t.home.project, n) for n in ("child", "self")]
         eventually(lambda: all(os.path.exists(p) and open(p, encoding="ascii").read().strip() for p in paths), what="agent under way")
@@ -147,6 +148,7 @@ def test_cancel_ends_the_whole_tree_of_an_agent_that_ignores_term():
         for pid in pids:
             eventually(lambda p=pid: not os.path.exists("/proc/%d" % p), what="end of %d" % pid)
         equal(t.client.error("task.cancel", {"taskId": task}), -32001)
+        check(not os.path.exists(os.path.join(t.home.project, "hup")), "it got HUP")
 
 
 def test_a_trapped_term_completes():
