@@ -21,13 +21,13 @@ struct Loop {
         int64_t frozen_ms, frozen_wall_us;
         int64_t ahead_ms; /* of the real one, after it was turned and runs again */
 
-        /* Timers: a binary heap by due_ms and number, feeding one uv timer. */
+        /* Timers: a binary heap by due_ms and number; the alarm rings for its top. */
         Timer **heap;
         size_t n_heap, heap_cap;
-        uv_timer_t alarm;
-        int64_t alarm_ms;       /* what the uv timer is set to; INT64_MAX: not set */
-        uint64_t n_timers_set;  /* ever */
-        bool is_running_timers; /* the uv timer is set afterwards, in the prepare phase */
+        int alarm_fd; /* timerfd */
+        LoopFd *alarm;
+        int64_t alarm_ms;      /* when it rings, or earlier than the top; INT64_MAX: not set */
+        uint64_t n_timers_set; /* ever */
 
         /* Deferred calls and memory: run in the prepare phase, right before the loop waits. */
         Deferred *deferred;
@@ -49,7 +49,8 @@ struct Loop {
         LoopChild *released;         /* children that are only to be reaped */
 };
 
-void loop_timers_arm(Loop *loop); /* sets the uv timer for the top of the heap */
+int loop_timers_init(Loop *loop);
+void loop_timers_arm(Loop *loop); /* in the prepare phase: sets the alarm for the top of the heap */
 void loop_timers_deinit(Loop *loop);
 void loop_children_deinit(Loop *loop); /* those that were released and still run */
 int loop_posts_init(Loop *loop);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop's clock and timers. One heap, one uv timer: with a frozen clock the heap alone decides, so tests
- * turn time without waiting for it.
+ * The loop's clock and timers. One heap, one timerfd that rings when its top is due: with a frozen clock the
+ * heap alone decides, so tests turn time without waiting for it. Not a timeout of the poll call, which the
+ * kernel would set up and take down for every request that comes in between.
  */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/loop-internal.h"
@@ -30,20 +33,19 @@ void loop_clock_freeze(Loop *loop, int64_t wall_us) {
         loop->frozen_ms = loop_now_ms(loop);
         loop->frozen_wall_us = wall_us;
         loop->is_frozen = true;
+        loop->alarm_ms = INT64_MAX; /* it may still ring, by a clock that does not count any more */
 }
 
 void loop_clock_thaw(Loop *loop) {
         loop->ahead_ms = loop->frozen_ms - clock_us(CLOCK_MONOTONIC) / 1000;
         loop->is_frozen = false;
-        loop->alarm_ms = INT64_MIN;
-        loop_timers_arm(loop);
+        loop->alarm_ms = INT64_MAX;
 }
 
 void loop_clock_advance(Loop *loop, int64_t ms) {
         assert(loop->is_frozen);
         loop->frozen_ms += ms;
         loop->frozen_wall_us += ms * 1000;
-        loop_timers_arm(loop);
 }
 
 /* ---- heap ------------------------------------------------------------------------------------ */
@@ -95,47 +97,62 @@ static void take_out(Loop *loop, Timer *timer) {
         sift_down(loop, last->slot - 1, last);
 }
 
-/*
- * Timers set while these run wait for the next turn, even when they are due at once. The uv timer must not
- * be set before they are done: libuv runs one that is due again at once, before it looks at any descriptor.
- */
-static void on_alarm(uv_timer_t *handle) {
-        Loop *loop = container_of(handle, Loop, alarm);
-        int64_t now = loop_now_ms(loop);
-        uint64_t end = loop->n_timers_set;
+/* ---- alarm ----------------------------------------------------------------------------------- */
 
+/* Timers set while these run wait for the next turn, even when they are due at once. */
+static void on_alarm(void *user, _unused_ unsigned events) {
+        Loop *loop = user;
+        int64_t now = loop_now_ms(loop);
+        uint64_t n_rung, end = loop->n_timers_set;
+
+        (void)!read(loop->alarm_fd, &n_rung, sizeof(n_rung));
         loop->alarm_ms = INT64_MAX;
-        loop->is_running_timers = true;
         while (loop->n_heap && loop->heap[0]->due_ms <= now && loop->heap[0]->number < end) {
                 Timer *timer = loop->heap[0];
                 take_out(loop, timer);
                 timer->fn(timer);
         }
-        loop->is_running_timers = false;
 }
 
+/* One that rings too early, for a timer that was moved or cleared, is left: it rings once, and is set anew.
+ */
 void loop_timers_arm(Loop *loop) {
         int64_t due = loop->n_heap ? loop->heap[0]->due_ms : INT64_MAX;
-        int64_t now;
+        struct itimerspec at = {.it_value.tv_nsec = 1}; /* long ago */
+        int64_t ms;
 
-        if (loop->is_running_timers || (due == loop->alarm_ms && !loop->is_frozen))
+        if (due >= loop->alarm_ms)
                 return;
-        loop->alarm_ms = due;
-        if (due == INT64_MAX) {
-                uv_timer_stop(&loop->alarm);
-                return;
+        if (due > loop_now_ms(loop)) {
+                if (loop->is_frozen)
+                        return;                /* only loop_clock_advance() makes it due */
+                ms = due - loop->ahead_ms + 1; /* now_ms is rounded down: never before its time */
+                at.it_value = (struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
         }
-        now = loop_now_ms(loop);
-        if (loop->is_frozen && due > now) { /* only loop_clock_advance() makes it due */
-                uv_timer_stop(&loop->alarm);
-                return;
+        if (!timerfd_settime(loop->alarm_fd, TFD_TIMER_ABSTIME, &at, NULL))
+                loop->alarm_ms = due;
+}
+
+int loop_timers_init(Loop *loop) {
+        int r;
+
+        loop->alarm_ms = INT64_MAX;
+        loop->alarm_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (loop->alarm_fd < 0)
+                return error_origin(-errno);
+        r = loop_fd_open(loop, loop->alarm_fd, on_alarm, loop, &loop->alarm);
+        if (r) {
+                loop->alarm_fd = close_fd(loop->alarm_fd);
+                return error_trace(r);
         }
-        uv_update_time(&loop->uv);
-        uv_timer_start(&loop->alarm, on_alarm, due > now ? (uint64_t)(due - now) : 0, 0);
+        loop_fd_watch(loop->alarm, LOOP_READ);
+        return 0;
 }
 
 void loop_timers_deinit(Loop *loop) {
         assert(loop->n_heap == 0);
+        loop->alarm = loop_fd_close(loop->alarm);
+        loop->alarm_fd = close_fd(loop->alarm_fd);
         free(loop->heap);
 }
 
@@ -170,13 +187,10 @@ int timer_set(Timer *timer, int64_t after_ms) {
         timer->due_ms = loop_now_ms(loop) + MAX(after_ms, 0);
         timer->number = loop->n_timers_set++;
         sift_up(loop, loop->n_heap++, timer);
-        loop_timers_arm(loop);
         return 0;
 }
 
 void timer_clear(Timer *timer) {
-        if (!timer->slot)
-                return;
-        take_out(timer->loop, timer);
-        loop_timers_arm(timer->loop);
+        if (timer->slot)
+                take_out(timer->loop, timer);
 }

@@ -51,6 +51,30 @@ static void on_prepare(uv_prepare_t *handle) {
                 (void)uv_idle_stop(&loop->keep_awake);
 }
 
+/* What was opened is closed, and told so by a last turn. */
+static void close_handles(Loop *loop) {
+        uv_close((uv_handle_t *)&loop->prepare, NULL);
+        uv_close((uv_handle_t *)&loop->keep_awake, NULL);
+        uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+static int open_handles(Loop *loop) {
+        int r;
+
+        uv_prepare_init(&loop->uv, &loop->prepare);
+        uv_idle_init(&loop->uv, &loop->keep_awake);
+        uv_prepare_start(&loop->prepare, on_prepare);
+        r = loop_timers_init(loop);
+        if (!r) {
+                r = loop_posts_init(loop);
+                if (r)
+                        loop_timers_deinit(loop);
+        }
+        if (r)
+                close_handles(loop);
+        return error_trace(r);
+}
+
 int loop_new(Loop **ret, Log *log) {
         Loop *loop = calloc(1, sizeof(*loop));
         int r;
@@ -60,22 +84,13 @@ int loop_new(Loop **ret, Log *log) {
         loop->log = log;
         loop->deferred_tail = &loop->deferred;
         loop->slow_tail = &loop->slow;
-        loop->alarm_ms = INT64_MAX;
         r = uv_loop_init(&loop->uv);
         if (r) {
                 free(loop);
                 return error_origin(r);
         }
-        uv_timer_init(&loop->uv, &loop->alarm);
-        uv_prepare_init(&loop->uv, &loop->prepare);
-        uv_idle_init(&loop->uv, &loop->keep_awake);
-        uv_prepare_start(&loop->prepare, on_prepare);
-        r = loop_posts_init(loop);
+        r = open_handles(loop);
         if (r) {
-                uv_close((uv_handle_t *)&loop->alarm, NULL);
-                uv_close((uv_handle_t *)&loop->prepare, NULL);
-                uv_close((uv_handle_t *)&loop->keep_awake, NULL);
-                uv_run(&loop->uv, UV_RUN_DEFAULT);
                 uv_loop_close(&loop->uv);
                 free(loop);
                 return error_trace(r);
@@ -90,15 +105,12 @@ Loop *loop_free(Loop *loop) {
         loop_children_deinit(loop);
         while (loop_posts_run(loop) || loop->deferred || loop->n_garbage)
                 on_prepare(&loop->prepare);
-        uv_close((uv_handle_t *)&loop->alarm, NULL);
-        uv_close((uv_handle_t *)&loop->prepare, NULL);
-        uv_close((uv_handle_t *)&loop->keep_awake, NULL);
         loop_posts_deinit(loop);
-        uv_run(&loop->uv, UV_RUN_DEFAULT);
+        loop_timers_deinit(loop);
+        close_handles(loop);
         int r = uv_loop_close(&loop->uv);
         assert(r == 0); /* otherwise somebody left a handle open */
         (void)r;
-        loop_timers_deinit(loop);
         free(loop->garbage);
         free(loop);
         return NULL;
@@ -119,12 +131,10 @@ void loop_stop(Loop *loop) {
 }
 
 void loop_turn(Loop *loop) {
-        loop_timers_arm(loop);
         uv_run(&loop->uv, UV_RUN_NOWAIT);
 }
 
 void loop_turn_wait(Loop *loop) {
-        loop_timers_arm(loop);
         uv_run(&loop->uv, UV_RUN_ONCE);
 }
 

@@ -6,7 +6,7 @@
  * This header is all that the rest of the tree knows of the loop: descriptors, timers, deferred calls,
  * signals, children, workers and posts from other threads. After a close or cancel returns, the callback
  * never runs again. Time comes from the loop's clock, which tests can stop and turn. No wake-up happens
- * unless something is due.
+ * unless something is due, or was before it was cleared or moved.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -262,6 +262,27 @@ static void test_timer_by_the_real_clock(void **state) {
         assert_true(loop_now_ms(loop) - begin >= 30);
 }
 
+/* The alarm was set for timers that are no more: it must not stand in the way of those that are. */
+static void test_timer_behind_cleared_and_moved_ones(void **state) {
+        Loop *loop = *state;
+        int64_t begin = loop_now_ms(loop);
+        NamedTimer cleared, moved;
+        Timer last;
+
+        named_init(&cleared, loop, '!');
+        named_init(&moved, loop, 'm');
+        timer_init(&last, loop, on_stop_timer);
+        timer_set(&cleared.timer, 5);
+        timer_set(&moved.timer, 10);
+        timer_set(&last, 40);
+        loop_turn(loop);
+        timer_clear(&cleared.timer);
+        timer_set(&moved.timer, 20);
+        assert_true(run_within(loop, 60000));
+        assert_true(loop_now_ms(loop) - begin >= 40);
+        assert_ran("m");
+}
+
 /* ---- clock ----------------------------------------------------------------------------------- */
 
 static int64_t real_ms(void) {
@@ -358,6 +379,7 @@ int main(void) {
                 loop_test(test_timer_of_zero_with_the_real_clock),
                 loop_test(test_timer_thousands),
                 loop_test(test_timer_by_the_real_clock),
+                loop_test(test_timer_behind_cleared_and_moved_ones),
                 loop_test(test_clock),
                 loop_test(test_clock_frozen_over_armed_timers),
                 loop_test(test_clock_thawed_goes_on_from_where_it_stood),
