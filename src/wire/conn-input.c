@@ -4,6 +4,7 @@
  * is left of an unfinished frame is copied into the connection, so an idle connection holds no input memory.
  */
 #include <errno.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "wire/conn-internal.h"
@@ -107,9 +108,11 @@ static void tell_eof(Conn *conn) {
 static void read_once(Conn *conn) {
         ssize_t n;
 
-        do
-                n = read(conn->fd_in, conn->shared->read_buffer, CONN_READ_MAX);
-        while (n < 0 && errno == EINTR);
+        do {
+                n = recv(conn->fd_in, conn->shared->read_buffer, CONN_READ_MAX, 0);
+                if (n < 0 && errno == ENOTSOCK) /* stdio */
+                        n = read(conn->fd_in, conn->shared->read_buffer, CONN_READ_MAX);
+        } while (n < 0 && errno == EINTR);
         if (n > 0)
                 got_bytes(conn, (Str){conn->shared->read_buffer, (size_t)n});
         else if (n == 0)
