@@ -95,6 +95,8 @@ class Bench:
         self.build, self.folder, self.rounds, self.original, self.count = build, folder, rounds, original, 0
 
     def program(self, name):
+        if name.endswith(".py"):
+            return os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
         return os.path.join(self.build, "musterd" if name == "musterd" else os.path.join("tests", "bench", name))
 
     def new_folder(self):
