@@ -41,10 +41,7 @@ static int make_room(Arena *arena, Page *page) {
 static size_t limit_of(const Json *limit) {
         int64_t n;
 
-        if (!json_int64(limit, &n))
-                return LIMIT_DEFAULT;
-        if (memchr(limit->text, '.', limit->n) || memchr(limit->text, 'e', limit->n) ||
-            memchr(limit->text, 'E', limit->n))
+        if (!json_is_integer(limit) || !json_int64(limit, &n))
                 return LIMIT_DEFAULT;
         return n <= 0 ? SIZE_MAX : (size_t)n;
 }

@@ -6,7 +6,7 @@ import os
 import signal
 
 from aiwg_project import FINAL, Tasks
-from harness import DEADLINE, check, equal, eventually, read_text, wait_pid
+from harness import DEADLINE, check, equal, eventually, is_alive, read_text, start_time, wait_pid
 
 TIMEOUT = 300
 # Notes each start of a prompt in runs/, so that a second one would show; waits for the file go, then prints the prompt.
@@ -108,6 +108,25 @@ def test_a_shim_that_dies_under_the_daemon():
         record = t.client.ended(task)
         equal((record["state"], record["error"]), ("failed", "Agent lost: its host process was killed"))
         equal(t.client.ended(t.client.submit("echo:next"))["result"], "next")
+
+
+def test_a_shim_that_dies_beside_a_flood():
+    """Those that are not found go on to write without end: they are left alone once what was in the pipe has been read."""
+    agent = "#!/bin/sh\nfor i in 1 2 3 4; do env -i sh -c 'echo $$ >>flood; exec yes' & done\nwhile :; do sleep 1; done\n"
+    with Tasks(agent=agent) as t:
+        task = t.client.submit("x")
+        path = os.path.join(t.home.project, "flood")
+        eventually(lambda: os.path.exists(path) and len(read_text(path).split()) == 4, what="the flood")
+        flood = [(int(pid), start_time(int(pid))) for pid in read_text(path).split()]
+        [hosted] = t.home.hosted()
+        try:
+            os.kill(hosted.shim_pid, signal.SIGKILL)
+            equal(t.client.ended(task)["error"], "Agent lost: its host process was killed")
+            eventually(lambda: not any(is_alive(*who) for who in flood), what="their pipe is closed")
+        finally:
+            for who in flood:
+                if is_alive(*who):
+                    os.kill(who[0], signal.SIGKILL)
 
 
 def test_without_its_folder_a_running_task_has_failed():

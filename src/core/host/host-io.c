@@ -92,19 +92,26 @@ bool hosted_output_is_over(const Hosted *hosted) {
         return hosted->fd_out < 0 && hosted->fd_err < 0;
 }
 
+/* No pipe or terminal holds HOST_REST_MAX: who still writes then is not of the tree, nor waited for. */
+static void read_rest_of(Hosted *hosted, bool is_stderr) {
+        const Ring *ring = is_stderr ? &hosted->err : &hosted->out;
+        const int *fd = is_stderr ? &hosted->fd_err : &hosted->fd_out;
+        uint64_t n = 1, left = HOST_REST_MAX;
+
+        while (*fd >= 0 && n && left) {
+                uint64_t before = ring_end(ring);
+                if (!read_some(hosted, is_stderr))
+                        end_stream(hosted, is_stderr);
+                n = ring_end(ring) - before;
+                left -= MIN(left, n);
+        }
+}
+
 void hosted_read_rest(Hosted *hosted) {
         if (hosted->reopen.loop)
                 timer_clear(&hosted->reopen);
-        for (int stream = 0; stream < 2; stream++) {
-                Ring *ring = stream ? &hosted->err : &hosted->out;
-                while ((stream ? hosted->fd_err : hosted->fd_out) >= 0) {
-                        uint64_t before = ring_end(ring);
-                        if (!read_some(hosted, stream))
-                                end_stream(hosted, stream);
-                        else if (ring_end(ring) == before)
-                                break;
-                }
-        }
+        read_rest_of(hosted, false);
+        read_rest_of(hosted, true);
 }
 
 /* ---- input ----------------------------------------------------------------------------------- */

@@ -153,6 +153,7 @@ enum {
         HOST_INPUT_MAX = 1 << 20,   /* bytes of input waiting for a process: above it senders are held */
         HOST_SHORT_READ = 1 << 10,  /* a read of fewer bytes is the last one of its turn */
         HOST_TURN_BYTES = 64 << 10, /* output taken from one process per turn */
+        HOST_REST_MAX = 4 << 20,    /* output taken from one that has ended, at once */
         HOST_REOPEN_MS = 50,        /* how often a terminal that nobody has open is looked at */
 };
 
