@@ -100,13 +100,11 @@ static void take_out(Loop *loop, Timer *timer) {
 /* ---- alarm ----------------------------------------------------------------------------------- */
 
 /* Timers set while these run wait for the next turn, even when they are due at once. */
-static void on_alarm(void *user, _unused_ unsigned events) {
-        Loop *loop = user;
+static void run_due(Loop *loop) {
         int64_t now = loop_now_ms(loop);
-        uint64_t n_rung, end = loop->n_timers_set;
+        uint64_t end = loop->n_timers_set;
 
-        (void)!read(loop->alarm_fd, &n_rung, sizeof(n_rung));
-        loop->alarm_ms = INT64_MAX;
+        loop->is_top_due = false;
         while (loop->n_heap && loop->heap[0]->due_ms <= now && loop->heap[0]->number < end) {
                 Timer *timer = loop->heap[0];
                 take_out(loop, timer);
@@ -114,21 +112,35 @@ static void on_alarm(void *user, _unused_ unsigned events) {
         }
 }
 
+static void on_alarm(void *user, _unused_ unsigned events) {
+        Loop *loop = user;
+        uint64_t n_rung;
+
+        (void)!read(loop->alarm_fd, &n_rung, sizeof(n_rung));
+        loop->alarm_ms = INT64_MAX;
+        run_due(loop);
+}
+
+void loop_timers_run(Loop *loop) {
+        if (loop->is_top_due)
+                run_due(loop);
+}
+
 /* One that rings too early, for a timer that was moved or cleared, is left: it rings once, and is set anew.
- */
+ * What is due now does not wait for the kernel to ring, which it may do late, on another processor. */
 void loop_timers_arm(Loop *loop) {
         int64_t due = loop->n_heap ? loop->heap[0]->due_ms : INT64_MAX;
-        struct itimerspec at = {.it_value.tv_nsec = 1}; /* long ago */
+        struct itimerspec at = {0};
         int64_t ms;
 
+        loop->is_top_due = false;
         if (due >= loop->alarm_ms)
                 return;
-        if (due > loop_now_ms(loop)) {
-                if (loop->is_frozen)
-                        return;                /* only loop_clock_advance() makes it due */
-                ms = due - loop->ahead_ms + 1; /* now_ms is rounded down: never before its time */
-                at.it_value = (struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-        }
+        loop->is_top_due = due <= loop_now_ms(loop);
+        if (loop->is_top_due || loop->is_frozen)
+                return;                /* with a frozen clock only loop_clock_advance() makes it due */
+        ms = due - loop->ahead_ms + 1; /* now_ms is rounded down: never before its time */
+        at.it_value = (struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
         if (!timerfd_settime(loop->alarm_fd, TFD_TIMER_ABSTIME, &at, NULL))
                 loop->alarm_ms = due;
 }
@@ -149,10 +161,13 @@ int loop_timers_init(Loop *loop) {
         return 0;
 }
 
-void loop_timers_deinit(Loop *loop) {
-        assert(loop->n_heap == 0);
+void loop_timers_close(Loop *loop) {
         loop->alarm = loop_fd_close(loop->alarm);
         loop->alarm_fd = close_fd(loop->alarm_fd);
+}
+
+void loop_timers_deinit(Loop *loop) {
+        assert(loop->n_heap == 0);
         free(loop->heap);
 }
 

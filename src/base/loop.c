@@ -47,13 +47,20 @@ static void on_prepare(uv_prepare_t *handle) {
                 free(loop->garbage[i]);
         loop->n_garbage = 0;
         loop_timers_arm(loop);
-        if (!loop->deferred && !loop->is_stopping)
+        if (loop->is_top_due)
+                wake(loop);
+        else if (!loop->deferred && !loop->is_stopping)
                 (void)uv_idle_stop(&loop->keep_awake);
+}
+
+static void on_check(uv_check_t *handle) {
+        loop_timers_run(container_of(handle, Loop, check));
 }
 
 /* What was opened is closed, and told so by a last turn. */
 static void close_handles(Loop *loop) {
         uv_close((uv_handle_t *)&loop->prepare, NULL);
+        uv_close((uv_handle_t *)&loop->check, NULL);
         uv_close((uv_handle_t *)&loop->keep_awake, NULL);
         uv_run(&loop->uv, UV_RUN_DEFAULT);
 }
@@ -62,13 +69,15 @@ static int open_handles(Loop *loop) {
         int r;
 
         uv_prepare_init(&loop->uv, &loop->prepare);
+        uv_check_init(&loop->uv, &loop->check);
         uv_idle_init(&loop->uv, &loop->keep_awake);
         uv_prepare_start(&loop->prepare, on_prepare);
+        uv_check_start(&loop->check, on_check);
         r = loop_timers_init(loop);
         if (!r) {
                 r = loop_posts_init(loop);
                 if (r)
-                        loop_timers_deinit(loop);
+                        loop_timers_close(loop);
         }
         if (r)
                 close_handles(loop);
@@ -106,11 +115,12 @@ Loop *loop_free(Loop *loop) {
         while (loop_posts_run(loop) || loop->deferred || loop->n_garbage)
                 on_prepare(&loop->prepare);
         loop_posts_deinit(loop);
-        loop_timers_deinit(loop);
-        close_handles(loop);
+        loop_timers_close(loop);
+        close_handles(loop); /* jobs that still ran are done by then, and may have cleared or set timers */
         int r = uv_loop_close(&loop->uv);
         assert(r == 0); /* otherwise somebody left a handle open */
         (void)r;
+        loop_timers_deinit(loop);
         free(loop->garbage);
         free(loop);
         return NULL;

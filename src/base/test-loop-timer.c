@@ -2,7 +2,12 @@
 /* Timers and the clock that they go by. */
 #include "base/test-loop-fixture.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -283,6 +288,117 @@ static void test_timer_behind_cleared_and_moved_ones(void **state) {
         assert_ran("m");
 }
 
+static void do_nothing(_unused_ void *user) {}
+
+/* Wherever a timer is set, the loop must not wait past it: it is armed after all callbacks of a turn. */
+typedef struct Relay {
+        Loop *loop;
+        Timer timer;
+        Deferred deferred;
+        int n_set;
+} Relay;
+
+static void relay_set(void *user) {
+        Relay *relay = user;
+
+        assert_int_equal(timer_set(&relay->timer, 5), 0);
+}
+
+static void relay_deferred(Deferred *deferred) {
+        relay_set(container_of(deferred, Relay, deferred));
+}
+
+static void relay_rang(Timer *timer) {
+        Relay *relay = container_of(timer, Relay, timer);
+
+        switch (relay->n_set++) {
+        case 0: assert_int_equal(loop_work(relay->loop, do_nothing, relay_set, relay), 0); break;
+        case 1: assert_int_equal(loop_post(relay->loop, relay_set, relay), 0); break;
+        case 2: deferred_schedule(&relay->deferred); break;
+        case 3: /* moved back and forth before it is armed */
+                timer_set(timer, 100000);
+                relay_set(relay);
+                break;
+        default: loop_stop(relay->loop);
+        }
+}
+
+static void test_timer_set_from_everywhere(void **state) {
+        Relay relay = {.loop = *state};
+
+        timer_init(&relay.timer, relay.loop, relay_rang);
+        deferred_init(&relay.deferred, relay.loop, relay_deferred);
+        relay_set(&relay); /* before the loop runs */
+        assert_true(run_within(relay.loop, 60000));
+        assert_int_equal(relay.n_set, 5);
+}
+
+/* From now on alarms are set with success, but never ring. */
+static void mute_alarms(void) {
+        struct sock_filter code[] = {
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_timerfd_settime, 0, 1),
+                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO),
+                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        };
+        struct sock_fprog program = {ARRAY_SIZE(code), code};
+
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+                _exit(77);
+}
+
+/* What is due runs in this turn, however late the kernel rings. */
+static void test_timer_due_does_not_wait_for_the_alarm(void **state) {
+        Loop *loop = *state;
+        NamedTimer a, b;
+        int status;
+        pid_t pid;
+
+        named_init(&a, loop, 'a');
+        named_init(&b, loop, 'b');
+        loop_clock_freeze(loop, 0);
+        timer_set(&a.timer, 10);
+        timer_set(&b.timer, 20);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (!pid) {
+                mute_alarms();
+                turn_after(loop, 10);
+                turn_after(loop, 10);
+                _exit(n_trail == 2);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        timer_clear(&a.timer);
+        timer_clear(&b.timer);
+        assert_true(WIFEXITED(status));
+        if (WEXITSTATUS(status) == 77)
+                skip();
+        assert_int_equal(WEXITSTATUS(status), 1);
+}
+
+static void set_and_clear(void *user) {
+        Timer *timer = user;
+
+        timer_set(timer, 5);
+        timer_clear(timer);
+        note('d');
+}
+
+/* A job that is still under way is done while the loop is freed; its timers are still there. */
+static void test_timer_in_the_last_turn(_unused_ void **state) {
+        Timer timers[2];
+        Loop *loop;
+
+        assert_int_equal(loop_new(&loop, NULL), 0);
+        timer_init(&timers[0], loop, on_stop_timer);
+        timer_init(&timers[1], loop, on_stop_timer);
+        timer_set(&timers[0], 100000);
+        timer_clear(&timers[0]);
+        assert_int_equal(loop_work(loop, do_nothing, set_and_clear, &timers[1]), 0);
+        loop_free(loop);
+        assert_ran("d");
+}
+
 /* ---- clock ----------------------------------------------------------------------------------- */
 
 static int64_t real_ms(void) {
@@ -345,6 +461,26 @@ static void test_clock_thawed_goes_on_from_where_it_stood(void **state) {
         assert_in_range(loop_now_ms(loop) - before_ms, 0, 60000);
 }
 
+/* One that was set while the clock stood, and turned, rings by itself afterwards. */
+static void test_clock_thawed_rings_again(void **state) {
+        Loop *loop = *state;
+        NamedTimer early;
+        Timer late;
+
+        named_init(&early, loop, 'e');
+        timer_init(&late, loop, on_stop_timer);
+        timer_set(&early.timer, 3600000 + 10);
+        loop_turn(loop); /* the alarm is set for it */
+        loop_clock_freeze(loop, 0);
+        timer_set(&late, 3600000 + 20);
+        loop_clock_advance(loop, 3600000);
+        loop_turn(loop);
+        assert_ran("");
+        loop_clock_thaw(loop);
+        assert_true(run_within(loop, 60000));
+        assert_ran("e");
+}
+
 static void test_clock_wall_jumps(void **state) {
         Loop *loop = *state;
         const int64_t day_us = INT64_C(86400) * 1000000;
@@ -380,9 +516,13 @@ int main(void) {
                 loop_test(test_timer_thousands),
                 loop_test(test_timer_by_the_real_clock),
                 loop_test(test_timer_behind_cleared_and_moved_ones),
+                loop_test(test_timer_set_from_everywhere),
+                loop_test(test_timer_due_does_not_wait_for_the_alarm),
+                loop_test(test_timer_in_the_last_turn),
                 loop_test(test_clock),
                 loop_test(test_clock_frozen_over_armed_timers),
                 loop_test(test_clock_thawed_goes_on_from_where_it_stood),
+                loop_test(test_clock_thawed_rings_again),
                 loop_test(test_clock_wall_jumps),
         };
 
