@@ -97,7 +97,7 @@ int pty_client_write(const PtyClient *client, Str bytes) {
 }
 
 int pty_client_snapshot(const PtyClient *client, Buf *out) {
-        const Hosted *hosted = pty_client_hosted(client);
+        Hosted *hosted = pty_client_hosted(client);
 
         return hosted ? hosted_snapshot(hosted, out) : 0;
 }

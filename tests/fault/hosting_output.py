@@ -5,9 +5,9 @@ import os
 import subprocess
 import time
 
-from clients import ready
+from clients import COOP_MAX, ready
 from coop_stream import hosting
-from harness import SCALE, check, equal, eventually, memory_bound
+from harness import SCALE, check, equal, eventually, memory_bound, write_text
 
 SOAK = bool(os.environ.get("MUSTER_SOAK"))
 TIMEOUT = 900 if SOAK else 300
@@ -29,6 +29,19 @@ while os.read(0, 1):
         block = block[os.write(1, block):]
 """
 BLOCK = 116000 * 9
+
+
+FULL = """import os, tty
+tty.setraw(0)
+os.write(1, b"ready")
+os.read(0, 1)
+data = b"".join(b"\\x1b[%dH\\xe2\\x82\\xac\\x1b[1023b" % row for row in range(1, 513)) * 1500
+while data:
+    data = data[os.write(1, data[:65536]):]
+os.write(1, b"\\x1b[HEND")
+open("done", "w").close()
+os.read(0, 1)
+"""
 
 
 def _paced(s):
@@ -195,6 +208,42 @@ def test_ten_stalled_readers_do_not_hold_up_the_agent():
         check(s.listed(name)["local_clients"] == 10, "somebody was dropped")
         for c in stalled:
             c.until("12999999")  # 13000000 is broken by the right margin of the screen
+
+
+def test_large_screens_of_stalled_readers_do_not_hold_the_loop():
+    """Each line feed moves half a million cells of this terminal; ten viewers that lag get their screen all the same, made from less."""
+    with hosting(record=False) as s:
+        workspace = s.workspace()
+        done = os.path.join(workspace, "done")
+        name = s.create("stty raw -echo; printf ready; read l; yes '' | head -c 12000000; printf '\\rEND'; : > done; read l; exit 3", workspace=workspace)
+        stalled = [s.attach(name, cols=1024, rows=512) for _ in range(10)]
+        stalled[0].until("ready")
+        stalled[0].key(b"\n")
+        eventually(lambda: os.path.exists(done), 60 * SCALE, "all is printed")
+        cpu = s.d.cpu_seconds()
+        stalled[0].key(b"\n")
+        for c in stalled:
+            check(c.event("lag")["dropped"] > 0, "nothing dropped")
+            equal(c.event("pty_exited")["code"], 3)
+            check(b"END" in c.data, "the last screen is missing")
+        check(s.d.cpu_seconds() - cpu < 10 * SCALE, "%.1f s of processor time" % (s.d.cpu_seconds() - cpu))
+
+
+def test_screen_larger_than_a_frame():
+    """Every cell shows a character of three bytes: more than one frame holds."""
+    with hosting(record=False) as s:
+        workspace = s.workspace()
+        write_text(os.path.join(workspace, "full.py"), FULL)
+        name = s.create(["python3", "full.py"], workspace=workspace)
+        with s.attach(name, cols=1024, rows=512) as c:
+            c.until("ready")
+            c.key(b"\n")
+            eventually(lambda: os.path.exists(os.path.join(workspace, "done")), 60 * SCALE, "all is printed")
+            check(c.event("lag")["dropped"] > 0, "nothing dropped")
+            c.key(b"\n")
+            c.event("pty_exited")
+            check(b"END" in c.data, "the screen is missing")
+            check(c.data.count("€".encode()) > COOP_MAX // 3, "not a full screen")
 
 
 def test_stalled_reader_learns_the_end():

@@ -62,6 +62,7 @@ void host_look_for_lost(Host *host); /* says which ones bear a mark of ours with
 /* host-screen.c: keeps the modes over new output, the last that was shown; answers what is asked in it when
  * nobody else does. */
 void hosted_follow(Hosted *hosted, Str bytes, bool may_answer);
+void hosted_forget_snapshot(Hosted *hosted); /* the one that was kept for others of this turn */
 
 /* host-seat.c */
 void hosted_clear_seats(Hosted *hosted);  /* nobody is told */

@@ -161,6 +161,10 @@ static void on_settle(Deferred *deferred) {
         hosted_check_end(hosted);
 }
 
+static void on_forget(Deferred *deferred) {
+        hosted_forget_snapshot(container_of(deferred, Hosted, forget));
+}
+
 int hosted_new(Hosted **ret, Host *host, const char *id) {
         Hosted *hosted = calloc(1, sizeof(*hosted)), **end = &host->first;
 
@@ -170,6 +174,7 @@ int hosted_new(Hosted **ret, Host *host, const char *id) {
         hosted->fd_in = hosted->fd_out = hosted->fd_err = hosted->control = -1;
         memcpy(hosted->id, id, strnlen(id, sizeof(hosted->id) - 1));
         deferred_init(&hosted->settle, host->daemon->loop, on_settle);
+        deferred_init(&hosted->forget, host->daemon->loop, on_forget);
         modes_init(&hosted->modes);
         hosted->dir = path_join(host->dir, hosted->id);
         if (!hosted->dir) {
@@ -202,6 +207,7 @@ void hosted_unlink_and_free(Hosted *hosted) {
                 viewer_detach(hosted->viewers);
         hosted_clear_seats(hosted);
         deferred_cancel(&hosted->settle);
+        hosted_forget_snapshot(hosted);
         if (hosted->recording)
                 recording_drop(hosted->recording);
         hosted_close_io(hosted);

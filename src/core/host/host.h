@@ -70,6 +70,12 @@ typedef struct HostedHandler {
         void (*ended)(Hosted *hosted); /* after its last output was shown; state ENDED or LOST */
 } HostedHandler;
 
+/* What a snapshot is of. Compared as memory: no padding. */
+typedef struct HostedDrawn {
+        uint64_t shown_out, n_bytes;
+        unsigned cols, rows;
+} HostedDrawn;
+
 struct Hosted {
         Host *host;
         Hosted *next;
@@ -113,8 +119,11 @@ struct Hosted {
         size_t n_viewers;
         size_t n_terminals;          /* of them: those that answer what a program asks */
         struct Recording *recording; /* NULL: none, or it is over */
-        Deferred settle;             /* finish what a callback started */
-        Timer reopen;                /* nobody has the terminal open: look again */
+        Buf drawn;                   /* the snapshot that was asked for in this turn */
+        HostedDrawn drawn_of;
+        Deferred forget; /* … and is let go */
+        Deferred settle; /* finish what a callback started */
+        Timer reopen;    /* nobody has the terminal open: look again */
 };
 
 /* What viewers get: the same bytes for all, framed once per kind. */
@@ -215,7 +224,7 @@ Str hosted_stderr(const Hosted *hosted); /* pipes: what is left of it, as above 
  * of the screen are named in it, and it was printed at another size. */
 bool hosted_needs_screen(const Hosted *hosted, Str past);
 /* Appends bytes that bring a fresh terminal of the same size to where this one is now. */
-int hosted_snapshot(const Hosted *hosted, Buf *out);
+int hosted_snapshot(Hosted *hosted, Buf *out);
 /* In a sandbox the program itself, as the host numbers it, not what holds it. Until hosted_has_agent() says
  * that it is there: hosted->pid. */
 pid_t hosted_agent_pid(Hosted *hosted);

@@ -54,8 +54,9 @@ struct Screen {
         bool is_alternate;    /* libvterm is in it */
         bool is_unseen; /* the alternate screen was entered before our time: it stands in the main buffer */
         bool is_peeking;
-        bool will_wrap; /* the last column has just been printed to */
-        bool has_tabs;  /* other than every eight columns */
+        int64_t n_budget; /* cells that may still be changed */
+        bool will_wrap;   /* the last column has just been printed to */
+        bool has_tabs;    /* other than every eight columns */
         VTermRect last_put;
         Utf8Open open;
         uint8_t n_marks; /* on the last character of text */

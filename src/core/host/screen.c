@@ -14,6 +14,7 @@
 static int on_damage(VTermRect rect, void *user) {
         Screen *screen = user;
 
+        screen->n_budget -= (int64_t)(rect.end_row - rect.start_row) * (rect.end_col - rect.start_col);
         if (!screen->is_peeking)
                 screen->last_put = rect;
         return 1;
@@ -173,6 +174,7 @@ int screen_new(Screen **ret, unsigned cols, unsigned rows, const Modes *modes) {
         if (!screen->cells)
                 return error_origin(-ENOMEM);
         start(screen);
+        screen_set_budget(screen, INT64_MAX);
         modes_init(&screen->modes);
         screen_forget(screen);
         if (modes)
@@ -199,6 +201,14 @@ void screen_freep(Screen **screen) {
 }
 
 /* ---- feeding ------------------------------------------------------------------------------------ */
+
+void screen_set_budget(Screen *screen, int64_t n_cells) {
+        screen->n_budget = n_cells;
+}
+
+bool screen_is_spent(const Screen *screen) {
+        return screen->n_budget <= 0;
+}
 
 static void obey(Screen *screen, VtEvent event, char c) {
         if (event == VT_EVENT_NONE)
@@ -235,7 +245,7 @@ static size_t feed_some(Screen *screen, Str bytes) {
 void screen_feed(Screen *screen, Str bytes) {
         size_t n_tried = 0; /* known to be text that cannot be passed over */
 
-        while (bytes.n) {
+        while (bytes.n && !screen_is_spent(screen)) {
                 size_t n = 0;
 
                 if (!n_tried && screen->modes.parser.state == VT_GROUND)

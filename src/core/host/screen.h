@@ -36,6 +36,10 @@ void screen_freep(Screen **screen);
 /* 10 to 25 MB/s, plain text much more: cut large histories into slices of 64 KiB or so, one per turn of the
  * loop. */
 void screen_feed(Screen *screen, Str bytes);
+/* A line feed can move half a million cells. When what is fed from now on has changed n_cells, the rest of
+ * it is passed over; whoever sees that starts again with less. */
+void screen_set_budget(Screen *screen, int64_t n_cells);
+bool screen_is_spent(const Screen *screen);
 /* Fails without memory, with the old size kept. Lines are not reflowed. */
 int screen_resize(Screen *screen, unsigned cols, unsigned rows);
 /*

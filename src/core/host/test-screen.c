@@ -496,6 +496,22 @@ static void test_modes_from_elsewhere(void **state) {
         assert_same(screen, copy, STR_NULL, 0);
 }
 
+/* A line feed at the end of a large screen moves all of it: what is fed then has an end. */
+static void test_budget(_unused_ void **state) {
+        _cleanup_(screen_freep) Screen *screen = new_screen(100, 50), *other = new_screen(100, 50);
+
+        screen_set_budget(screen, 100);
+        feed(screen, STR("abc\x1b[31m\x1b[Hd"));
+        assert_false(screen_is_spent(screen));
+        screen_set_budget(screen, 3 * 49 * 100);
+        feed(screen, STR("\x1b[50Hx\ny\nz\n"));
+        assert_true(screen_is_spent(screen));
+        feed(screen, STR("\x1b[2Jnever seen"));
+        screen_set_budget(screen, INT64_MAX);
+        feed(other, STR("abc\x1b[31m\x1b[Hd\x1b[50Hx\ny\nz\n"));
+        assert_null(compare_screens(screen, other));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_text),
@@ -515,6 +531,7 @@ int main(void) {
                 cmocka_unit_test(test_marks_are_bounded),
                 cmocka_unit_test(test_marks_at_the_limit),
                 cmocka_unit_test(test_modes_from_elsewhere),
+                cmocka_unit_test(test_budget),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,9 +61,15 @@ static void put_event(Client *client, const char *event, const char *key, int64_
 
 static void put_screen(CoopStream *stream) {
         Buf screen = BUF_NULL;
+        Str rest;
 
         if (pty_client_hosted(&stream->shown) && !pty_client_snapshot(&stream->shown, &screen))
-                put_frame(stream->client->conn, TAG_DATA, buf_str(&screen));
+                for (rest = buf_str(&screen);
+                     rest.n;) { /* a large one in many colours is more than a frame */
+                        size_t n = MIN(rest.n, COOP_MESSAGE_MAX - 1);
+                        put_frame(stream->client->conn, TAG_DATA, (Str){rest.data, n});
+                        rest = (Str){rest.data + n, rest.n - n};
+                }
         buf_deinit(&screen);
 }
 
