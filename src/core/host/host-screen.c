@@ -13,7 +13,7 @@
 enum { SNAPSHOT_TAIL = 128 << 10, ANSWER_TAIL = 32 << 10 };
 /* Cells that may be changed on the way: some milliseconds. Output that scrolls a large screen again and
  * again takes more; then a sixteenth of it has to do. */
-enum { DRAW_CELLS = 8 << 20, DRAW_LESS = 16 };
+enum { DRAW_CELLS = 4 << 20, DRAW_LESS = 16 };
 
 static Str less_of(Str bytes) {
         size_t n = bytes.n / DRAW_LESS;

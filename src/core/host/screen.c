@@ -11,10 +11,13 @@
 
 /* ---- talking to libvterm ------------------------------------------------------------------------ */
 
+enum { DAMAGE_COST = 4 }; /* of each change, in cells that are moved with others */
+
 static int on_damage(VTermRect rect, void *user) {
         Screen *screen = user;
 
-        screen->n_budget -= (int64_t)(rect.end_row - rect.start_row) * (rect.end_col - rect.start_col);
+        screen->n_budget -=
+                DAMAGE_COST + (int64_t)(rect.end_row - rect.start_row) * (rect.end_col - rect.start_col);
         if (!screen->is_peeking)
                 screen->last_put = rect;
         return 1;
