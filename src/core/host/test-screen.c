@@ -503,7 +503,7 @@ static void test_budget(_unused_ void **state) {
         screen_set_budget(screen, 100);
         feed(screen, STR("abc\x1b[31m\x1b[Hd"));
         assert_false(screen_is_spent(screen));
-        screen_set_budget(screen, 3 * 49 * 100);
+        screen_set_budget(screen, INT64_C(3) * 49 * 100);
         feed(screen, STR("\x1b[50Hx\ny\nz\n"));
         assert_true(screen_is_spent(screen));
         feed(screen, STR("\x1b[2Jnever seen"));
