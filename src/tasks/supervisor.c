@@ -134,6 +134,16 @@ void supervisor_keep_end(Task *task) {
                 on_end_kept(&task->change, r);
 }
 
+void supervisor_keep_end_again(Task *task) {
+        const Project *project = task->project;
+
+        if (project->supervisor.is_stopping && !task->is_keeping && !task_store_is_there(&project->store)) {
+                log_err(&project->daemon->log, task->id, "end not kept: the project's folder has gone");
+                publish(&task->wait);
+        } else
+                supervisor_keep_end(task);
+}
+
 void supervisor_end(Task *task, const TaskEnd *end) {
         Project *project = task->project;
 
