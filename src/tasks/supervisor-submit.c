@@ -128,6 +128,8 @@ static void on_submitted(LedgerChange *change, int r) {
         }
         supervisor_enqueue(task);
         supervisor_tell_later(task, tell_queued);
+        if (s->is_stopping)
+                supervisor_cancel_queue(project); /* it was on its way to the disk when that began */
         supervisor_pump(project);
 }
 

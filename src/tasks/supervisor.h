@@ -72,6 +72,7 @@ void supervisor_write_stats(const Project *project, JsonWriter *w); /* as task.s
 Str task_short_prompt(Str prompt);                                  /* its first 80 UTF-16 units */
 
 /* ---- between supervisor*.c ---- */
+void supervisor_cancel_queue(Project *project);      /* at a stop */
 void supervisor_pump(Project *project);              /* starts what may start */
 void supervisor_end(Task *task, const TaskEnd *end); /* decides an end; all the rest follows */
 /* Answers and tells that it is queued, or started: once tasks.json says so, see task_store_changed(). */

@@ -251,6 +251,23 @@ def test_a_project_that_is_moved_away_and_back():
     _vanished(lambda project: os.rename(project, project + "-moved"), lambda project: os.rename(project + "-moved", project))
 
 
+def test_stop_while_tasks_come_in():
+    """What was on its way to the disk then is cancelled like the rest of the queue, and does not hold the stop."""
+    for _ in range(3):
+        with Tasks(agent="#!/bin/sh\nexec sleep 60\n", max_parallel_actions=1) as t:
+            t.client.submit("first")
+            senders = [t.connect() for _ in range(20)]
+            for sender in senders:
+                sender.send(b'{"jsonrpc":"2.0","method":"task.submit","params":{"prompt":"x"},"id":1}\n')
+            t.client.send(b'{"jsonrpc":"2.0","method":"daemon.stop","params":{"force":true},"id":99}\n')
+            t.daemon.expect_exit(0)
+            t.drop_peers()
+            t.daemon._clean_up()
+            t.start()
+            states = [r["state"] for r in t.client.result("task.list", {"limit": 100})]
+            equal(states, ["cancelled"] * (len(states) - 1) + ["failed"])
+
+
 def test_stop_right_after_the_start():
     for number in (signal.SIGTERM, signal.SIGINT):
         with Tasks() as t:
