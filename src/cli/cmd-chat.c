@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,8 +26,10 @@ typedef struct Chat {
         TaskLink link;
         Signals signals;
         const char *priority; /* NULL: the daemon's own */
+        const char *project;  /* NULL: the one here */
         LineEdit line;
         bool has_left;
+        int out_errno; /* why stdout took no more */
 } Chat;
 
 static void chat_deinit(Chat *chat) {
@@ -67,9 +70,12 @@ static int call_with_id(Chat *chat, const char *method, const char *id, Reply *r
         return task_link_call(&chat->link, "chat", method, buf_str(&params), ret);
 }
 
-static void put(Str text, bool is_stderr) {
+static void put(Chat *chat, Str text, bool is_stderr) {
         (void)fwrite(text.data ? text.data : "", 1, text.n, is_stderr ? stderr : stdout);
-        (void)fflush(stdout);
+        if (!fflush(stdout) || chat->out_errno)
+                return;
+        chat->out_errno = errno;
+        chat->has_left = true;
 }
 
 /* The next message, or a signal that came first: then *ret is NULL. */
@@ -96,9 +102,9 @@ static int next_or_signal(Chat *chat, const Json **ret, int *ret_signal) {
 
 static int show_until_end(Chat *chat, const char *id) {
         const Json *message = NULL;
-        int number = 0, r;
+        int number = 0, r = 0;
 
-        while (!(r = next_or_signal(chat, &message, &number))) {
+        while (!chat->out_errno && !(r = next_or_signal(chat, &message, &number))) {
                 bool is_stderr;
                 Str chunk;
 
@@ -110,11 +116,11 @@ static int show_until_end(Chat *chat, const char *id) {
                                          id)) /* its answer is passed over; the end is told anyway */
                                 (void)task_link_send(&chat->link, "task.cancel", buf_str(&params));
                 } else if (task_note_is_output(message, str_from(id), &chunk, &is_stderr))
-                        put(chunk, is_stderr);
+                        put(chat, chunk, is_stderr);
                 else if (task_note_is_end(message, str_from(id)))
                         break;
         }
-        return r ? exchange_complain(r, chat->link.socket) : CLI_OK;
+        return r ? task_complain(&chat->link, r, id) : CLI_OK;
 }
 
 /* What the answer ended with, when not with success. */
@@ -126,12 +132,12 @@ static int conclude(Chat *chat, const char *id, bool is_shown) {
         if (r)
                 return r;
         state = json_str(json_get(reply.result, "state"));
-        error = json_str(json_get(reply.result, "error"));
+        error = str_trim(json_str(json_get(reply.result, "error")));
         output = json_str(json_get(reply.result, "output"));
         if (!is_shown)
-                put(output, false);
+                put(chat, output, false);
         if (output.n && output.data[output.n - 1] != '\n')
-                fputs("\n", stdout);
+                put(chat, STR("\n"), false);
         if (str_is(state, "completed"))
                 return CLI_OK;
         if (str_is(state, "failed"))
@@ -153,13 +159,13 @@ static int ask(Chat *chat, Str text) {
                 return r;
         (void)json_bool(json_get(reply.result, "following"), &is_following);
         if (is_following) {
-                put(json_str(json_get(reply.result, "output")), false);
+                put(chat, json_str(json_get(reply.result, "output")), false);
                 r = show_until_end(chat, id);
                 if (!r)
                         r = task_link_call(&chat->link, "chat", "task.follow", STR("{\"stop\":true}"),
                                            &reply);
         }
-        return r ? r : conclude(chat, id, is_following);
+        return r || chat->out_errno ? r : conclude(chat, id, is_following);
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
@@ -248,15 +254,46 @@ static int obey(Chat *chat, Str text) {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
+/* A daemon that has gone may be back, and one that was not read for long has closed the connection. */
+static int connect_again(Chat *chat) {
+        struct pollfd pfd = {.fd = chat->link.link.fd, .events = POLLRDHUP};
+
+        if (pfd.fd >= 0 && poll(&pfd, 1, 0) == 0)
+                return CLI_OK;
+        task_link_deinit(&chat->link);
+        return task_link_open(&chat->link, chat->project, -1);
+}
+
+static int take_line(Chat *chat, Str text) {
+        int r = connect_again(chat);
+
+        return r ? r : obey(chat, text);
+}
+
+/* While nothing is under way signals do what they always do. */
+static ssize_t next_line(Chat *chat, char **line, size_t *cap) {
+        sigset_t held;
+        ssize_t n;
+        int number;
+
+        while ((number = signals_take(&chat->signals)))
+                if (number != SIGINT) /* that one was for the answer before */
+                        die_by_signal(number);
+        (void)sigprocmask(SIG_SETMASK, &chat->signals.before, &held);
+        n = getline(line, cap, stdin);
+        (void)sigprocmask(SIG_SETMASK, &held, NULL);
+        return n;
+}
+
 static int from_stdin(Chat *chat) {
         _cleanup_(freep) char *line = NULL;
         size_t cap = 0;
         ssize_t n;
         int status = CLI_OK;
 
-        while (!chat->has_left && (n = getline(&line, &cap, stdin)) >= 0) {
+        while (!chat->has_left && (n = next_line(chat, &line, &cap)) >= 0) {
                 Str text = str_trim((Str){line, (size_t)n});
-                int r = text.n ? obey(chat, text) : CLI_OK;
+                int r = text.n ? take_line(chat, text) : CLI_OK;
                 status = r ? r : status;
         }
         return status;
@@ -264,27 +301,44 @@ static int from_stdin(Chat *chat) {
 
 static void draw(Chat *chat) {
         _cleanup_(buf_deinit) Buf out = BUF_NULL;
+        unsigned cols, rows;
 
-        if (!line_edit_draw(&chat->line, prompt, &out))
-                put(buf_str(&out), false);
+        (void)terminal_size(&cols, &rows);
+        if (!line_edit_draw(&chat->line, prompt, cols, &out))
+                put(chat, buf_str(&out), false);
 }
 
-/* One line from the keyboard; what the daemon tells meanwhile waits. */
-static LineEvent read_line(Chat *chat, int fd) {
+static bool is_readable(int fd, int timeout_ms) {
+        struct pollfd pfd = {.fd = fd, .events = POLLIN};
+
+        return poll(&pfd, 1, timeout_ms) > 0;
+}
+
+/* The next byte, or what takes its place. */
+static LineEvent read_byte(Chat *chat, int fd, int *ret_signal) {
+        struct pollfd fds[] = {{.fd = fd, .events = POLLIN}, {.fd = chat->signals.fd, .events = POLLIN}};
+        char byte;
+        ssize_t n;
+
+        (void)poll(fds, ARRAY_SIZE(fds), -1);
+        *ret_signal = signals_take(&chat->signals);
+        if (*ret_signal)
+                return *ret_signal == SIGINT ? LINE_INTERRUPT : LINE_END;
+        n = read(fd, &byte, 1);
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
+                return LINE_MORE;
+        return n == 1 ? line_edit_byte(&chat->line, byte) : LINE_END;
+}
+
+/* One line from the keyboard; what the daemon tells meanwhile waits. A paste is drawn when it is over. */
+static LineEvent read_line(Chat *chat, int fd, int *ret_signal) {
         LineEvent event = LINE_MORE;
 
         draw(chat);
         while (event == LINE_MORE) {
-                struct pollfd pfd = {.fd = fd, .events = POLLIN};
-                char byte;
-                ssize_t n;
-
-                (void)poll(&pfd, 1, -1);
-                n = read(fd, &byte, 1);
-                if (n < 0 && (errno == EINTR || errno == EAGAIN))
-                        continue;
-                event = n == 1 ? line_edit_byte(&chat->line, byte) : LINE_END;
-                draw(chat);
+                event = read_byte(chat, fd, ret_signal);
+                if (event != LINE_MORE || !is_readable(fd, 0))
+                        draw(chat);
         }
         fputs("\r\n", stdout);
         (void)fflush(stdout);
@@ -295,17 +349,20 @@ static int from_terminal(Chat *chat) {
         while (!chat->has_left) {
                 Terminal terminal = {0};
                 LineEvent event = LINE_END;
+                int number = 0;
                 Str text;
 
                 terminal_open(&terminal);
                 if (!terminal_raw(&terminal))
-                        event = read_line(chat, terminal.in);
+                        event = read_line(chat, terminal.in, &number);
                 terminal_close(&terminal);
+                if (number && number != SIGINT)
+                        die_by_signal(number);
                 if (event == LINE_END)
                         return CLI_OK;
                 text = str_trim(buf_str(&chat->line.text));
                 if (event == LINE_DONE && text.n)
-                        (void)obey(chat, text);
+                        (void)take_line(chat, text);
                 else if (event == LINE_INTERRUPT)
                         chat->line.text.n = 0;
                 line_edit_next(&chat->line);
@@ -315,8 +372,10 @@ static int from_terminal(Chat *chat) {
 
 int cmd_chat(const Options *options) {
         static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-        _cleanup_(chat_deinit)
-                Chat chat = {.link = TASK_LINK_NULL, .signals = SIGNALS_NULL, .priority = options->priority};
+        _cleanup_(chat_deinit) Chat chat = {.link = TASK_LINK_NULL,
+                                            .signals = SIGNALS_NULL,
+                                            .priority = options->priority,
+                                            .project = options->project};
         _cleanup_(buf_deinit) Buf words = BUF_NULL;
         int r;
 
@@ -329,6 +388,12 @@ int cmd_chat(const Options *options) {
             task_words(&words, options->operands, options->n_operands))
                 return complain(CLI_FAILED, "cannot begin: %s", strerror(errno));
         if (options->n_operands)
-                return ask(&chat, buf_str(&words));
-        return isatty(STDIN_FILENO) ? from_terminal(&chat) : from_stdin(&chat);
+                r = ask(&chat, buf_str(&words));
+        else
+                r = isatty(STDIN_FILENO) ? from_terminal(&chat) : from_stdin(&chat);
+        if (!chat.out_errno)
+                return r;
+        __fpurge(stdout);
+        clearerr(stdout); /* main() could not say why any more */
+        return complain(CLI_FAILED, "cannot write to stdout: %s", strerror(chat.out_errno));
 }

@@ -141,7 +141,10 @@ int cmd_project(const Options *options) {
                 return run_rm(&call);
         if (!strcmp(verb, "ls") && options->n_operands == 1)
                 return run_ls(&call);
-        complain(CLI_USAGE, "project: add, ls or rm, not %s", verb);
+        if (!strcmp(verb, "ls"))
+                complain(CLI_USAGE, "project ls: too many words");
+        else
+                complain(CLI_USAGE, "project: add, ls or rm, not %s", verb);
         advise("try: muster project --help");
         return CLI_USAGE;
 }

@@ -11,6 +11,7 @@
 #include "cli/report.h"
 #include "cli/rules-check.h"
 #include "cli/table.h"
+#include "cli/task-link.h"
 
 enum { TIMEOUT_MS = 10000 };
 
@@ -33,8 +34,10 @@ static void rules_deinit(Rules *rules) {
 static int resolve_project(Rules *rules) {
         _cleanup_(freep) char *path = NULL;
 
-        if (!rules->options->project)
+        if (!rules->options->project) {
+                rules->project = task_project_find(); /* NULL: the only one that is served */
                 return CLI_OK;
+        }
         path = path_expand(rules->options->project);
         rules->project = path ? realpath(path, NULL) : NULL;
         if (!rules->project || strchr(rules->project, '\n'))
@@ -43,14 +46,26 @@ static int resolve_project(Rules *rules) {
         return CLI_OK;
 }
 
+static int complain_refused(const Rules *rules, const Reply *reply) {
+        bool is_unserved = str_starts(reply->message, STR("not served by this daemon"));
+
+        reply_complain("rules", reply, rules->options->json);
+        if (is_unserved && rules->project)
+                advise("serve it with: muster project add %s", rules->project);
+        else if (is_unserved)
+                advise("say which project: muster rules --project DIR");
+        return CLI_FAILED;
+}
+
 static int ask(Rules *rules, const char *op, const Json *args, const Json **ret) {
-        const Request request = {.dialect = "aiwg", .op = op, .args = args, .project = rules->project};
+        Request request = {.dialect = "aiwg", .op = op, .args = args};
         int64_t timeout_ms = rules->options->timeout_ms < 0 ? TIMEOUT_MS : rules->options->timeout_ms;
         Reply reply;
         int r = resolve_project(rules);
 
         if (r)
                 return r;
+        request.project = rules->project;
         rules->socket = place_socket(NULL);
         if (!rules->socket)
                 return complain(CLI_FAILED, "cannot tell where the daemon's socket is: is HOME set?");
@@ -60,10 +75,8 @@ static int ask(Rules *rules, const char *op, const Json *args, const Json **ret)
         r = exchange(&rules->link, &request, &rules->arena, &reply);
         if (r)
                 return exchange_complain(r, rules->socket);
-        if (reply.is_error) {
-                reply_complain("rules", &reply, rules->options->json);
-                return CLI_FAILED;
-        }
+        if (reply.is_error)
+                return complain_refused(rules, &reply);
         *ret = reply.result;
         return CLI_OK;
 }
@@ -184,13 +197,24 @@ static int show_events(Rules *rules) {
         return CLI_OK;
 }
 
+static int check(Rules *rules, const char *file) {
+        static const char name[] = ".aiwg/daemon.json";
+        _cleanup_(freep) char *path = NULL;
+        int r = file ? CLI_OK : resolve_project(rules);
+
+        if (r)
+                return r;
+        path = file || !rules->project ? strdup(file ? file : name) : path_join(rules->project, name);
+        return path ? rules_check(path, rules->options->json) : complain(CLI_FAILED, "out of memory");
+}
+
 int cmd_rules(const Options *options) {
         _cleanup_(rules_deinit) Rules rules = {.options = options, .link = LINK_NULL};
         const char *word = options->n_operands ? options->operands[0] : "ls";
         const char *operand = options->n_operands > 1 ? options->operands[1] : NULL;
 
         if (!strcmp(word, "check"))
-                return rules_check(operand ? operand : ".aiwg/daemon.json", options->json);
+                return check(&rules, operand);
         if (!strcmp(word, "enable") || !strcmp(word, "disable"))
                 return throw_switch(&rules, word, operand);
         if (!strcmp(word, "ls") && !operand)

@@ -139,12 +139,25 @@ void task_table_print(const Json *records) {
         table_print(&table, stdout, 0, 0, "\n");
 }
 
+static bool is_state(const char *name) {
+        static const char *const names[] = {"queued", "running", "completed", "failed", "cancelled"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (!strcmp(name, names[i]))
+                        return true;
+        return false;
+}
+
 static int run_ls(TaskLink *link, const Options *options, _unused_ char **words, _unused_ int n) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
         JsonWriter w = JSON_WRITER(&params);
         Reply reply = {0};
         int r;
 
+        if (options->state && !is_state(options->state))
+                return complain(CLI_USAGE,
+                                "task: --state: queued, running, completed, failed or cancelled, not %s",
+                                options->state);
         jw_begin_object(&w);
         if (options->state)
                 jw_field_cstr(&w, "state", options->state);

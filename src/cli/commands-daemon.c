@@ -126,7 +126,8 @@ const Command daemon_commands[] = {
                         "  ls               what each rule waits for and does, when it fired last, when it "
                         "is due\n"
                         "                   next, and its last error (also without a word)\n"
-                        "  check [FILE]     reads a daemon.json (default .aiwg/daemon.json) as the daemon "
+                        "  check [FILE]     reads a daemon.json (default: that of the project) as the "
+                        "daemon "
                         "would, and\n"
                         "                   says what is wrong; needs no daemon\n"
                         "  enable [RULE]    switches a rule, or the whole engine, on until the daemon ends\n"
@@ -134,7 +135,7 @@ const Command daemon_commands[] = {
                         "  events           what happened lately, one JSON object a line\n"
                         "\n"
                         "  --json             the daemon's answer as it is\n"
-                        "  --project DIR      which project, when the daemon serves several\n"
+                        "  --project DIR      another project than the one here\n"
                         "  --timeout SECONDS  how long to wait for the answer (default 10)\n",
                 .examples = "  muster rules\n"
                             "  muster rules check && git add .aiwg/daemon.json\n"

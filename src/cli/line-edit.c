@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/line-edit.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "base/macro.h"
 #include "base/utf8.h"
+#include "cli/columns.h"
 
 enum { KEY_ESC = 0x1b, KEY_BACKSPACE = 0x7f };
 #define CTRL(letter) ((letter) - '@')
@@ -165,12 +168,55 @@ LineEvent line_edit_byte(LineEdit *line, char byte) {
         return LINE_MORE;
 }
 
-int line_edit_draw(const LineEdit *line, const char *prompt, Buf *out) {
-        size_t n_behind = 0;
-        int r = buf_printf(out, "\r%s" STR_FMT "\x1b[K", prompt, STR_ARG(buf_str(&line->text)));
+/* ---- drawing --------------------------------------------------------------------------------- */
 
-        for (size_t i = line->at; i < line->text.n; i = after(line, i))
-                n_behind++;
+static Str character(const LineEdit *line, size_t at) {
+        return (Str){line->text.data + at, after(line, at) - at};
+}
+
+static size_t columns_between(const LineEdit *line, size_t from, size_t to) {
+        size_t n = 0;
+
+        for (; from < to; from = after(line, from))
+                n += columns_of(character(line, from));
+        return n;
+}
+
+/* Characters from there on, as far as there is room; one that is no UTF-8 (yet) as `?`. */
+static int draw_text(const LineEdit *line, size_t from, size_t n_room, size_t *ret_end, Buf *out) {
+        size_t n = 0;
+        int r = 0;
+
+        for (; from < line->text.n && !r; from = after(line, from)) {
+                Str one = character(line, from);
+
+                n += columns_of(one);
+                if (n > n_room)
+                        break;
+                r = buf_append_str(out, utf8_valid_prefix(one.data, one.n) == one.n ? one : STR("?"));
+        }
+        *ret_end = from;
+        return error_trace(r);
+}
+
+int line_edit_draw(const LineEdit *line, const char *prompt, size_t n_columns, Buf *out) {
+        size_t n_prompt = strlen(prompt), n_room = SIZE_MAX, from = 0, end, n_behind;
+        int r;
+
+        if (n_columns && n_columns < n_prompt + 4) { /* too narrow for both */
+                prompt = "";
+                n_prompt = 0;
+        }
+        if (n_columns)
+                n_room = MAX(n_columns - n_prompt, (size_t)2) - 1; /* the last one makes terminals wrap */
+        for (size_t n = columns_between(line, 0, line->at); n > n_room; from = after(line, from))
+                n -= columns_of(character(line, from));
+        r = buf_printf(out, "\r%s", prompt);
+        if (!r)
+                r = draw_text(line, from, n_room, &end, out);
+        if (!r)
+                r = buf_append_str(out, STR("\x1b[K"));
+        n_behind = r ? 0 : columns_between(line, line->at, end);
         if (!r && n_behind)
                 r = buf_printf(out, "\x1b[%zuD", n_behind);
         return error_trace(r);

@@ -5,8 +5,8 @@
  * before it.
  *
  * It knows no terminal and does not read: bytes go in, events come out, and draw() says how the line looks
- * now; so the command can wait for other things meanwhile. Characters are taken as one column wide. Owned by
- * the command.
+ * now; so the command can wait for other things meanwhile. A line that is longer than the terminal is wide
+ * is shown in part, around the cursor. Owned by the command.
  */
 #include "base/buf.h"
 
@@ -33,5 +33,6 @@ void line_edit_deinit(LineEdit *line);
 LineEvent line_edit_byte(LineEdit *line, char byte);
 /* Remembers the line and begins a new one. */
 void line_edit_next(LineEdit *line);
-/* Bytes that show prompt and line, and put the cursor in its place. */
-int line_edit_draw(const LineEdit *line, const char *prompt, Buf *out);
+/* Bytes that show prompt and line on a terminal of so many columns (0: endless), and put the cursor in its
+ * place. */
+int line_edit_draw(const LineEdit *line, const char *prompt, size_t n_columns, Buf *out);

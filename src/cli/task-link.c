@@ -13,8 +13,7 @@
 #include "cli/native.h"
 #include "cli/report.h"
 
-/* The folder with a .aiwg at or above here; malloc'd, NULL: there is none. */
-static char *find_project(void) {
+char *task_project_find(void) {
         char *dir = realpath(".", NULL);
 
         while (dir) {
@@ -39,7 +38,7 @@ static int complain_absent(const char *dir) {
 }
 
 int task_link_open(TaskLink *link, const char *project, int64_t timeout_ms) {
-        _cleanup_(freep) char *dir = project ? realpath(project, NULL) : find_project();
+        _cleanup_(freep) char *dir = project ? realpath(project, NULL) : task_project_find();
         int r;
 
         if (!dir && project)

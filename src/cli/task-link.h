@@ -21,6 +21,8 @@ typedef struct TaskLink {
                 .link = {.fd = -1 }                                                                         \
         }
 
+/* The folder with a .aiwg at or above here; malloc'd, NULL: there is none. */
+char *task_project_find(void);
 /* project: NULL is the one that this folder is in. An exit status; unless it is CLI_OK, stderr says why. */
 int task_link_open(TaskLink *link, const char *project, int64_t timeout_ms);
 void task_link_deinit(TaskLink *link);

@@ -20,6 +20,16 @@ static bool has_ended(const Json *record) {
         return !str_is(state, "queued") && !str_is(state, "running");
 }
 
+int task_complain(const TaskLink *link, int r, const char *id) {
+        if (r == LINK_E_TIMEOUT)
+                return complain(CLI_TIMEOUT, "%s has not ended in time", id);
+        if (r != LINK_E_CLOSED)
+                return exchange_complain(r, link->socket);
+        complain(CLI_NO_DAEMON, "the daemon has gone before %s ended", id);
+        advise("what became of it: muster task tail %s", id);
+        return CLI_NO_DAEMON;
+}
+
 /* Messages until the end of one task; its output is shown when asked for. */
 static int until_end(TaskLink *link, Str id, bool is_shown) {
         const Json *message = NULL;
@@ -33,12 +43,13 @@ static int until_end(TaskLink *link, Str id, bool is_shown) {
                         if (fflush(stdout))
                                 return CLI_FAILED; /* main() says why */
                 }
-        return r ? exchange_complain(r, link->socket) : CLI_OK;
+        return r ? task_complain(link, r, id.data) : CLI_OK;
 }
 
 /* Why it was not completed, for people. */
 static int verdict(const char *id, const Json *record) {
-        Str state = json_str(json_get(record, "state")), error = json_str(json_get(record, "error"));
+        Str state = json_str(json_get(record, "state")),
+            error = str_trim(json_str(json_get(record, "error")));
 
         if (str_is(state, "completed"))
                 return CLI_OK;

@@ -5,6 +5,8 @@
  */
 #include "cli/task-link.h"
 
+/* Why its end was not seen: a condition of the Link. */
+int task_complain(const TaskLink *link, int r, const char *id);
 /* Until it has ended; then its result on stdout (is_json: the record), or why not on stderr. */
 int task_wait(TaskLink *link, const char *id, bool is_json);
 /* Its output on stdout and stderr as it comes, until it has ended. */

@@ -47,10 +47,41 @@ static void test_characters(_unused_ void **state) {
         type(&line, "a\xc3\xa4\xe2\x82\xac");
         type(&line, "\x1b[D\x1b[D");
         assert_line(&line, "a\xc3\xa4\xe2\x82\xac", 1);
-        assert_int_equal(line_edit_draw(&line, "> ", &out), 0);
+        assert_int_equal(line_edit_draw(&line, "> ", 0, &out), 0);
         assert_true(str_is(buf_str(&out), "\r> a\xc3\xa4\xe2\x82\xac\x1b[K\x1b[2D"));
         type(&line, "\x1b[C\x7f");
         assert_line(&line, "a\xe2\x82\xac", 1);
+}
+
+static void assert_drawn(const LineEdit *line, size_t n_columns, const char *text) {
+        _cleanup_(buf_deinit) Buf out = BUF_NULL;
+
+        assert_int_equal(line_edit_draw(line, "> ", n_columns, &out), 0);
+        assert_true(str_is(buf_str(&out), text));
+}
+
+static void test_columns(_unused_ void **state) {
+        _cleanup_(line_edit_deinit) LineEdit line = {0};
+
+        type(&line,
+             "\xe6\xbc\xa2\xe5\xad\x97x\xcc\x88y\x1b[D\x1b[D\x1b[D\x1b[D"); /* two wide, an x with dots */
+        assert_drawn(&line, 80, "\r> \xe6\xbc\xa2\xe5\xad\x97x\xcc\x88y\x1b[K\x1b[4D");
+        type(&line, "\x15\x0b\xe6\xbc");
+        assert_drawn(&line, 80, "\r> ?\x1b[K");
+        type(&line, "\xa2");
+        assert_drawn(&line, 80, "\r> \xe6\xbc\xa2\x1b[K");
+}
+
+static void test_narrow(_unused_ void **state) {
+        _cleanup_(line_edit_deinit) LineEdit line = {0};
+
+        type(&line, "0123456789");
+        assert_drawn(&line, 13, "\r> 0123456789\x1b[K");
+        assert_drawn(&line, 10, "\r> 3456789\x1b[K");
+        type(&line, "\x01");
+        assert_drawn(&line, 10, "\r> 0123456\x1b[K\x1b[7D");
+        assert_drawn(&line, 4, "\r012\x1b[K\x1b[3D");
+        assert_drawn(&line, 1, "\r0\x1b[K\x1b[1D");
 }
 
 static void test_events(_unused_ void **state) {
@@ -84,10 +115,9 @@ static void test_history(_unused_ void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_editing),
-                cmocka_unit_test(test_characters),
-                cmocka_unit_test(test_events),
-                cmocka_unit_test(test_history),
+                cmocka_unit_test(test_editing), cmocka_unit_test(test_characters),
+                cmocka_unit_test(test_columns), cmocka_unit_test(test_narrow),
+                cmocka_unit_test(test_events),  cmocka_unit_test(test_history),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

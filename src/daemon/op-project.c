@@ -24,6 +24,14 @@ typedef struct Save {
 
 /* ---- answers ---------------------------------------------------------------------------------- */
 
+static const char gone[] = "its folder was moved or deleted while it was served";
+
+static bool is_gone(const Endpoint *endpoint) {
+        const Project *project = endpoint->context;
+
+        return project && endpoint->state == ENDPOINT_LISTENING && !task_store_is_there(&project->store);
+}
+
 static void write_project(const Endpoint *endpoint, JsonWriter *w) {
         const Project *project = endpoint->context;
         uint64_t counts[TASK_N_STATES] = {0};
@@ -32,8 +40,10 @@ static void write_project(const Endpoint *endpoint, JsonWriter *w) {
                 supervisor_count(project, counts);
         jw_begin_object(w);
         jw_field_cstr(w, "dir", endpoint->where);
-        jw_field_cstr(w, "state", endpoint_state_name(endpoint->state));
-        if (endpoint->state != ENDPOINT_LISTENING && *endpoint->reason)
+        jw_field_cstr(w, "state", is_gone(endpoint) ? "gone" : endpoint_state_name(endpoint->state));
+        if (is_gone(endpoint))
+                jw_field_cstr(w, "reason", gone);
+        else if (endpoint->state != ENDPOINT_LISTENING && *endpoint->reason)
                 jw_field_cstr(w, "reason", endpoint->reason);
         jw_field_bool(w, "kept", endpoint->is_kept);
         jw_field_uint(w, "clients", endpoint->n_clients);
@@ -138,6 +148,9 @@ int op_native_project_add(Call *call, const NativeProjectAddArgs *args) {
                 return call_fail(call, CALL_E_UNAVAILABLE, "%s: %s", endpoint_state_name(endpoint->state),
                                  endpoint->reason);
         }
+        if (is_gone(endpoint))
+                return call_fail(call, CALL_E_UNAVAILABLE, "%s; end that with: muster project rm %s", gone,
+                                 endpoint->where);
         endpoint->is_removed = false;
         endpoint->is_kept = true;
         return save_later(call, endpoint);

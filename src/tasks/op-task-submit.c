@@ -18,6 +18,12 @@ static bool take_priority(const Json *json, Str *ret) {
         return true;
 }
 
+static const char *why(const Project *project) {
+        if (project->supervisor.is_stopping)
+                return ": the daemon is stopping";
+        return task_store_is_there(&project->store) ? "" : ": the project's folder was moved or deleted";
+}
+
 static int submit(Call *call, TaskSpec *spec, const Json *priority, bool says_state) {
         Project *project = call->client->endpoint->context;
         Str given = STR_NULL;
@@ -35,8 +41,7 @@ static int submit(Call *call, TaskSpec *spec, const Json *priority, bool says_st
                 return call_fail(call, CALL_E_QUEUE_FULL, "Task queue is full (%llu waiting)",
                                  (unsigned long long)project->max_queue);
         if (r == SUPERVISOR_E_UNAVAILABLE)
-                return call_fail(call, CALL_E_UNAVAILABLE, "Task store is not available%s",
-                                 project->supervisor.is_stopping ? ": the daemon is stopping" : "");
+                return call_fail(call, CALL_E_UNAVAILABLE, "Task store is not available%s", why(project));
         return r ? r : CALL_LATER;
 }
 

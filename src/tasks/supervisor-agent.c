@@ -235,7 +235,7 @@ static void on_limit(Timer *timer) {
         int r;
 
         if (task->is_ending) {
-                supervisor_keep_end(task);
+                supervisor_keep_end_again(task);
                 return;
         }
         r = buf_append_str(&error, STR("Task timed out after "));

@@ -128,12 +128,16 @@ static void on_submitted(LedgerChange *change, int r) {
         }
         supervisor_enqueue(task);
         supervisor_tell_later(task, tell_queued);
+        if (s->is_stopping)
+                supervisor_cancel_queue(project); /* it was on its way to the disk when that began */
         supervisor_pump(project);
 }
 
 int supervisor_keep(Task *task, Str line, void (*done)(LedgerChange *change, int r)) {
         int r;
 
+        if (!task_store_is_there(&task->project->store))
+                return error_origin(-ESTALE);
         ledger_change_init(&task->change, task->project->store.ledger, done);
         r = ledger_change_line(&task->change, line);
         if (!r)
@@ -182,7 +186,7 @@ int supervisor_submit(Project *project, const TaskSpec *spec, Call *call, bool s
         Task *task = NULL;
         int r;
 
-        if (s->is_stopping || !project->store.is_ready)
+        if (s->is_stopping || !project->store.is_ready || !task_store_is_there(&project->store))
                 return SUPERVISOR_E_UNAVAILABLE;
         if (!is_free && project->max_queue && s->n_queue + s->n_entering >= project->max_queue)
                 return SUPERVISOR_E_FULL;

@@ -134,6 +134,16 @@ void supervisor_keep_end(Task *task) {
                 on_end_kept(&task->change, r);
 }
 
+void supervisor_keep_end_again(Task *task) {
+        const Project *project = task->project;
+
+        if (project->supervisor.is_stopping && !task->is_keeping && !task_store_is_there(&project->store)) {
+                log_err(&project->daemon->log, task->id, "end not kept: the project's folder has gone");
+                publish(&task->wait);
+        } else
+                supervisor_keep_end(task);
+}
+
 void supervisor_end(Task *task, const TaskEnd *end) {
         Project *project = task->project;
 
@@ -206,8 +216,14 @@ static void on_drain(Timer *timer) {
         check_drained(project);
 }
 
-void supervisor_drain(Project *project, bool is_forced, void (*drained)(Project *project)) {
+void supervisor_cancel_queue(Project *project) {
         static const TaskEnd cancelled = {.state = TASK_CANCELLED, .exit_code = -1, .reason = "shutdown"};
+
+        while (project->supervisor.queue)
+                supervisor_end(project->supervisor.queue, &cancelled);
+}
+
+void supervisor_drain(Project *project, bool is_forced, void (*drained)(Project *project)) {
         Supervisor *s = &project->supervisor;
 
         s->is_stopping = true;
@@ -215,8 +231,7 @@ void supervisor_drain(Project *project, bool is_forced, void (*drained)(Project 
         s->drained = drained;
         if (s->is_loading)
                 return; /* supervisor_load() comes back here */
-        while (s->queue)
-                supervisor_end(s->queue, &cancelled);
+        supervisor_cancel_queue(project);
         (void)timer_set(&s->drain, is_forced ? 0 : SUPERVISOR_DRAIN_MS);
         check_drained(project);
 }

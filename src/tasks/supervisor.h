@@ -72,6 +72,7 @@ void supervisor_write_stats(const Project *project, JsonWriter *w); /* as task.s
 Str task_short_prompt(Str prompt);                                  /* its first 80 UTF-16 units */
 
 /* ---- between supervisor*.c ---- */
+void supervisor_cancel_queue(Project *project);      /* at a stop */
 void supervisor_pump(Project *project);              /* starts what may start */
 void supervisor_end(Task *task, const TaskEnd *end); /* decides an end; all the rest follows */
 /* Answers and tells that it is queued, or started: once tasks.json says so, see task_store_changed(). */
@@ -88,11 +89,13 @@ void supervisor_dequeue(Task *task);
 void supervisor_release(Task *task); /* its slot */
 int supervisor_keep(Task *task, Str line,
                     void (*done)(LedgerChange *change, int r)); /* one line of history */
-void supervisor_activate(Task *task);                 /* into the list of those under way; takes a slot */
-void supervisor_run(Task *task);                      /* from waiting to running, and that is kept */
-void supervisor_keep_end(Task *task);                 /* again, or after what is being kept now */
-void supervisor_watch(Task *task);                    /* supervisor-agent.c: makes a new one ready */
-void supervisor_start(Task *task);                    /* supervisor-agent.c: the agent */
+void supervisor_activate(Task *task); /* into the list of those under way; takes a slot */
+void supervisor_run(Task *task);      /* from waiting to running, and that is kept */
+void supervisor_keep_end(Task *task); /* also after what is being kept now */
+void supervisor_keep_end_again(
+        Task *task);               /* after a failure; at a stop without a folder no more. May free it */
+void supervisor_watch(Task *task); /* supervisor-agent.c: makes a new one ready */
+void supervisor_start(Task *task); /* supervisor-agent.c: the agent */
 void supervisor_adopt(Task *task, Hosted *hosted);    /* the same of one that runs already, or has ended */
 void supervisor_stop_agent(Task *task, int grace_ms); /* ends it and lets go of it */
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -93,6 +94,13 @@ void task_store_cover(TaskStore *store, const LedgerChange *change) {
 
 uint64_t task_store_total(const TaskStore *store) {
         return task_rows_n(&store->rows) - store->rows.counts[TASK_PURGED];
+}
+
+bool task_store_is_there(const TaskStore *store) {
+        struct stat st;
+
+        return !store->dir ||
+               (!stat(store->dir, &st) && st.st_dev == store->dir_dev && st.st_ino == store->dir_ino);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -194,6 +202,19 @@ static int make_paths(TaskStore *store) {
         return store->ledger_path && store->state_path && store->rows_path ? 0 : error_origin(-ENOMEM);
 }
 
+static int make_dir(TaskStore *store) {
+        struct stat st;
+        int r = dir_make(store->dir, 0700);
+
+        if (r)
+                return error_trace(r);
+        if (stat(store->dir, &st))
+                return error_origin(-errno);
+        store->dir_dev = st.st_dev;
+        store->dir_ino = st.st_ino;
+        return 0;
+}
+
 static void on_more(Deferred *deferred) {
         catch_up(container_of(deferred, TaskStore, more));
 }
@@ -220,7 +241,7 @@ int task_store_open(TaskStore *store, Project *project, void (*opened)(Project *
         timer_init(&store->write_timer, project->daemon->loop, on_write_timer);
         r = make_paths(store);
         if (!r)
-                r = dir_make(store->dir, 0700);
+                r = make_dir(store);
         if (!r)
                 r = task_rows_open(&store->rows, store->rows_path);
         if (r == TASK_ROWS_E_NEW)

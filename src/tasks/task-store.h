@@ -11,13 +11,18 @@
  * tasks.json that somebody else has written is taken in when the store opens: tasks that are new in it, and
  * those that moved on. Owned by its Project. Loop thread only.
  */
+#include <sys/types.h>
+
 #include "tasks/task.h"
 
 typedef struct TaskStore TaskStore;
 
 struct TaskStore {
         Project *project;
-        char *dir, *ledger_path, *state_path, *rows_path, *json_path;
+        char *dir;
+        dev_t dir_dev; /* that folder when it was opened */
+        ino_t dir_ino;
+        char *ledger_path, *state_path, *rows_path, *json_path;
         Ledger *ledger;
         TaskRows rows;
         bool is_ready; /* all below may be called */
@@ -51,6 +56,9 @@ void task_store_cover(TaskStore *store, const LedgerChange *change);
  * long that nobody should wait, or for less than an end when there are many tasks. */
 void task_store_changed(TaskStore *store, TaskStoreWait *wait);
 uint64_t task_store_total(const TaskStore *store);
+/* False when its folder was deleted or moved away meanwhile: a line that is kept now would be in another
+ * one. */
+bool task_store_is_there(const TaskStore *store);
 
 /* ---- between task-store*.c ---- */
 void task_store_apply(TaskStore *store, Str line, uint64_t position); /* one line of the history */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Agents that misbehave, and prompts that no agent can be given: one task fails, the daemon does not notice."""
 import os
+import shutil
 import signal
 import stat
 
@@ -203,6 +204,68 @@ def test_store_that_cannot_be_opened():
                                ("task.cancel", {"taskId": "x"}), ("task.stats", {}), ("task.follow", {})):
             equal(t.client.error(method, params), -32003, method)
         _still_works(t)
+
+
+def _vanished(make_vanish, come_back):
+    """Nothing is made in the old place, no task is taken that would be nowhere, and it is said; what ran has its end."""
+    with Tasks(only="aiwg,native", agent="#!/bin/sh\ncase $2 in wait) read x < fifo;; esac\necho $2\n", max_parallel_actions=1) as t:
+        project = t.home.project
+        os.mkfifo(os.path.join(project, "fifo"))
+        t.client.ended(t.client.submit("first"))
+        t.client.submit("wait")
+        t.client.submit("queued")
+        with open(os.path.join(project, "fifo"), "w", encoding="ascii"):
+            make_vanish(project)
+            for method, params in (("task.submit", {"prompt": "x"}), ("chat.send", {"message": "x"})):
+                reply = t.client.call(method, params)
+                equal(reply["error"]["code"], -32003)
+                check("moved or deleted" in reply["error"]["message"], reply)
+            with t.daemon.native() as n:
+                listed = n.result("project.ls")["projects"][0]
+                equal((listed["state"], "moved or deleted" in listed["reason"]), ("gone", True))
+                equal(n.error("project.add", {"dir": project}), -32003)
+        eventually(lambda: t.client.state("task-0001") == "completed", what="the end of what ran")
+        equal([r["id"] for r in t.client.result("task.list")], ["task-0002", "task-0001", "task-0000"])
+        check(not os.path.exists(project), "nothing is made in the old place")
+        if come_back:
+            come_back(project)
+            equal(t.client.ended(t.client.submit("again"))["result"], "again\n")
+            equal(sorted(r["id"] for r in t.store()["tasks"]), ["task-000%d" % i for i in range(4)])
+            return
+        with t.daemon.native() as n:
+            equal(n.result("project.rm", {"dir": project}), {"removed": True})
+            os.makedirs(project)
+
+            def served():
+                return "error" not in n.call("project.add", {"dir": project})
+            eventually(served, what="the folder made anew is served")
+        t.drop_peers()
+        equal(t.client.result("task.list"), [])
+
+
+def test_a_project_that_is_deleted_while_it_is_served():
+    _vanished(shutil.rmtree, None)
+
+
+def test_a_project_that_is_moved_away_and_back():
+    _vanished(lambda project: os.rename(project, project + "-moved"), lambda project: os.rename(project + "-moved", project))
+
+
+def test_stop_while_tasks_come_in():
+    """What was on its way to the disk then is cancelled like the rest of the queue, and does not hold the stop."""
+    for _ in range(3):
+        with Tasks(agent="#!/bin/sh\nexec sleep 60\n", max_parallel_actions=1) as t:
+            t.client.submit("first")
+            senders = [t.connect() for _ in range(20)]
+            for sender in senders:
+                sender.send(b'{"jsonrpc":"2.0","method":"task.submit","params":{"prompt":"x"},"id":1}\n')
+            t.client.send(b'{"jsonrpc":"2.0","method":"daemon.stop","params":{"force":true},"id":99}\n')
+            t.daemon.expect_exit(0)
+            t.drop_peers()
+            t.daemon._clean_up()
+            t.start()
+            states = [r["state"] for r in t.client.result("task.list", {"limit": 100})]
+            equal(states, ["cancelled"] * (len(states) - 1) + ["failed"])
 
 
 def test_stop_right_after_the_start():

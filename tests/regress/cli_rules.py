@@ -51,6 +51,25 @@ def test_usage_and_no_daemon():
         equal(home.muster("rules")[0], 3)
 
 
+def test_the_project_here_is_meant():
+    with Home() as home:
+        inner = os.path.join(home.project, "a", "b")
+        other, unserved = os.path.join(home.base, "other"), os.path.join(home.base, "unserved")
+        for path in (inner, other, os.path.join(unserved, ".aiwg")):
+            os.makedirs(path)
+        write_text(home.aiwg_file("daemon.json"), json.dumps(config(RULES, jobs={})))
+        with Daemon(only="aiwg,native", home=home, args=["--aiwg-project", other]):
+            check("nightly" in home.muster("rules", cwd=inner)[1], "one of two")
+            check("nightly" in home.muster("rules", "--project", home.project, cwd=other)[1], "as said")
+            check("No rules" in home.muster("rules", cwd=other)[1], "the other")
+            status, _, err = home.muster("rules", cwd=home.base)
+            check(status == 1 and "muster rules --project DIR" in err, err)
+            status, _, err = home.muster("rules", cwd=unserved)
+            check(status == 1 and "muster project add " + unserved in err, err)
+        for args, cwd in (((), inner), (("--project", home.project), home.base)):
+            check("rules: 3" in home.muster("rules", "check", *args, cwd=cwd)[1], "the file of the project")
+
+
 def test_check():
     with Home() as home:
         path = os.path.join(home.base, "d.json")

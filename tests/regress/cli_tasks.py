@@ -76,11 +76,28 @@ def test_wait_and_tail_say_how_it_ended():
         equal((good.status, good.out), (0, "late"))
         equal(Run(t, "task", "tail", "task-0001").out, "late", "again, when it has ended")
         slow = Run(t, "task", "wait", "--timeout", "0.3", "task-0002")
-        equal(slow.status, 4)
+        equal((slow.status, slow.err), (4, "muster: task-0002 has not ended in time\n"))
         equal(Run(t, "task", "cancel", "task-0002").out, "Task task-0002 cancelled\n")
         gone = Run(t, "task", "wait", "task-0002")
         equal((gone.status, gone.err), (1, "muster: task-0002: cancelled\n"))
         equal(Run(t, "task", "cancel", "task-0002", "task-0000").status, 1)
+
+
+def test_wait_says_that_the_daemon_has_gone():
+    """Not that the task has failed: it goes on."""
+    with Tasks(agent="#!/bin/sh\necho on its way\nread x < go; printf 'no\\n' >&2; exit 1\n") as t:
+        os.mkfifo(os.path.join(t.home.project, "go"))
+        task = t.client.submit("x")
+        with subprocess.Popen([MUSTER, "task", "tail", task], env=t.home.env(), cwd=t.home.project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+            equal(p.stdout.readline(), "on its way\n")
+            t.kill()
+            equal(p.stderr.read(), "muster: the daemon has gone before task-0000 ended\nwhat became of it: muster task tail task-0000\n")
+            equal(p.wait(DEADLINE), 3)
+        t.start()
+        with open(os.path.join(t.home.project, "go"), "w", encoding="ascii") as go:
+            go.write("\n")
+        got = Run(t, "task", "wait", task)
+        equal((got.status, got.err), (1, "muster: task-0000: failed: no\n"), "without an empty line behind it")
 
 
 def test_logs_of_a_task():
@@ -121,9 +138,10 @@ def test_a_task_is_seen_followed_and_survives_a_kill():
 def test_wrong_lines_and_wrong_places():
     with Tasks() as t:
         for args in (("task", "nonsense"), ("task", "submit"), ("task", "get"), ("task", "get", "a", "b"), ("task", "ls", "--limit", "x"),
-                     ("task", "submit", "--priority", "high", "x"), ("project", "nonsense"), ("chat", "--priority", "x", "y"), ("task",)):
+                     ("task", "submit", "--priority", "high", "x"), ("project", "nonsense"), ("chat", "--priority", "x", "y"), ("task",), ("task", "ls", "--state", "done"), ("project", "ls", "x")):
             got = Run(t, *args)
             equal((got.status, got.out), (2, ""), repr(args))
+        check("not ls" not in Run(t, "project", "ls", "x").err, "what is wrong")
         check("did you mean: muster task submit?" in Run(t, "task", "submti", "x").err, "advice")
         got = Run(t, "task", "get", "task-7777")
         equal((got.status, got.err), (1, "muster: task get: -32000: Task not found: task-7777\n"))
@@ -220,6 +238,54 @@ def test_chat_of_a_person():
         p.type(b"\x04")
         equal(p.end(), 0)
         equal([r["prompt"] for r in t.client.result("task.list")], ["echo:hi", "sleep:60", "echo:hi"])
+
+
+def test_chat_goes_on_with_a_daemon_that_came_back():
+    with Tasks(agent="#!/bin/sh\ncase $2 in wait) echo begun; exec sleep 60;; *) echo $2;; esac\n") as t, Person(t) as p:
+        p.read_until(b"muster> ")
+        p.type(b"wait\r")
+        p.read_until(b"begun")
+        t.kill()
+        p.read_until(b"the daemon has gone before task-0000 ended")
+        p.read_until(b"muster> ")
+        p.type(b"nobody\r")
+        p.read_until(b"nobody serves the project")
+        p.read_until(b"muster> ")
+        t.start()
+        p.type(b"hello\r")
+        p.read_until(b"hello\r\n")
+        p.read_until(b"muster> ")
+        p.type(b"/cancel task-0000\r")
+        p.read_until(b"Task task-0000 cancelled")
+        p.type(b"\x04")
+        equal(p.end(), 0)
+
+
+def test_chat_that_waits_ends_by_a_signal():
+    with Tasks() as t:
+        with Person(t) as p:
+            p.read_until(b"muster> ")
+            os.kill(p.pid, signal.SIGINT)
+            p.read_until(b"muster> ")  # as Ctrl+C does at the prompt
+            os.kill(p.pid, signal.SIGTERM)
+            equal(p.end(), -signal.SIGTERM)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with subprocess.Popen([MUSTER, "chat"], env=t.home.env(), cwd=t.home.project, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as q:
+                q.stdin.write(b"echo:x\n")
+                q.stdin.flush()
+                equal(q.stdout.readline(), b"x\n")
+
+                def ended(q=q, number=number):
+                    q.send_signal(number)  # the first may still be for the answer
+                    return q.poll() is not None
+                eventually(ended, what="its end")
+                equal(q.returncode, -number)
+
+
+def test_chat_says_why_its_output_is_not_taken():
+    with Tasks() as t, open("/dev/full", "wb") as full:
+        got = subprocess.run([MUSTER, "chat", "echo:x"], env=t.home.env(), cwd=t.home.project, stdout=full, stderr=subprocess.PIPE, check=False, text=True)
+        equal((got.returncode, got.stderr), (1, "muster: cannot write to stdout: No space left on device\n"))
 
 
 def test_projects():
