@@ -27,7 +27,6 @@ struct Loop {
         int alarm_fd; /* timerfd */
         LoopFd *alarm;
         int64_t alarm_ms;      /* when it rings, or earlier than the top; INT64_MAX: not set */
-        bool is_top_due;       /* the turn does not wait for the alarm, and runs them at its end */
         uint64_t n_timers_set; /* ever */
 
         /* Deferred calls and memory: run in the prepare phase, right before the loop waits. */
@@ -36,7 +35,6 @@ struct Loop {
         void **garbage;
         size_t n_garbage, garbage_cap;
         uv_prepare_t prepare;
-        uv_check_t check; /* after the descriptors: timers that were due before the loop looked at these */
         uv_idle_t
                 keep_awake; /* active while something is deferred: the loop then polls instead of waiting */
 
@@ -52,8 +50,8 @@ struct Loop {
 };
 
 int loop_timers_init(Loop *loop);
-void loop_timers_arm(Loop *loop); /* in the prepare phase: sets the alarm for the top of the heap */
-void loop_timers_run(Loop *loop); /* in the check phase: those that were due then already */
+void loop_timers_run(Loop *loop); /* those that are due */
+bool loop_timers_arm(Loop *loop); /* sets the alarm for the top of the heap; true: that is due already */
 void loop_timers_close(Loop *loop);
 void loop_timers_deinit(Loop *loop);   /* after the last job was done */
 void loop_children_deinit(Loop *loop); /* those that were released and still run */

@@ -99,12 +99,28 @@ static void take_out(Loop *loop, Timer *timer) {
 
 /* ---- alarm ----------------------------------------------------------------------------------- */
 
+/* Only wakes the loop: what is due runs before the next wait. */
+static void on_alarm(void *user, _unused_ unsigned events) {
+        Loop *loop = user;
+        uint64_t n_rung;
+
+        (void)!read(loop->alarm_fd, &n_rung, sizeof(n_rung));
+        loop->alarm_ms = INT64_MAX;
+}
+
+/* Whether the alarm does not ring early enough for the top: not set, or it rang. */
+static bool is_unguarded(const Loop *loop) {
+        return loop->n_heap && loop->heap[0]->due_ms < loop->alarm_ms;
+}
+
 /* Timers set while these run wait for the next turn, even when they are due at once. */
-static void run_due(Loop *loop) {
-        int64_t now = loop_now_ms(loop);
+void loop_timers_run(Loop *loop) {
+        int64_t now;
         uint64_t end = loop->n_timers_set;
 
-        loop->is_top_due = false;
+        if (!is_unguarded(loop))
+                return;
+        now = loop_now_ms(loop);
         while (loop->n_heap && loop->heap[0]->due_ms <= now && loop->heap[0]->number < end) {
                 Timer *timer = loop->heap[0];
                 take_out(loop, timer);
@@ -112,37 +128,24 @@ static void run_due(Loop *loop) {
         }
 }
 
-static void on_alarm(void *user, _unused_ unsigned events) {
-        Loop *loop = user;
-        uint64_t n_rung;
-
-        (void)!read(loop->alarm_fd, &n_rung, sizeof(n_rung));
-        loop->alarm_ms = INT64_MAX;
-        run_due(loop);
-}
-
-void loop_timers_run(Loop *loop) {
-        if (loop->is_top_due)
-                run_due(loop);
-}
-
-/* One that rings too early, for a timer that was moved or cleared, is left: it rings once, and is set anew.
- * What is due now does not wait for the kernel to ring, which it may do late, on another processor. */
-void loop_timers_arm(Loop *loop) {
-        int64_t due = loop->n_heap ? loop->heap[0]->due_ms : INT64_MAX;
+/* An alarm that rings too early, for a timer that was moved or cleared, is left: it rings once, and is set
+ * anew. None is set for what is due now: the kernel may ring late, on another processor. */
+bool loop_timers_arm(Loop *loop) {
         struct itimerspec at = {0};
-        int64_t ms;
+        int64_t due, ms;
 
-        loop->is_top_due = false;
-        if (due >= loop->alarm_ms)
-                return;
-        loop->is_top_due = due <= loop_now_ms(loop);
-        if (loop->is_top_due || loop->is_frozen)
-                return;                /* with a frozen clock only loop_clock_advance() makes it due */
+        if (!is_unguarded(loop))
+                return false;
+        due = loop->heap[0]->due_ms;
+        if (due <= loop_now_ms(loop))
+                return true;
+        if (loop->is_frozen)
+                return false;          /* only loop_clock_advance() makes it due */
         ms = due - loop->ahead_ms + 1; /* now_ms is rounded down: never before its time */
         at.it_value = (struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
         if (!timerfd_settime(loop->alarm_fd, TFD_TIMER_ABSTIME, &at, NULL))
                 loop->alarm_ms = due;
+        return false;
 }
 
 int loop_timers_init(Loop *loop) {

@@ -24,8 +24,7 @@ static void wake(Loop *loop) {
 
 /* Runs what was deferred up to now; what these calls defer again waits for the next turn, so none can starve
  * the loop. */
-static void on_prepare(uv_prepare_t *handle) {
-        Loop *loop = container_of(handle, Loop, prepare);
+static void run_deferred(Loop *loop) {
         Deferred *batch = loop->deferred;
 
         if (batch) {
@@ -46,21 +45,23 @@ static void on_prepare(uv_prepare_t *handle) {
         for (size_t i = 0; i < loop->n_garbage; i++)
                 free(loop->garbage[i]);
         loop->n_garbage = 0;
-        loop_timers_arm(loop);
-        if (loop->is_top_due)
+}
+
+/* What is done before every wait. */
+static void on_prepare(uv_prepare_t *handle) {
+        Loop *loop = container_of(handle, Loop, prepare);
+
+        loop_timers_run(loop);
+        run_deferred(loop);
+        if (loop_timers_arm(loop))
                 wake(loop);
         else if (!loop->deferred && !loop->is_stopping)
                 (void)uv_idle_stop(&loop->keep_awake);
 }
 
-static void on_check(uv_check_t *handle) {
-        loop_timers_run(container_of(handle, Loop, check));
-}
-
 /* What was opened is closed, and told so by a last turn. */
 static void close_handles(Loop *loop) {
         uv_close((uv_handle_t *)&loop->prepare, NULL);
-        uv_close((uv_handle_t *)&loop->check, NULL);
         uv_close((uv_handle_t *)&loop->keep_awake, NULL);
         uv_run(&loop->uv, UV_RUN_DEFAULT);
 }
@@ -69,10 +70,8 @@ static int open_handles(Loop *loop) {
         int r;
 
         uv_prepare_init(&loop->uv, &loop->prepare);
-        uv_check_init(&loop->uv, &loop->check);
         uv_idle_init(&loop->uv, &loop->keep_awake);
         uv_prepare_start(&loop->prepare, on_prepare);
-        uv_check_start(&loop->check, on_check);
         r = loop_timers_init(loop);
         if (!r) {
                 r = loop_posts_init(loop);
@@ -113,7 +112,7 @@ Loop *loop_free(Loop *loop) {
                 return NULL;
         loop_children_deinit(loop);
         while (loop_posts_run(loop) || loop->deferred || loop->n_garbage)
-                on_prepare(&loop->prepare);
+                run_deferred(loop);
         loop_posts_deinit(loop);
         loop_timers_close(loop);
         close_handles(loop); /* jobs that still ran are done by then, and may have cleared or set timers */

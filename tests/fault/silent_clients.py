@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Clients that connect and say nothing, or stop in the middle: everybody else is served, nothing is burnt, time limits hold."""
 import json
+import os
 import time
 
 from clients import Conn
@@ -96,6 +97,7 @@ def test_idle_daemon_with_idle_clients_burns_nothing():
             clients = [Conn(p) for p in (home.cccc_sock, home.coop_sock, home.aiwg_sock, home.native_sock) for _ in range(50)]
             beat = lambda: json.loads(read_text(home.aiwg_file("daemon/heartbeat")))["timestamp"]  # noqa: E731
             eventually(lambda: d.info()["connections"]["open"] > 200, what="all clients are accepted")
+            eventually(lambda: os.path.exists(home.aiwg_file("daemon/heartbeat")), what="the first heartbeat")
             first, cpu = beat(), d.cpu_seconds()
             eventually(lambda: beat() != first, what="a heartbeat")
             second = beat()

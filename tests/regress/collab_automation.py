@@ -129,7 +129,7 @@ def test_a_restart_is_written_at_once():
     with daemon() as d:
         group = _group(d)
         ok(d, "group_start", group_id=group, by="user")
-        eventually(lambda: advance(d, 0.01) and os.path.exists(os.path.join(group_dir(d, group), "state", "automation.json")))
+        eventually(lambda: advance(d, 0) and os.path.exists(os.path.join(group_dir(d, group), "state", "automation.json")))
         state = state_file(d, group, "automation.json")
         equal((state["v"], sorted(state["actors"])), (4, ["dev", "lead"]))
         check(state["resume_at"] == state["last_standup_at"] == state["last_silence_notify_at"], state)
