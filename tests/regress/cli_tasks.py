@@ -257,6 +257,7 @@ def test_chat_goes_on_with_a_daemon_that_came_back():
         p.read_until(b"muster> ")
         p.type(b"/cancel task-0000\r")
         p.read_until(b"Task task-0000 cancelled")
+        p.read_until(b"muster> ")
         p.type(b"\x04")
         equal(p.end(), 0)
 
