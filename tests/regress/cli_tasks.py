@@ -234,6 +234,7 @@ def test_chat_of_a_person():
         p.read_until(b"hi\r\n")
         p.read_until(b"muster> ")
         p.type(b"half a line\x03")
+        p.read_until(b"\r\n")  # the prompt before that is the one of this line
         p.read_until(b"muster> ")
         p.type(b"\x04")
         equal(p.end(), 0)
