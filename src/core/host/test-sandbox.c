@@ -39,8 +39,8 @@ static int world_make(void **state) {
         if (!mkdtemp(world->path) || chdir(world->path))
                 return -1;
         snprintf(world->home, sizeof(world->home), "%s/home", world->path);
-        snprintf(world->workspace, sizeof(world->workspace), "%s/home/work", world->path);
-        return mkdir("home", 0700) || mkdir("home/work", 0700) || mkdir("home/data", 0700) ||
+        snprintf(world->workspace, sizeof(world->workspace), "%s/home/project", world->path);
+        return mkdir("home", 0700) || mkdir("home/project", 0700) || mkdir("home/data", 0700) ||
                mkdir("outside", 0700);
 }
 
@@ -251,9 +251,9 @@ static void test_commands_that_are_missing(void **state) {
                      {"", ENOENT},
                      {"./good", 0}};
 
-        assert_int_equal(file_replace("home/work/plain", STR("x"), 0600, FILE_RUNTIME), 0);
-        assert_int_equal(file_replace("home/work/good", STR("x"), 0700, FILE_RUNTIME), 0);
-        assert_int_equal(mkdir("home/work/folder", 0700), 0);
+        assert_int_equal(file_replace("home/project/plain", STR("x"), 0600, FILE_RUNTIME), 0);
+        assert_int_equal(file_replace("home/project/good", STR("x"), 0700, FILE_RUNTIME), 0);
+        assert_int_equal(mkdir("home/project/folder", 0700), 0);
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 char *const command[] = {cases[i].name, NULL};
 
@@ -332,9 +332,10 @@ static void test_links_that_lead_out(void **state) {
         assert_int_equal(mkdir("outside/deep", 0700), 0);
         assert_int_equal(wrap_mount(world, "~/relative/deep", "/tmp/x"), SANDBOX_E_MOUNT);
         /* The agent can make links in its workspace: they must not choose a folder of the home. */
-        assert_int_equal(symlink("../data", "home/work/link"), 0);
-        assert_int_equal(wrap_mount(world, at_path(world, "home/work/link", link, sizeof(link)), "/tmp/x"),
-                         SANDBOX_E_MOUNT);
+        assert_int_equal(symlink("../data", "home/project/link"), 0);
+        assert_int_equal(
+                wrap_mount(world, at_path(world, "home/project/link", link, sizeof(link)), "/tmp/x"),
+                SANDBOX_E_MOUNT);
         /* A link within is fine. */
         assert_int_equal(symlink("data", "home/inner"), 0);
         assert_int_equal(wrap_mount(world, "~/inner", "/tmp/x"), 0);
@@ -383,7 +384,7 @@ static void test_mount_points(void **state) {
 static void test_later_mount_wins_and_parents_come_first(void **state) {
         World *world = *state;
         SandboxMount mounts[] = {{.host = "~/data", .inside = "/tmp/a/b"},
-                                 {.host = "~/work", .inside = "/tmp/a"},
+                                 {.host = "~/project", .inside = "/tmp/a"},
                                  {.host = "~/data", .inside = "/tmp/a"}};
         SandboxSpec spec = spec_of(world);
         char data[128];
