@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Cast: writes a recording of a terminal in the asciicast v2 format (docs.asciinema.org), as lines of text
- * into a buffer; where they go is its owner's affair. cli/cast.h reads them.
+ * into a buffer; where they go is its owner's affair. cli/term/cast.h reads them.
  *
  * One JSON value per line: a header object, then events [seconds, kind, text]; o is output, r a new size
  * (COLSxROWS), m a marker. Texts are UTF-8: a character that is cut between two pieces of output waits for

@@ -21,40 +21,6 @@ enum {
         CLI_TIMEOUT = 4,
 };
 
-/* Which options a command knows. */
-enum {
-        CLI_OPTION_JSON = 1 << 0,
-        CLI_OPTION_WAIT = 1 << 1,
-        CLI_OPTION_TIMEOUT = 1 << 2,
-        CLI_OPTION_PROJECT = 1 << 3,
-        CLI_OPTION_REST = 1 << 4,    /* not an option: what stands behind -- is for musterd */
-        CLI_OPTION_COMMAND = 1 << 5, /* nor this: what stands behind -- is a command to run */
-        CLI_OPTION_DETACH = 1 << 6,
-        CLI_OPTION_NAME = 1 << 7,
-        CLI_OPTION_SANDBOX = 1 << 8,
-        CLI_OPTION_ONCE = 1 << 9,
-        CLI_OPTION_READ_ONLY = 1 << 10,
-        CLI_OPTION_PTY = 1 << 11,
-        CLI_OPTION_PROGRAM = 1 << 12,
-        CLI_OPTION_WATCH = 1 << 13,
-        CLI_OPTION_FOLLOW = 1 << 14,
-        CLI_OPTION_TAIL = 1 << 15,
-        CLI_OPTION_STRIP = 1 << 16,
-        CLI_OPTION_ENTER = 1 << 17,
-        CLI_OPTION_LITERAL = 1 << 18,
-        CLI_OPTION_ALL = 1 << 19,
-        CLI_OPTION_FORCE = 1 << 20,
-        CLI_OPTION_SPEED = 1 << 21,
-        CLI_OPTION_MAX_IDLE = 1 << 22,
-        CLI_OPTION_GROUP = 1 << 23,   /* which group, and who one is */
-        CLI_OPTION_MESSAGE = 1 << 24, /* all that a message can have */
-        CLI_OPTION_INBOX = 1 << 25,
-        CLI_OPTION_EVENTS = 1 << 26,
-        CLI_OPTION_PRIORITY = 1 << 27,
-        CLI_OPTION_STOP_AGENTS = 1 << 29,
-        CLI_OPTION_TASK = 1 << 28, /* all that tasks are chosen by or submitted with */
-};
-
 enum { CLI_LIST_MAX = 64 };
 
 typedef struct OptionList { /* of an option that may be repeated */
@@ -75,7 +41,7 @@ typedef struct Options {
         const char *agent, *priority, *state; /* the same */
         char **operands;
         int n_operands;
-        char **command; /* CLI_OPTION_COMMAND: what stands behind -- */
+        char **command; /* runs_command: what stands behind -- */
         int n_command;
 } Options;
 
@@ -85,8 +51,10 @@ typedef struct Command {
         const char *usage; /* what stands behind `muster NAME` */
         const char *details;
         const char *examples;
-        unsigned options;
-        int n_min, n_max; /* operands; n_max -1: any number */
+        const char *takes; /* the long names of its options, one blank between them; NULL: only --help */
+        bool passes_rest;  /* what stands behind -- is for musterd */
+        bool runs_command; /* what stands behind -- is a command to run */
+        int n_min, n_max;  /* operands; n_max -1: any number */
         int (*run)(const Options *options);
 } Command;
 

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/nearest.h"
+#include "cli/print/nearest.h"
 #include "cli/options.h"
-#include "cli/report.h"
+#include "cli/print/report.h"
 #include "core/version.h"
 
 /* ---- help ------------------------------------------------------------------------------------ */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/nearest.h"
-#include "cli/report.h"
+#include "cli/print/nearest.h"
+#include "cli/print/report.h"
 
 enum { SECONDS_MAX = 1000000, SPEED_MAX = 1000000, VALUE_BASE = 256 };
 
@@ -15,8 +15,7 @@ typedef enum Kind { KIND_FLAG, KIND_TEXT, KIND_LIST, KIND_SECONDS, KIND_COUNT, K
 
 typedef struct Row {
         const char *name;
-        char letter;       /* 0: none */
-        unsigned known_by; /* 0: every command */
+        char letter; /* 0: none */
         Kind kind;
         size_t offset; /* in Options */
 } Row;
@@ -25,41 +24,41 @@ typedef struct Row {
 
 /* Of two with the same letter no command knows both. */
 static const Row rows[] = {
-        {"help", 'h', 0, KIND_FLAG, AT(help)},
-        {"json", 0, CLI_OPTION_JSON, KIND_FLAG, AT(json)},
-        {"wait", 0, CLI_OPTION_WAIT, KIND_SECONDS, AT(wait_ms)},
-        {"timeout", 0, CLI_OPTION_TIMEOUT, KIND_SECONDS, AT(timeout_ms)},
-        {"project", 0, CLI_OPTION_PROJECT, KIND_TEXT, AT(project)},
-        {"detach", 'd', CLI_OPTION_DETACH, KIND_FLAG, AT(detach)},
-        {"name", 'n', CLI_OPTION_NAME, KIND_TEXT, AT(name)},
-        {"sandbox", 0, CLI_OPTION_SANDBOX, KIND_TEXT, AT(sandbox)},
-        {"stop-agents", 0, CLI_OPTION_STOP_AGENTS, KIND_FLAG, AT(stop_agents)},
-        {"once", 0, CLI_OPTION_ONCE, KIND_FLAG, AT(once)},
-        {"read-only", 'r', CLI_OPTION_READ_ONLY, KIND_FLAG, AT(read_only)},
-        {"pty", 0, CLI_OPTION_PTY, KIND_COUNT, AT(pty)},
-        {"command", 'c', CLI_OPTION_PROGRAM, KIND_TEXT, AT(program)},
-        {"watch", 'w', CLI_OPTION_WATCH, KIND_FLAG, AT(watch)},
-        {"follow", 'f', CLI_OPTION_FOLLOW, KIND_FLAG, AT(follow)},
-        {"tail", 'n', CLI_OPTION_TAIL, KIND_COUNT, AT(tail)},
-        {"strip", 0, CLI_OPTION_STRIP, KIND_FLAG, AT(strip)},
-        {"enter", 0, CLI_OPTION_ENTER, KIND_FLAG, AT(enter)},
-        {"literal", 'l', CLI_OPTION_LITERAL, KIND_FLAG, AT(literal)},
-        {"all", 'a', CLI_OPTION_ALL, KIND_FLAG, AT(all)},
-        {"force", 'f', CLI_OPTION_FORCE, KIND_FLAG, AT(force)},
-        {"speed", 0, CLI_OPTION_SPEED, KIND_FACTOR, AT(speed)},
-        {"max-idle", 0, CLI_OPTION_MAX_IDLE, KIND_SECONDS, AT(max_idle_ms)},
-        {"group", 'g', CLI_OPTION_GROUP, KIND_TEXT, AT(group)},
-        {"as", 0, CLI_OPTION_GROUP, KIND_TEXT, AT(as)},
-        {"to", 0, CLI_OPTION_MESSAGE, KIND_LIST, AT(to)},
-        {"attention", 0, CLI_OPTION_MESSAGE, KIND_FLAG, AT(attention)},
-        {"key", 0, CLI_OPTION_MESSAGE, KIND_TEXT, AT(key)},
-        {"kind", 0, CLI_OPTION_INBOX | CLI_OPTION_EVENTS, KIND_TEXT, AT(kind)},
-        {"read", 0, CLI_OPTION_INBOX, KIND_FLAG, AT(read)},
-        {"since", 0, CLI_OPTION_EVENTS, KIND_TEXT, AT(since)},
-        {"agent", 0, CLI_OPTION_TASK, KIND_TEXT, AT(agent)},
-        {"priority", 0, CLI_OPTION_PRIORITY, KIND_TEXT, AT(priority)},
-        {"state", 0, CLI_OPTION_TASK, KIND_TEXT, AT(state)},
-        {"limit", 0, CLI_OPTION_TASK, KIND_COUNT, AT(limit)},
+        {"help", 'h', KIND_FLAG, AT(help)},
+        {"json", 0, KIND_FLAG, AT(json)},
+        {"wait", 0, KIND_SECONDS, AT(wait_ms)},
+        {"timeout", 0, KIND_SECONDS, AT(timeout_ms)},
+        {"project", 0, KIND_TEXT, AT(project)},
+        {"detach", 'd', KIND_FLAG, AT(detach)},
+        {"name", 'n', KIND_TEXT, AT(name)},
+        {"sandbox", 0, KIND_TEXT, AT(sandbox)},
+        {"stop-agents", 0, KIND_FLAG, AT(stop_agents)},
+        {"once", 0, KIND_FLAG, AT(once)},
+        {"read-only", 'r', KIND_FLAG, AT(read_only)},
+        {"pty", 0, KIND_COUNT, AT(pty)},
+        {"command", 'c', KIND_TEXT, AT(program)},
+        {"watch", 'w', KIND_FLAG, AT(watch)},
+        {"follow", 'f', KIND_FLAG, AT(follow)},
+        {"tail", 'n', KIND_COUNT, AT(tail)},
+        {"strip", 0, KIND_FLAG, AT(strip)},
+        {"enter", 0, KIND_FLAG, AT(enter)},
+        {"literal", 'l', KIND_FLAG, AT(literal)},
+        {"all", 'a', KIND_FLAG, AT(all)},
+        {"force", 'f', KIND_FLAG, AT(force)},
+        {"speed", 0, KIND_FACTOR, AT(speed)},
+        {"max-idle", 0, KIND_SECONDS, AT(max_idle_ms)},
+        {"group", 'g', KIND_TEXT, AT(group)},
+        {"as", 0, KIND_TEXT, AT(as)},
+        {"to", 0, KIND_LIST, AT(to)},
+        {"attention", 0, KIND_FLAG, AT(attention)},
+        {"key", 0, KIND_TEXT, AT(key)},
+        {"kind", 0, KIND_TEXT, AT(kind)},
+        {"read", 0, KIND_FLAG, AT(read)},
+        {"since", 0, KIND_TEXT, AT(since)},
+        {"agent", 0, KIND_TEXT, AT(agent)},
+        {"priority", 0, KIND_TEXT, AT(priority)},
+        {"state", 0, KIND_TEXT, AT(state)},
+        {"limit", 0, KIND_COUNT, AT(limit)},
 };
 
 enum { N_ROWS = ARRAY_SIZE(rows), N_LETTERS = 2 * N_ROWS + 3 };
@@ -67,7 +66,18 @@ enum { N_ROWS = ARRAY_SIZE(rows), N_LETTERS = 2 * N_ROWS + 3 };
 /* ---- which of them a command knows ----------------------------------------------------------- */
 
 static bool is_known(const Command *command, const Row *row) {
-        return !row->known_by || (command->options & row->known_by);
+        size_t n = strlen(row->name);
+
+        if (!strcmp(row->name, "help"))
+                return true;
+        for (const char *word = command->takes; word && *word; word += strspn(word, " ")) {
+                size_t n_word = strcspn(word, " ");
+
+                if (n_word == n && !memcmp(word, row->name, n))
+                        return true;
+                word += n_word;
+        }
+        return false;
 }
 
 /* What getopt_long() wants: the long ones, and the letters of all that have one. */
@@ -75,7 +85,7 @@ static void choose(const Command *command, struct option out[N_ROWS + 1], char l
         char *at = letters;
         size_t n = 0;
 
-        if (command->options & CLI_OPTION_REST)
+        if (command->passes_rest)
                 *at++ = '+';
         *at++ = ':';
         for (int i = 0; i < N_ROWS; i++) {
@@ -114,7 +124,7 @@ static int refuse_unknown(const Command *command, const struct option *known, co
                          nearest.best);
         else
                 complain(CLI_USAGE, "%s: unknown option %s", command->name, name);
-        if (command->options & CLI_OPTION_REST)
+        if (command->passes_rest)
                 advise("flags for musterd stand behind --, as in: muster %s -- --log-level info",
                        command->name);
         advise("try: muster %s --help", command->name);
@@ -176,7 +186,7 @@ static int check_operands(const Command *command, bool has_dashes, const Options
 
         if (options->help)
                 return CLI_OK;
-        if (n && (command->options & CLI_OPTION_REST) && !has_dashes)
+        if (n && command->passes_rest && !has_dashes)
                 complain(CLI_USAGE, "%s: unexpected word %s; flags for musterd stand behind --",
                          command->name, options->operands[0]);
         else if (n < command->n_min)
@@ -195,7 +205,7 @@ static int check_operands(const Command *command, bool has_dashes, const Options
 
 /* A command to run is cut off before getopt sees it: its operands would be mixed with ours. */
 static int cut_command(const Command *command, int argc, char **argv, Options *ret) {
-        if (!(command->options & CLI_OPTION_COMMAND))
+        if (!command->runs_command)
                 return argc;
         for (int i = 1; i < argc; i++)
                 if (!strcmp(argv[i], "--")) {

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads the options of one command. argv[0] is the command's name; options may stand between operands,
- * except for commands with CLI_OPTION_REST, whose operands all stand behind `--`. Reorders argv; *ret points
+ * except for commands with passes_rest, whose operands all stand behind `--`. Reorders argv; *ret points
  * into it.
  */
 #include "cli/cli.h"

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "cli/print/report.h"
+#include "cli/print/table.h"
+#include "cli/cmd/verbs.h"
+
+static Str state_of(const Json *actor) {
+        if (json_truth_of(actor, "running"))
+                return STR("running");
+        return json_truth_of(actor, "enabled") ? STR("stopped") : STR("disabled");
+}
+
+static void add_row(Table *table, const Json *actor) {
+        int64_t n_unread = 0;
+
+        json_int64(json_get(actor, "unread_count"), &n_unread);
+        table_add(table, json_text_of(actor, "id"));
+        table_add(table, json_text_of(actor, "role"));
+        table_add(table, state_of(actor));
+        table_add(table, json_text_of(actor, "runner"));
+        table_add(table, json_text_of(actor, "runtime"));
+        table_addf(table, "%lld", (long long)n_unread);
+        table_add(table, json_text_of(actor, "title"));
+}
+
+static void show_list(const Cccc *cccc) {
+        static const TableColumn columns[] = {
+                {"ACTOR", 10, false},  {"ROLE", 7, false},  {"STATE", 8, false}, {"RUNNER", 8, false},
+                {"RUNTIME", 7, false}, {"UNREAD", 6, true}, {"TITLE", 0, false}};
+        _cleanup_(table_deinit) Table table = TABLE(columns);
+        const Json *actors = json_get(cccc->reply.result, "actors");
+
+        json_each (actor, actors)
+                add_row(&table, actor);
+        if (json_count(actors))
+                table_print(&table, stdout, 0, 0, "\n");
+        else
+                printf("No actors.\n");
+}
+
+static void show_id(const Cccc *cccc) {
+        text_put(stdout, json_text_of(json_get(cccc->reply.result, "actor"), "id"));
+        putchar('\n');
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+static int prepare_list(Cccc *cccc, _unused_ const Options *options, _unused_ char **operands,
+                        _unused_ int n) {
+        cccc_set(cccc, "include_unread", json_new_bool(&cccc->arena, true));
+        return CLI_OK;
+}
+
+static int prepare_add(Cccc *cccc, const Options *options, char **operands, int n) {
+        cccc_set_strings(cccc, "command", (const char *const *)options->command, options->n_command);
+        return verbs_members(cccc, cccc->args.object, operands + 1, n - 1);
+}
+
+static int prepare_update(Cccc *cccc, _unused_ const Options *options, char **operands, int n) {
+        return verbs_patch(cccc, operands + 1, n - 1);
+}
+
+static const Verb verbs[] = {
+        {.name = "list",
+         .op = "actor_list",
+         .usage = "",
+         .needs_group = true,
+         .prepare = prepare_list,
+         .show = show_list},
+        {.name = "add",
+         .op = "actor_add",
+         .usage = "ACTOR [KEY=VALUE…] [-- COMMAND…]",
+         .n_min = 1,
+         .n_max = -1,
+         .needs_group = true,
+         .operand = "actor_id",
+         .prepare = prepare_add,
+         .show = show_id},
+        {.name = "set",
+         .op = "actor_update",
+         .usage = "ACTOR KEY=VALUE…",
+         .n_min = 2,
+         .n_max = -1,
+         .needs_group = true,
+         .operand = "actor_id",
+         .prepare = prepare_update},
+        {.name = "remove",
+         .op = "actor_remove",
+         .usage = "ACTOR",
+         .n_min = 1,
+         .n_max = 1,
+         .needs_group = true,
+         .operand = "actor_id"},
+        {.name = "start",
+         .op = "actor_start",
+         .usage = "ACTOR",
+         .n_min = 1,
+         .n_max = 1,
+         .needs_group = true,
+         .operand = "actor_id"},
+        {.name = "stop",
+         .op = "actor_stop",
+         .usage = "ACTOR",
+         .n_min = 1,
+         .n_max = 1,
+         .needs_group = true,
+         .operand = "actor_id"},
+        {.name = "restart",
+         .op = "actor_restart",
+         .usage = "ACTOR",
+         .n_min = 1,
+         .n_max = 1,
+         .needs_group = true,
+         .operand = "actor_id"},
+};
+
+int cmd_actor(const Options *options) {
+        return verbs_run("actor", options, verbs, ARRAY_SIZE(verbs));
+}

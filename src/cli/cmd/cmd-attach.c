@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/cli.h"
+#include "cli/term/show.h"
+
+static int find_name(Coop *coop, const char **ret) {
+        *ret = coop->session;
+        return coop->is_actor ? CLI_OK : coop_name(coop, ret);
+}
+
+int cmd_attach(const Options *options) {
+        _cleanup_(coop_deinit) Coop coop = COOP_NULL;
+        Show show = {.coop = &coop, .is_read_only = options->read_only, .has_past = true};
+        int r = coop_open(&coop, "attach");
+
+        if (!r)
+                r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
+        if (!r)
+                r = coop_refuse_itself(&coop, options->pty);
+        if (!r)
+                r = find_name(&coop, &show.name);
+        if (r)
+                return r;
+        show.pty = options->pty < 0 ? 0 : options->pty;
+        coop_set_session(&coop);
+        coop_set_int(&coop, "pty", show.pty);
+        if (options->read_only)
+                coop_set_bool(&coop, "follow", true);
+        else
+                show_set_size(&coop);
+        r = coop_call(&coop, options->read_only ? "logs" : "attach");
+        show.is_waiting = !r && coop_is_out_of_turn(&coop);
+        return r ? r : show_terminal(&show);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * events and tail: what has happened in a group, and what happens. The past comes from the native method
+ * group.events, which has every kind; what follows from the contract's stream, which has messages, notices
+ * and their acknowledgements.
+ */
+#include <stdio.h>
+
+#include "cli/link/cccc.h"
+#include "cli/print/event-text.h"
+#include "cli/cmd/events-all.h"
+#include "cli/print/report.h"
+
+enum { PAST_EVENTS = 20 };
+
+typedef struct Show {
+        Cccc *cccc;
+        bool is_text; /* for people; else one JSON object a line */
+} Show;
+
+/* false: stdout takes no more. */
+static bool put_event(const Show *show, const Json *event) {
+        if (show->is_text)
+                event_print(stdout, event);
+        else if (json_print(stdout, event, false))
+                return false;
+        return fflush(stdout) == 0;
+}
+
+static bool is_of_kind(const Json *event, const char *kind) {
+        return !kind || str_is(json_str(json_get(event, "kind")), kind);
+}
+
+/* *ret: id of the newest event shown or left out, "" when there is none. */
+static int show_past(const Show *show, const Options *options, Str *ret) {
+        int r;
+
+        cccc_set_str(show->cccc, "group", show->cccc->group);
+        cccc_set_int(show->cccc, "limit", options->tail >= 0 ? options->tail : PAST_EVENTS);
+        if (options->kind)
+                cccc_set_str(show->cccc, "kind", str_from(options->kind));
+        r = cccc_call_native(show->cccc, "group.events");
+        if (r)
+                return r;
+        json_each (event, json_get(show->cccc->reply.result, "events"))
+                if (!put_event(show, event))
+                        return CLI_FAILED; /* main() says why */
+        *ret = arena_str(&show->cccc->arena, json_str(json_get(show->cccc->reply.result, "last_event_id")));
+        return ret->data ? CLI_OK : complain(CLI_FAILED, "out of memory");
+}
+
+/* ---- what comes ------------------------------------------------------------------------------ */
+
+static bool put_item(const Show *show, Str line, const char *kind) {
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        const Json *event;
+        Json *item;
+
+        if (json_parse(&arena, line.data, line.n, NULL, &item, NULL))
+                return true;
+        event = json_get(item, "event");
+        if (!str_is(json_str(json_get(item, "t")), "event") || !is_of_kind(event, kind))
+                return true;
+        return put_event(show, event);
+}
+
+static int follow(const Show *show, const Options *options, Str since) {
+        Cccc *cccc = show->cccc;
+        Str line;
+        int r;
+
+        cccc_set_target(cccc);
+        if (since.n)
+                cccc_set_str(cccc, "since_event_id", since);
+        r = cccc_call(cccc, "events_stream");
+        if (r)
+                return r;
+        cccc->link.deadline_ms = DEADLINE_NEVER;
+        while ((r = link_receive(&cccc->link, FRAMING_LINE, &line)) == 0)
+                if (!put_item(show, line, options->kind))
+                        return CLI_FAILED;
+        return r == LINK_E_CLOSED
+                       ? complain(CLI_FAILED, "%s: the daemon has ended the stream", cccc->command)
+                       : link_complain(r, cccc->socket);
+}
+
+static int run(const char *command, bool is_text, const Options *options) {
+        _cleanup_(cccc_deinit) Cccc cccc = CCCC_NULL;
+        const Show show = {.cccc = &cccc, .is_text = is_text};
+        Str since = str_from(options->since);
+        int r = cccc_open(&cccc, command, options);
+
+        if (!r)
+                r = cccc_choose_group(&cccc, options);
+        if (!r && !options->since)
+                r = show_past(&show, options, &since);
+        return r || !(options->follow || options->since) ? r : follow(&show, options, since);
+}
+
+int cmd_events(const Options *options) {
+        return options->all ? events_all(options) : run("events", false, options);
+}
+
+int cmd_tail(const Options *options) {
+        return run("tail", !options->json, options);
+}

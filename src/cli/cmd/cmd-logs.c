@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/link/cccc.h"
+#include "cli/cli.h"
+#include "cli/term/follow.h"
+#include "cli/link/native.h"
+#include "cli/term/printer.h"
+#include "cli/print/report.h"
+#include "cli/cmd/task-watch.h"
+
+static Str chosen_lines(const Buf *past, int64_t tail) {
+        return tail < 0 ? buf_str(past) : last_lines(buf_str(past), tail);
+}
+
+static int print_past(Coop *coop, const Options *options, Printer *printer) {
+        _cleanup_(buf_deinit) Buf past = BUF_NULL;
+        int r;
+
+        coop_set_session(coop);
+        coop_set_pty(coop, options->pty);
+        r = coop_call(coop, "logs");
+        if (!r)
+                r = follow_past(coop, &past);
+        if (r)
+                return r;
+        if (!printer_put(printer, chosen_lines(&past, options->tail)) || !printer_end(printer))
+                return CLI_FAILED; /* main() says why */
+        return CLI_OK;
+}
+
+/* ---- what comes ------------------------------------------------------------------------------ */
+
+static void tell_event(const StreamEvent *event) {
+        if (event->kind == STREAM_EXITED)
+                advise("[process exited (code %lld)]", (long long)event->value);
+        else if (event->kind == STREAM_RESTARTING)
+                advise("[restarting in %lldms…]", (long long)event->value);
+}
+
+/* Whether it goes on. */
+static bool print_item(const FollowItem *item, Printer *printer) {
+        switch (item->kind) {
+        case FOLLOW_OUTPUT: return printer_put(printer, item->bytes);
+        case FOLLOW_LOST:
+                advise("[%llu bytes of output were printed faster than they could be shown]",
+                       (unsigned long long)item->n_lost);
+                return true;
+        case FOLLOW_EVENT: tell_event(&item->event); return item->event.kind != STREAM_DETACHED;
+        case FOLLOW_IDLE: return true;
+        case FOLLOW_SIGNAL:
+        case FOLLOW_END: break;
+        }
+        return false;
+}
+
+/* An interrupted logs -f ends as any program that is interrupted, with the terminal in order. */
+static int follow(Coop *coop, const Options *options, Printer *printer) {
+        _cleanup_(follow_deinit) Follow follow = FOLLOW_NULL;
+        FollowItem item;
+        bool is_written;
+        int r = follow_open(&follow, coop, options->pty);
+
+        if (r)
+                return r;
+        is_written = printer_put(printer, chosen_lines(&follow.past, options->tail));
+        do
+                r = is_written ? follow_next(&follow, &item) : 0;
+        while (is_written && !r && print_item(&item, printer));
+        if (!printer_end(printer) || ferror(stdout))
+                return CLI_FAILED;
+        if (!r && is_written && item.kind == FOLLOW_SIGNAL)
+                die_by_signal(item.number);
+        return r ? link_complain(r, coop->socket) : CLI_OK;
+}
+
+/* A task of the project here, by its id: its agent is no session. */
+static int logs_of_task(const Options *options) {
+        _cleanup_(task_link_deinit) TaskLink link = TASK_LINK_NULL;
+        int r = task_link_open(&link, NULL, -1);
+
+        if (r)
+                return r;
+        return options->follow ? task_tail(&link, options->operands[0])
+                               : task_show(&link, options->operands[0]);
+}
+
+/* ---- actors ---------------------------------------------------------------------------------- */
+
+enum { ACTOR_CHARS_MAX = 200000 };
+
+/* What an actor of a group has printed, as far as the group lets one look; a daemon without coop shows it,
+ * too. */
+static int logs_of_actor(const Options *options, Printer *printer) {
+        _cleanup_(cccc_deinit) Cccc cccc = CCCC_NULL;
+        const char *name = options->operands[0], *slash = strchr(name, '/');
+        Str text;
+        int r;
+
+        r = cccc_open(&cccc, "logs", options);
+        if (r)
+                return r;
+        cccc.group = (Str){name, (size_t)(slash - name)};
+        cccc_set_target(&cccc);
+        cccc_set_str(&cccc, "actor_id", str_from(slash + 1));
+        cccc_set_int(&cccc, "max_chars", ACTOR_CHARS_MAX);
+        cccc_set(&cccc, "strip_ansi", json_new_bool(&cccc.arena, options->strip));
+        cccc_set(&cccc, "compact", json_new_bool(&cccc.arena, false));
+        r = cccc_call(&cccc, "terminal_tail");
+        if (r)
+                return r;
+        text = json_str(json_get(cccc.reply.result, "text"));
+        if (options->tail >= 0)
+                text = last_lines(text, options->tail);
+        if (!printer_put(printer, text) || (options->strip && text.n && !printer_put(printer, STR("\n"))) ||
+            !printer_end(printer))
+                return CLI_FAILED; /* main() says why */
+        return CLI_OK;
+}
+
+int cmd_logs(const Options *options) {
+        _cleanup_(coop_deinit) Coop coop = COOP_NULL;
+        _cleanup_(printer_deinit) Printer printer;
+        int r;
+
+        printer_init(&printer, options->strip);
+        if (options->n_operands && str_starts(str_from(options->operands[0]), STR("task-")))
+                return logs_of_task(options);
+        if (options->n_operands && names_actor(options->operands[0]) && !options->follow)
+                return logs_of_actor(options, &printer);
+        r = coop_open(&coop, "logs");
+        if (!r)
+                r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
+        if (!r && options->follow)
+                r = coop_refuse_itself(&coop, options->pty);
+        if (r)
+                return r;
+        return options->follow ? follow(&coop, options, &printer) : print_past(&coop, options, &printer);
+}

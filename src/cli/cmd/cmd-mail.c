@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* mail: what waits for whom and why, and what became of the last messages. */
+#include <stdio.h>
+
+#include "cli/link/cccc.h"
+#include "cli/print/table.h"
+
+static const TableColumn queue_columns[] = {{.title = "QUEUED FOR"},
+                                            {.title = "WHY"},
+                                            {.title = "SINCE"},
+                                            {.title = "WHAT"},
+                                            {.title = "EVENT"}};
+static const TableColumn fact_columns[] = {{.title = "EVENT"},  {.title = "FROM"},  {.title = "TO"},
+                                           {.title = "STORED"}, {.title = "TYPED"}, {.title = "SEEN"}};
+
+/* The time of day is enough; --json has it all. */
+static Str clock_of(Str ts) {
+        return ts.n >= 19 ? (Str){ts.data + 11, 8} : ts;
+}
+
+static void add_queue(Table *table, const Json *mailbox) {
+        json_each (item, json_get(mailbox, "queued")) {
+                table_add(table, json_str(json_get(mailbox, "actor_id")));
+                table_add(table, json_str(json_get(mailbox, "why")));
+                table_add(table, clock_of(json_str(json_get(item, "since"))));
+                table_add(table, json_str(json_get(item, "what")));
+                table_add(table, json_str(json_get(item, "event_id")));
+        }
+}
+
+/* The fact that says most. */
+static void add_typed(Table *table, const Json *recipient) {
+        static const char *const facts[] = {"dropped", "doubt", "accepted", "handed", "handing", "queued"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
+                Str ts = json_str(json_get(recipient, facts[i]));
+
+                if (!ts.n)
+                        continue;
+                table_addf(table, "%s " STR_FMT, facts[i], STR_ARG(clock_of(ts)));
+                return;
+        }
+        table_add(table, STR("-"));
+}
+
+static void add_seen(Table *table, const Json *recipient) {
+        Str replied = json_str(json_get(recipient, "replied")),
+            acked = json_str(json_get(recipient, "acknowledged"));
+        bool is_read = false;
+
+        json_bool(json_get(recipient, "read"), &is_read);
+        if (replied.n)
+                table_addf(table, "replied " STR_FMT, STR_ARG(clock_of(replied)));
+        else if (acked.n)
+                table_addf(table, "acknowledged " STR_FMT, STR_ARG(clock_of(acked)));
+        else
+                table_add(table, is_read ? STR("read") : STR("-"));
+}
+
+static void add_message(Table *table, const Json *message) {
+        json_each (recipient, json_get(message, "recipients")) {
+                table_add(table, json_str(json_get(message, "event_id")));
+                table_add(table, json_str(json_get(message, "by")));
+                table_add(table, json_str(json_get(recipient, "actor_id")));
+                table_add(table, clock_of(json_str(json_get(message, "stored"))));
+                add_typed(table, recipient);
+                add_seen(table, recipient);
+        }
+}
+
+static int show(const Json *result) {
+        _cleanup_(table_deinit) Table queues = TABLE(queue_columns), facts = TABLE(fact_columns);
+
+        json_each (mailbox, json_get(result, "mailboxes"))
+                add_queue(&queues, mailbox);
+        json_each (message, json_get(result, "messages"))
+                add_message(&facts, message);
+        if (queues.n_cells)
+                table_print(&queues, stdout, 0, 0, "\n");
+        else
+                printf("Nothing waits.\n");
+        if (facts.n_cells) {
+                printf("\n");
+                table_print(&facts, stdout, 0, 0, "\n");
+        }
+        return CLI_OK;
+}
+
+int cmd_mail(const Options *options) {
+        _cleanup_(cccc_deinit) Cccc cccc = CCCC_NULL;
+        int r = cccc_open(&cccc, "mail", options);
+
+        if (!r)
+                r = cccc_choose_group(&cccc, options);
+        if (r)
+                return r;
+        cccc_set_str(&cccc, "group", cccc.group);
+        if (options->tail >= 0)
+                cccc_set_int(&cccc, "limit", options->tail);
+        r = cccc_call_native(&cccc, "group.mail");
+        if (r || options->json)
+                return r ? r : cccc_print(&cccc);
+        return show(cccc.reply.result);
+}

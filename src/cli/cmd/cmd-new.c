@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/cli.h"
+#include "cli/cmd/coopfile-text.h"
+#include "cli/print/report.h"
+#include "cli/term/show.h"
+#include "gen/errors.h"
+
+static char *find_workspace(const char *operand) {
+        _cleanup_(freep) char *path = path_expand(operand ? operand : ".");
+
+        return path ? realpath(path, NULL) : NULL;
+}
+
+static bool is_mode(const char *mode) {
+        return !mode || !strcmp(mode, "none") || !strcmp(mode, "bwrap");
+}
+
+static int set_coopfile(Coop *coop, const Options *options) {
+        const CoopfileText text = {.command = options->command,
+                                   .n_command = options->n_command,
+                                   .sandbox = options->sandbox,
+                                   .is_once = options->once};
+        _cleanup_(buf_deinit) Buf out = BUF_NULL;
+        int r = coopfile_text(&text, &out);
+
+        if (r == COOPFILE_TEXT_E_NOT_UTF8)
+                return complain(CLI_USAGE, "new: the command and the sandbox must be UTF-8");
+        if (r)
+                return complain(CLI_FAILED, "out of memory");
+        if (out.n)
+                coop_set_str(coop, "coopfile", buf_str(&out));
+        return CLI_OK;
+}
+
+/* ---- a session that is there already --------------------------------------------------------- */
+
+/* The workspace of a session, or NULL. */
+static const char *workspace_of(Coop *coop, const char *name) {
+        if (coop_ask(coop, "ls") || coop->reply.is_error)
+                return NULL;
+        json_each (session, json_get(coop->reply.result, "sessions"))
+                if (str_is(json_str(json_get(session, "name")), name))
+                        return arena_str(&coop->arena, json_str(json_get(session, "workspace"))).data;
+        return NULL;
+}
+
+static bool is_same_folder(const char *a, const char *b) {
+        _cleanup_(freep) char *resolved = realpath(a, NULL);
+
+        return !strcmp(resolved ? resolved : a, b);
+}
+
+/* The folder has a session: that one is meant. The name belongs to another folder: it is not. */
+static int use_existing(Coop *coop, const Options *options, const char *workspace, const char **ret_name) {
+        const char *name = arena_str(&coop->arena, json_str(json_get(coop->reply.whole, "session"))).data;
+        const char *other = name && *name ? workspace_of(coop, name) : NULL;
+
+        if (!name || !*name)
+                return coop_complain(coop);
+        if (other && !is_same_folder(other, workspace)) {
+                complain(CLI_FAILED, "new: there is a session %s already, for %s", name, other);
+                advise("choose another name with --name, or attach to it: muster attach %s", name);
+                return CLI_FAILED;
+        }
+        advise("Session '%s' exists already in this folder", name);
+        if (options->n_command || options->sandbox || options->name || options->once)
+                advise("what was asked for was not started; end the session first with: muster kill %s",
+                       name);
+        *ret_name = name;
+        return CLI_OK;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int complain_new(Coop *coop, const Options *options) {
+        bool is_unsaid = !options->n_command && coop_was_refused(coop, CALL_E_SPAWN_FAILED);
+        int r = coop_complain(coop);
+
+        if (is_unsaid)
+                advise("say what is to run: muster new -- COMMAND, or agent.command in the folder's "
+                       "coop.toml");
+        return r;
+}
+
+static int create(Coop *coop, const Options *options, const char *workspace, const char **ret_name,
+                  bool *ret_is_old) {
+        int r = set_coopfile(coop, options);
+
+        if (r)
+                return r;
+        coop_set_str(coop, "workspace", str_from(workspace));
+        if (options->name)
+                coop_set_str(coop, "name", str_from(options->name));
+        coop_set_bool(coop, "detach", options->detach);
+        r = coop_ask(coop, "create");
+        if (r)
+                return r;
+        *ret_is_old = coop_was_refused(coop, CALL_E_SESSION_EXISTS);
+        if (*ret_is_old)
+                return use_existing(coop, options, workspace, ret_name);
+        if (coop->reply.is_error)
+                return complain_new(coop, options);
+        *ret_name = arena_str(&coop->arena, json_str(json_get(coop->reply.result, "session"))).data;
+        if (!*ret_name)
+                return complain(CLI_FAILED, "out of memory");
+        fprintf(options->detach ? stdout : stderr, "Session '%s' created\n", *ret_name);
+        return CLI_OK;
+}
+
+static int attach(Coop *coop, const char *name, bool has_past) {
+        const Show show = {.coop = coop, .name = name, .has_past = has_past};
+        int r = coop_choose(coop, name);
+
+        if (!r)
+                r = coop_refuse_itself(coop, 0);
+        if (r)
+                return r;
+        coop_set_session(coop);
+        show_set_size(coop);
+        r = coop_call(coop, "attach");
+        return r ? r : show_terminal(&show);
+}
+
+int cmd_new(const Options *options) {
+        const char *operand = options->n_operands ? options->operands[0] : NULL, *name = NULL;
+        _cleanup_(coop_deinit) Coop coop = COOP_NULL;
+        _cleanup_(freep) char *workspace = find_workspace(operand);
+        bool is_old = false;
+        int r;
+
+        if (!workspace)
+                return complain(CLI_FAILED, "new: %s: %s", operand ? operand : ".", strerror(errno));
+        if (!is_mode(options->sandbox))
+                return complain(CLI_USAGE, "new: --sandbox: must be none or bwrap");
+        if (options->command && !options->n_command)
+                return complain(CLI_USAGE, "new: there is no command behind --");
+        r = coop_open(&coop, "new");
+        if (!r)
+                r = create(&coop, options, workspace, &name, &is_old);
+        return r || options->detach ? r : attach(&coop, name, is_old);
+}

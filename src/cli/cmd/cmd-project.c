@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/link/coop.h"
+#include "cli/link/native.h"
+#include "cli/print/report.h"
+#include "cli/print/table.h"
+
+enum { TIMEOUT_MS = 10000 };
+
+typedef struct ProjectCall {
+        const Options *options;
+        Coop coop; /* for its daemon only, which is started when none runs */
+        Link link;
+        Arena arena;
+        Json *args;
+        Reply reply;
+} ProjectCall;
+
+static void call_deinit(ProjectCall *call) {
+        coop_deinit(&call->coop);
+        link_deinit(&call->link);
+        arena_deinit(&call->arena);
+}
+
+static int call_op(ProjectCall *call, const char *op) {
+        const Request request = {.dialect = "native", .op = op, .args = call->args};
+        int64_t timeout_ms = call->options->timeout_ms < 0 ? TIMEOUT_MS : call->options->timeout_ms;
+        int r = coop_open(&call->coop, "project");
+
+        if (r)
+                return r;
+        r = link_open(&call->link, call->coop.socket, clock_ms() + timeout_ms);
+        if (!r)
+                r = exchange(&call->link, &request, &call->arena, &call->reply);
+        if (r)
+                return exchange_complain(r, call->coop.socket);
+        if (!call->reply.is_error)
+                return CLI_OK;
+        reply_complain(op, &call->reply, call->options->json);
+        return CLI_FAILED;
+}
+
+/* One that has gone may still be served: rm takes the path as it was given then. */
+static int set_dir(ProjectCall *call, bool must_exist) {
+        const char *given = call->options->n_operands > 1 ? call->options->operands[1] : ".";
+        _cleanup_(freep) char *dir = realpath(given, NULL);
+
+        if (!dir && (must_exist || given[0] != '/'))
+                return complain(CLI_USAGE, "%s: %s", given, strerror(errno));
+        call->args = json_new(&call->arena, JSON_OBJECT);
+        if (!call->args || json_set(&call->arena, call->args, STR("dir"),
+                                    json_new_str(&call->arena, str_from(dir ? dir : given))))
+                return complain(CLI_FAILED, "out of memory");
+        return CLI_OK;
+}
+
+static int print_json(const ProjectCall *call) {
+        return json_print(stdout, call->reply.result, false) ? complain(CLI_FAILED, "out of memory")
+                                                             : CLI_OK;
+}
+
+static int run_add(ProjectCall *call) {
+        int r = set_dir(call, true);
+
+        if (!r)
+                r = call_op(call, "project.add");
+        if (r || call->options->json)
+                return r ? r : print_json(call);
+        fputs("Serving ", stdout);
+        text_put(stdout, json_str(json_get(call->reply.result, "dir")));
+        fputs("\n", stdout);
+        return CLI_OK;
+}
+
+static int run_rm(ProjectCall *call) {
+        int r = set_dir(call, false);
+
+        if (!r && call->options->force &&
+            json_set(&call->arena, call->args, STR("force"), json_new_bool(&call->arena, true)))
+                return complain(CLI_FAILED, "out of memory");
+        if (!r)
+                r = call_op(call, "project.rm");
+        if (r || call->options->json)
+                return r ? r : print_json(call);
+        fputs("No longer served: ", stdout);
+        text_put(stdout, json_str(json_get(call->args, "dir")));
+        fputs("\n", stdout);
+        return CLI_OK;
+}
+
+static void print_table(const Json *projects) {
+        static const TableColumn columns[] = {{.title = "PROJECT"},
+                                              {.title = "STATE"},
+                                              {.title = "RUNNING", .is_right = true},
+                                              {.title = "QUEUED", .is_right = true},
+                                              {.title = "CLIENTS", .is_right = true},
+                                              {.title = "KEPT"}};
+        static const char *const counts[] = {"running", "queued", "clients"};
+        _cleanup_(table_deinit) Table table = TABLE(columns);
+
+        json_each (project, projects) {
+                bool is_kept = false;
+
+                table_add(&table, json_str(json_get(project, "dir")));
+                table_add(&table, json_str(json_get(project, "state")));
+                for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+                        table_add(&table, json_raw(json_get(project, counts[i])));
+                (void)json_bool(json_get(project, "kept"), &is_kept);
+                table_add(&table, is_kept ? STR("yes") : STR("no"));
+        }
+        table_print(&table, stdout, 0, 0, "\n");
+}
+
+static int run_ls(ProjectCall *call) {
+        const Json *projects;
+        int r = call_op(call, "project.ls");
+
+        if (r || call->options->json)
+                return r ? r : print_json(call);
+        projects = json_get(call->reply.result, "projects");
+        if (json_count(projects))
+                print_table(projects);
+        else
+                printf("No project is served. Add one with: muster project add DIR\n");
+        return CLI_OK;
+}
+
+int cmd_project(const Options *options) {
+        _cleanup_(call_deinit) ProjectCall call = {.options = options, .coop = COOP_NULL, .link = LINK_NULL};
+        const char *verb = options->operands[0];
+
+        if (!strcmp(verb, "add"))
+                return run_add(&call);
+        if (!strcmp(verb, "rm"))
+                return run_rm(&call);
+        if (!strcmp(verb, "ls") && options->n_operands == 1)
+                return run_ls(&call);
+        if (!strcmp(verb, "ls"))
+                complain(CLI_USAGE, "project ls: too many words");
+        else
+                complain(CLI_USAGE, "project: add, ls or rm, not %s", verb);
+        advise("try: muster project --help");
+        return CLI_USAGE;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/link/coop.h"
+
+int cmd_restart(const Options *options) {
+        _cleanup_(coop_deinit) Coop coop = COOP_NULL;
+        const char *name;
+        int64_t pid = 0;
+        int r = coop_open(&coop, "restart");
+
+        if (!r)
+                r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
+        if (!r)
+                r = coop_name(&coop, &name);
+        if (r)
+                return r;
+        coop_set_session(&coop);
+        coop_set_pty(&coop, options->pty);
+        r = coop_call(&coop, "restart");
+        if (r)
+                return r;
+        (void)json_int64(json_get(coop.reply.result, "pid"), &pid);
+        printf("Session '%s' restarted, pid %lld\n", name, (long long)pid);
+        return CLI_OK;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "cli/link/cccc.h"
+#include "cli/print/report.h"
+
+/* The answer is the event; a person wants its id, to reply to or to look for. */
+static int tell(Cccc *cccc, const Options *options) {
+        Str id = json_str(json_get(json_get(cccc->reply.result, "event"), "id"));
+
+        if (options->json)
+                return cccc_print(cccc);
+        text_put(stdout, id);
+        putchar('\n');
+        return CLI_OK;
+}
+
+static int send_text(Cccc *cccc, const char *op, const Options *options, char **words, int n) {
+        Str text = STR_NULL;
+        int r = cccc_text(cccc, words, n, &text);
+
+        if (r)
+                return r;
+        cccc_set_target(cccc);
+        cccc_set_str(cccc, "text", text);
+        cccc_set_strings(cccc, "to", options->to.items, options->to.n);
+        if (options->attention)
+                cccc_set_str(cccc, "priority", STR("attention"));
+        if (options->key)
+                cccc_set_str(cccc, "client_id", str_from(options->key));
+        r = cccc_call(cccc, op);
+        return r ? r : tell(cccc, options);
+}
+
+int cmd_send(const Options *options) {
+        _cleanup_(cccc_deinit) Cccc cccc = CCCC_NULL;
+        int r = cccc_open(&cccc, "send", options);
+
+        if (!r)
+                r = cccc_choose_group(&cccc, options);
+        return r ? r : send_text(&cccc, "send", options, options->operands, options->n_operands);
+}
+
+int cmd_reply(const Options *options) {
+        _cleanup_(cccc_deinit) Cccc cccc = CCCC_NULL;
+        int r = cccc_open(&cccc, "reply", options);
+
+        if (!r)
+                r = cccc_choose_group(&cccc, options);
+        if (r)
+                return r;
+        cccc_set_str(&cccc, "reply_to", str_from(options->operands[0]));
+        return send_text(&cccc, "reply", options, options->operands + 1, options->n_operands - 1);
+}
+
+int cmd_ack(const Options *options) {
+        _cleanup_(cccc_deinit) Cccc cccc = CCCC_NULL;
+        int r = cccc_open(&cccc, "ack", options);
+
+        if (!r)
+                r = cccc_choose_group(&cccc, options);
+        if (r)
+                return r;
+        cccc_set_target(&cccc);
+        cccc_set_str(&cccc, "actor_id", cccc.by);
+        cccc_set_str(&cccc, "event_id", str_from(options->operands[0]));
+        r = cccc_call(&cccc, "chat_ack");
+        return r || !options->json ? r : cccc_print(&cccc);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/cli.h"
+#include "cli/term/show.h"
+
+int cmd_shell(const Options *options) {
+        _cleanup_(coop_deinit) Coop coop = COOP_NULL;
+        Show show = {.coop = &coop};
+        int r = coop_open(&coop, "shell");
+
+        if (!r)
+                r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
+        if (!r)
+                r = coop_name(&coop, &show.name);
+        if (r)
+                return r;
+        coop_set_session(&coop);
+        if (options->program)
+                coop_set_str(&coop, "command", str_from(options->program));
+        show_set_size(&coop);
+        r = coop_call(&coop, "shell");
+        if (r)
+                return r;
+        (void)json_int64(json_get(coop.reply.result, "pty"), &show.pty);
+        return show_terminal(&show);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/json-writer.h"
+#include "base/time.h"
+#include "base/utf8.h"
+#include "cli/print/human.h"
+#include "cli/link/native.h"
+#include "cli/print/nearest.h"
+#include "cli/print/report.h"
+#include "cli/print/table.h"
+#include "cli/link/task-link.h"
+#include "cli/cmd/task-watch.h"
+
+enum { TIMEOUT_MS = 30000, PROMPT_SHOWN = 60, STDIN_STEP = 65536 };
+
+typedef struct TaskVerb {
+        const char *name;
+        int n_min, n_max; /* words behind it; n_max -1: any number */
+        bool is_patient;  /* waits for ever unless told otherwise */
+        int (*run)(TaskLink *link, const Options *options, char **words, int n);
+} TaskVerb;
+
+/* ---- submit ---------------------------------------------------------------------------------- */
+
+static int read_stdin(Buf *out) {
+        for (;;) {
+                ssize_t n;
+
+                if (buf_reserve(out, STDIN_STEP))
+                        return error_origin(-ENOMEM);
+                n = read(STDIN_FILENO, out->data + out->n, STDIN_STEP);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return n < 0 ? error_origin(-errno) : 0;
+                out->n += (size_t)n;
+        }
+}
+
+int task_words(Buf *out, char **words, int n) {
+        int r = 0;
+
+        if (n == 1 && !strcmp(words[0], "-"))
+                return error_trace(read_stdin(out));
+        for (int i = 0; i < n && !r; i++)
+                r = buf_printf(out, "%s%s", i ? " " : "", words[i]);
+        return error_trace(r);
+}
+
+bool task_is_number(const char *text) {
+        char *end;
+
+        (void)strtod(text, &end);
+        return end != text && !*end && strspn(text, "0123456789.-+eE") == strlen(text) && text[0] != '+' &&
+               text[0] != '.';
+}
+
+static int submit_params(const Options *options, char **words, int n, Buf *params) {
+        _cleanup_(buf_deinit) Buf prompt = BUF_NULL;
+        JsonWriter w = JSON_WRITER(params);
+        int r = task_words(&prompt, words, n);
+
+        if (r)
+                return error_trace(r);
+        jw_begin_object(&w);
+        jw_field_str(&w, "prompt", prompt.n ? buf_str(&prompt) : STR(""));
+        if (options->agent)
+                jw_field_cstr(&w, "agent", options->agent);
+        if (options->priority) {
+                jw_key(&w, "priority");
+                jw_raw(&w, str_from(options->priority));
+        }
+        jw_end_object(&w);
+        return w.failed ? error_origin(-ENOMEM) : 0;
+}
+
+static int run_submit(TaskLink *link, const Options *options, char **words, int n) {
+        _cleanup_(buf_deinit) Buf params = BUF_NULL;
+        Reply reply = {0};
+        int r;
+
+        if (options->priority && !task_is_number(options->priority))
+                return complain(CLI_USAGE, "task: --priority: %s is not a number", options->priority);
+        r = submit_params(options, words, n, &params);
+        if (r)
+                return complain(CLI_FAILED, "the prompt cannot be read: %s", strerror(-r));
+        r = task_link_call(link, "task submit", "task.submit", buf_str(&params), &reply);
+        if (r)
+                return r;
+        if (options->json)
+                return json_print(stdout, reply.result, false) ? CLI_FAILED : CLI_OK;
+        printf("Task submitted: " STR_FMT " (" STR_FMT ")\n",
+               STR_ARG(json_str(json_get(reply.result, "taskId"))),
+               STR_ARG(json_str(json_get(reply.result, "state"))));
+        return CLI_OK;
+}
+
+/* ---- ls, get, stats, cancel ------------------------------------------------------------------ */
+
+static const TableColumn columns[] = {
+        {.title = "ID"}, {.title = "STATE"}, {.title = "AGE", .is_right = true}, {.title = "PROMPT"}};
+
+static void add_age(Table *table, const Json *record) {
+        int64_t us = 0;
+        char age[HUMAN_MAX];
+
+        if (time_parse(json_str(json_get(record, "createdAt")), &us))
+                table_addf(table, "%s", human_age(MAX((int64_t)time(NULL) - us / 1000000, (int64_t)0), age));
+        else
+                table_add(table, STR("-"));
+}
+
+void task_table_print(const Json *records) {
+        _cleanup_(table_deinit) Table table = TABLE(columns);
+
+        if (!json_count(records)) {
+                printf("No tasks found\n");
+                return;
+        }
+        json_each (record, records) {
+                Str prompt = json_str(json_get(record, "prompt"));
+                size_t n = MIN(prompt.n, (size_t)PROMPT_SHOWN);
+
+                while (n < prompt.n && n && utf8_is_tail(prompt.data[n]))
+                        n--; /* not inside a character */
+                table_add(&table, json_str(json_get(record, "id")));
+                table_add(&table, json_str(json_get(record, "state")));
+                add_age(&table, record);
+                table_addf(&table, STR_FMT "%s", (int)n, prompt.data ? prompt.data : "",
+                           n < prompt.n ? "…" : "");
+        }
+        table_print(&table, stdout, 0, 0, "\n");
+}
+
+static bool is_state(const char *name) {
+        static const char *const names[] = {"queued", "running", "completed", "failed", "cancelled"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (!strcmp(name, names[i]))
+                        return true;
+        return false;
+}
+
+static int run_ls(TaskLink *link, const Options *options, _unused_ char **words, _unused_ int n) {
+        _cleanup_(buf_deinit) Buf params = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&params);
+        Reply reply = {0};
+        int r;
+
+        if (options->state && !is_state(options->state))
+                return complain(CLI_USAGE,
+                                "task: --state: queued, running, completed, failed or cancelled, not %s",
+                                options->state);
+        jw_begin_object(&w);
+        if (options->state)
+                jw_field_cstr(&w, "state", options->state);
+        if (options->limit >= 0)
+                jw_field_int(&w, "limit", options->limit);
+        jw_end_object(&w);
+        r = task_link_call(link, "task ls", "task.list", buf_str(&params), &reply);
+        if (r)
+                return r;
+        if (options->json)
+                return json_print(stdout, reply.result, false) ? CLI_FAILED : CLI_OK;
+        task_table_print(reply.result);
+        return CLI_OK;
+}
+
+static int call_with_id(TaskLink *link, const char *what, const char *method, const char *id, Reply *ret) {
+        _cleanup_(buf_deinit) Buf params = BUF_NULL;
+
+        if (task_params(&params, id))
+                return complain(CLI_FAILED, "out of memory");
+        return task_link_call(link, what, method, buf_str(&params), ret);
+}
+
+static int run_get(TaskLink *link, const Options *options, char **words, _unused_ int n) {
+        Reply reply = {0};
+        int r = call_with_id(link, "task get", "task.get", words[0], &reply);
+
+        if (r)
+                return r;
+        return json_print(stdout, reply.result, !options->json) ? CLI_FAILED : CLI_OK;
+}
+
+static int run_stats(TaskLink *link, const Options *options, _unused_ char **words, _unused_ int n) {
+        Reply reply = {0};
+        int r = task_link_call(link, "task stats", "task.stats", STR_NULL, &reply);
+
+        if (r)
+                return r;
+        return json_print(stdout, reply.result, !options->json) ? CLI_FAILED : CLI_OK;
+}
+
+static int run_cancel(TaskLink *link, const Options *options, char **words, int n) {
+        int status = CLI_OK;
+
+        for (int i = 0; i < n; i++) {
+                Reply reply = {0};
+                int r = call_with_id(link, "task cancel", "task.cancel", words[i], &reply);
+                if (!r && options->json)
+                        (void)json_print(stdout, reply.result, false);
+                else if (!r)
+                        printf("Task %s cancelled\n", words[i]);
+                status = r ? r : status;
+        }
+        return status;
+}
+
+/* ---- wait, tail ------------------------------------------------------------------------------ */
+
+static int run_wait(TaskLink *link, const Options *options, char **words, int n) {
+        int status = CLI_OK;
+
+        for (int i = 0; i < n; i++) {
+                int r = task_wait(link, words[i], options->json);
+                status = r ? r : status;
+        }
+        return status;
+}
+
+static int run_tail(TaskLink *link, _unused_ const Options *options, char **words, _unused_ int n) {
+        return task_tail(link, words[0]);
+}
+
+/* ---- which ----------------------------------------------------------------------------------- */
+
+static const TaskVerb verbs[] = {
+        {"submit", 1, -1, false, run_submit}, {"ls", 0, 0, false, run_ls},
+        {"list", 0, 0, false, run_ls},        {"get", 1, 1, false, run_get},
+        {"cancel", 1, -1, false, run_cancel}, {"wait", 1, -1, true, run_wait},
+        {"tail", 1, 1, true, run_tail},       {"stats", 0, 0, false, run_stats},
+};
+
+static int refuse(const char *name) {
+        Nearest nearest = NEAREST(name);
+
+        for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+                nearest_offer(&nearest, verbs[i].name);
+        complain(CLI_USAGE, "task: there is no %s", name);
+        if (nearest.best)
+                advise("did you mean: muster task %s?", nearest.best);
+        advise("try: muster task --help");
+        return CLI_USAGE;
+}
+
+int cmd_task(const Options *options) {
+        _cleanup_(task_link_deinit) TaskLink link = TASK_LINK_NULL;
+        const TaskVerb *verb = verbs;
+        int n = options->n_operands - 1, r;
+
+        while (verb < verbs + ARRAY_SIZE(verbs) && strcmp(verb->name, options->operands[0]) != 0)
+                verb++;
+        if (verb == verbs + ARRAY_SIZE(verbs))
+                return refuse(options->operands[0]);
+        if (n < verb->n_min || (verb->n_max >= 0 && n > verb->n_max)) {
+                complain(CLI_USAGE, "task %s: %s", verb->name,
+                         n < verb->n_min ? "something is missing" : "too many words");
+                advise("try: muster task --help");
+                return CLI_USAGE;
+        }
+        r = task_link_open(&link, options->project,
+                           options->timeout_ms < 0 && !verb->is_patient ? TIMEOUT_MS : options->timeout_ms);
+        return r ? r : verb->run(&link, options, options->operands + 1, n);
+}

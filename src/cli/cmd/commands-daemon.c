@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The commands that are about the daemon itself and its operations, and what their help says.
+ */
+#include "cli/cli.h"
+
+const Command daemon_commands[] = {
+        {
+                .name = "up",
+                .summary = "start the daemon in the background",
+                .usage = "[--wait SECONDS] [--json] [-- MUSTERD-FLAGS…]",
+                .details = "Starts musterd unless one answers already, waits until it is ready and says "
+                           "where it\n"
+                           "listens. Its output goes to musterd.log in the state folder. What stands behind "
+                           "-- is\n"
+                           "passed to musterd.\n"
+                           "\n"
+                           "  --wait SECONDS   how long to wait for it (default 10)\n"
+                           "  --json           the outcome as one JSON object\n",
+                .examples = "  muster up\n"
+                            "  muster up -- --only cccc,native --log-level info\n"
+                            "  MUSTER_HOME=~/scratch muster up --wait 2\n",
+                .takes = "wait json",
+                .passes_rest = true,
+                .n_max = -1,
+                .run = cmd_up,
+        },
+        {
+                .name = "down",
+                .summary = "stop the daemon and wait until it has gone",
+                .usage = "[--stop-agents] [--wait SECONDS] [--json]",
+                .details = "It is fine if none is running. Hosted processes run on and are found again by "
+                           "the next "
+                           "daemon.\n"
+                           "\n"
+                           "  --stop-agents    end them as well\n"
+                           "  --wait SECONDS   how long to wait for its end (default 15)\n"
+                           "  --json           the outcome as one JSON object\n",
+                .examples = "  muster down\n"
+                            "  muster down --wait 60 && echo gone\n",
+                .takes = "wait json stop-agents",
+                .run = cmd_down,
+        },
+        {
+                .name = "status",
+                .summary = "what the daemon is, where it listens, who is connected",
+                .usage = "[--json] [--timeout SECONDS]",
+                .details = "  --json             the answer of native.daemon.info as it is\n"
+                           "  --timeout SECONDS  how long to wait for it (default 10)\n",
+                .examples = "  muster status\n"
+                            "  muster status --json | jq -r '.endpoints[] | select(.state == \"listening\") "
+                            "| .address'\n"
+                            "  muster status >/dev/null 2>&1 || muster up\n",
+                .takes = "json timeout",
+                .run = cmd_status,
+        },
+        {
+                .name = "call",
+                .summary = "send one operation and print its result",
+                .usage = "DIALECT.OP [KEY=VALUE…] [--json] [--timeout SECONDS] [--project DIR]",
+                .details = "Values are typed as `muster schema DIALECT.OP` tells:\n"
+                           "\n"
+                           "  KEY=TEXT         string: the text itself; int, number, bool: checked here\n"
+                           "  KEY=A KEY=B      strings: one item per word\n"
+                           "  KEY=JSON         object, array, any (what is no JSON is a text for any)\n"
+                           "  KEY=@FILE        the value is what the file holds; @- is stdin, @@x is the "
+                           "text @x\n"
+                           "  KEY:=JSON        sent as it is, whatever type was declared\n"
+                           "\n"
+                           "The result is indented on a terminal and one line otherwise. Operations that "
+                           "stream go\n"
+                           "on printing, one line each, until the daemon ends the stream or you do.\n"
+                           "\n"
+                           "  --json             one line also on a terminal; errors as a JSON object on "
+                           "stderr\n"
+                           "  --timeout SECONDS  how long to wait for the answer (default 30)\n"
+                           "  --project DIR      aiwg: which project, when the daemon serves several\n",
+                .examples = "  muster call cccc.ping\n"
+                            "  muster call cccc.observability_update by=user patch='{\"developer_mode\": "
+                            "true}'\n"
+                            "  muster call cccc.observability_update patch=@settings.json\n"
+                            "  muster call aiwg.daemon.status --project ~/src/app\n",
+                .takes = "json timeout project",
+                .n_min = 1,
+                .n_max = -1,
+                .run = cmd_call,
+        },
+        {
+                .name = "schema",
+                .summary = "which operations there are, and what each takes and gives",
+                .usage = "[DIALECT[.OP]] [--json]",
+                .details = "Needs no daemon.\n"
+                           "\n"
+                           "  --json           the OpenRPC document, or the entries asked for\n",
+                .examples = "  muster schema\n"
+                            "  muster schema coop\n"
+                            "  muster schema cccc.observability_update\n"
+                            "  muster schema --json > openrpc.json\n",
+                .takes = "json",
+                .n_max = 1,
+                .run = cmd_schema,
+        },
+        {
+                .name = "doctor",
+                .summary = "look for what is wrong on the disk, without the daemon",
+                .usage = "[--json]",
+                .details = "Looks at the state folder and the CCCC home ($CCCC_HOME, else ~/.cccc): who may "
+                           "write "
+                           "to them,\n"
+                           "sockets and pid files that nobody answers for, documents that do not parse, "
+                           "ledgers "
+                           "and their\n"
+                           "indexes. Changes nothing. Status 1 when there is an error.\n"
+                           "\n"
+                           "  --json   one JSON object per finding\n",
+                .examples = "  muster doctor\n",
+                .takes = "json",
+                .run = cmd_doctor,
+        },
+        {
+                .name = "rules",
+                .summary = "the automation rules of an AIWG project",
+                .usage = "[ls | check [FILE] | enable [RULE] | disable [RULE] | events] [--json] [--project "
+                         "DIR] "
+                         "[--timeout SECONDS]",
+                .details =
+                        "  ls               what each rule waits for and does, when it fired last, when it "
+                        "is due\n"
+                        "                   next, and its last error (also without a word)\n"
+                        "  check [FILE]     reads a daemon.json (default: that of the project) as the "
+                        "daemon "
+                        "would, and\n"
+                        "                   says what is wrong; needs no daemon\n"
+                        "  enable [RULE]    switches a rule, or the whole engine, on until the daemon ends\n"
+                        "  disable [RULE]   the same, off\n"
+                        "  events           what happened lately, one JSON object a line\n"
+                        "\n"
+                        "  --json             the daemon's answer as it is\n"
+                        "  --project DIR      another project than the one here\n"
+                        "  --timeout SECONDS  how long to wait for the answer (default 10)\n",
+                .examples = "  muster rules\n"
+                            "  muster rules check && git add .aiwg/daemon.json\n"
+                            "  muster rules disable nightly\n",
+                .takes = "json project timeout",
+                .n_max = 2,
+                .run = cmd_rules,
+        },
+        {
+                .name = "ledger",
+                .summary = "check, mend and describe ledger files, without the daemon",
+                .usage = "verify|repair|stat [GROUP|FILE…] [--json]",
+                .details = "Without a name: every group in the CCCC home ($CCCC_HOME, else ~/.cccc). A word "
+                           "with a "
+                           "slash,\n"
+                           "or of a file that is there, is a file.\n"
+                           "\n"
+                           "  verify   reads every line and names what is no event, by its offset; a torn "
+                           "tail; "
+                           "the\n"
+                           "           SHA-256 chain, where there is one. Status 1 when something is wrong\n"
+                           "  repair   cuts a torn tail and takes damaged lines out; both are kept in "
+                           "state/ledger/cut.*.\n"
+                           "           The daemon may run meanwhile\n"
+                           "  stat     lines, events by kind, times, index, chain\n"
+                           "  --json   one JSON object per ledger\n",
+                .examples = "  muster ledger verify\n"
+                            "  muster ledger verify g_0123456789ab --json\n"
+                            "  muster ledger repair ~/.cccc/groups/g_0123456789ab/ledger.jsonl\n",
+                .takes = "json",
+                .n_min = 1,
+                .n_max = -1,
+                .run = cmd_ledger,
+        },
+        {
+                .name = "stdio",
+                .summary = "AgentCompany on stdin and stdout",
+                .usage = "[--wait SECONDS]",
+                .details = "Connects stdin and stdout to the daemon's AgentCompany dialect, byte by byte; "
+                           "starts\n"
+                           "the daemon first if none runs. Ends when the daemon closes the connection, "
+                           "which it\n"
+                           "does after the answers to all that came before the end of stdin. The same "
+                           "happens when\n"
+                           "the program is called `ac` and its first word is server:start.\n"
+                           "\n"
+                           "  --wait SECONDS   how long to wait for a daemon that is started (default 10)\n",
+                .examples = "  muster stdio < requests.jsonl > answers.jsonl\n"
+                            "  ln -s \"$(command -v muster)\" ~/bin/ac && ac server:start\n",
+                .takes = "wait",
+                .run = cmd_stdio,
+        },
+};
+
+const size_t n_daemon_commands = ARRAY_SIZE(daemon_commands);

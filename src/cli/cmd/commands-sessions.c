@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The commands that are about hosted processes, and what their help says.
+ */
+#include "cli/cli.h"
+
+const Command session_commands[] = {
+        {
+                .name = "new",
+                .summary = "start a program in a session of its own and attach to it",
+                .usage = "[-d] [--name N] [--sandbox MODE] [--once] [DIR] [-- COMMAND…]",
+                .details =
+                        "Makes a session for a folder (default: this one) and attaches to it. What runs "
+                        "in it runs on\n"
+                        "when you leave with Ctrl+], when this terminal closes, and when the daemon ends. "
+                        "A folder\n"
+                        "has one session: if it has one already, that one is shown. Without COMMAND the "
+                        "folder's\n"
+                        "coop.toml says what runs. Starts the daemon if none runs.\n"
+                        "\n"
+                        "  -d, --detach     do not attach\n"
+                        "  -n, --name N     name of the session (default: the last part of the folder)\n"
+                        "  --sandbox MODE   bwrap, or none (default: the coopfile's, else the daemon's)\n"
+                        "  --once           do not start it again when it ends, whatever the coopfile "
+                        "says\n",
+                .examples = "  muster new -- bash\n"
+                            "  muster new --name api ~/src/api -- claude\n"
+                            "  muster new -d --once -- make -j8\n",
+                .takes = "detach name sandbox once",
+                .runs_command = true,
+                .n_max = 1,
+                .run = cmd_new,
+        },
+        {
+                .name = "attach",
+                .summary = "show a session on this terminal; Ctrl+] leaves it",
+                .usage = "[-r] [SESSION] [--pty N]",
+                .details = "SESSION is a name or the path of a workspace; without it, the session of this "
+                           "folder is\n"
+                           "meant. Ends with the status of the process when it ends, with 0 when you "
+                           "leave.\n"
+                           "GROUP/ACTOR, as ps has it: an actor of a group. Who comes first types there.\n"
+                           "\n"
+                           "  -r, --read-only  only look: nothing is typed, and its size stays as it is\n"
+                           "  --pty N          which of its terminals (default 0: the agent)\n",
+                .examples = "  muster attach\n"
+                            "  muster attach -r api\n"
+                            "  muster attach api --pty 1\n",
+                .takes = "read-only pty",
+                .n_max = 1,
+                .run = cmd_attach,
+        },
+        {
+                .name = "shell",
+                .summary = "open a shell inside a session",
+                .usage = "[SESSION] [-c PROGRAM]",
+                .details =
+                        "On a terminal of its own beside the agent; without SESSION, in that of this "
+                        "folder. Ctrl+]\n"
+                        "leaves it running; muster attach --pty N comes back to it.\n"
+                        "\n"
+                        "  -c, --command PROGRAM  instead of the coopfile's shell; with blanks: a line for "
+                        "/bin/sh\n",
+                .examples = "  muster shell\n"
+                            "  muster shell api -c /usr/bin/python3\n",
+                .takes = "command",
+                .n_max = 1,
+                .run = cmd_shell,
+        },
+        {
+                .name = "ls",
+                .summary = "list the sessions",
+                .usage = "[--json]",
+                .details = "  --json           the answer of coop.ls as it is\n",
+                .examples = "  muster ls\n"
+                            "  muster ls --json | jq -r '.sessions[].name'\n",
+                .takes = "json",
+                .run = cmd_ls,
+        },
+        {
+                .name = "ps",
+                .summary = "list every hosted process with its state and since when",
+                .usage = "[--json] [--watch]",
+                .details =
+                        "AGE is the age of the STATE. CPU and MEM are of the process itself.\n"
+                        "\n"
+                        "  --json           the answer of native.ps as it is; with --watch one line each\n"
+                        "  -w, --watch      again every second, until Ctrl+C\n",
+                .examples = "  muster ps\n"
+                            "  muster ps --watch\n",
+                .takes = "json watch",
+                .run = cmd_ps,
+        },
+        {
+                .name = "logs",
+                .summary = "print what a session has printed",
+                .usage = "[-f] [--tail N] [--strip] [SESSION] [--pty N]",
+                .details = "Recent output (up to 256 KiB), byte by byte. On a terminal, questions to it are "
+                           "left out.\n"
+                           "Without SESSION, that of this folder; GROUP/ACTOR: the terminal of an actor.\n"
+                           "\n"
+                           "  -f, --follow     go on with what comes, until Ctrl+C or the end\n"
+                           "  -n, --tail N     only the last N lines of what was printed before\n"
+                           "  --strip          plain text: without colours and other control sequences\n"
+                           "  --pty N          which of its terminals (default 0: the agent)\n",
+                .examples = "  muster logs\n"
+                            "  muster logs -f --tail 20 api\n"
+                            "  muster logs --strip api | grep -i error\n",
+                .takes = "follow tail strip pty",
+                .n_max = 1,
+                .run = cmd_logs,
+        },
+        {
+                .name = "send-keys",
+                .summary = "type into a session from outside",
+                .usage = "SESSION [--pty N] [--enter] [-l] TEXT…",
+                .details = "Each TEXT that is the name of a key is that key, the others are typed as they "
+                           "are, without\n"
+                           "anything between them. Names as in tmux: Enter Tab BTab Escape Space BSpace Up "
+                           "Down Left\n"
+                           "Right Home End PageUp PageDown Insert Delete F1 to F12, C-c (or ^c), M-x, S-Up, "
+                           "C-M-Left.\n"
+                           "\n"
+                           "  --enter          Enter at the end\n"
+                           "  -l, --literal    no names of keys: all of it is text\n"
+                           "  --pty N          which of its terminals (default 0: the agent)\n",
+                .examples = "  muster send-keys api 'make test' Enter\n"
+                            "  muster send-keys api C-c\n"
+                            "  muster send-keys . --enter -- -v\n",
+                .takes = "pty enter literal",
+                .n_min = 1,
+                .n_max = -1,
+                .run = cmd_send_keys,
+        },
+        {
+                .name = "kill",
+                .summary = "end a session with everything that runs in it",
+                .usage = "[SESSION] [--all] [-f] [--pty N]",
+                .details = "SIGTERM, and SIGKILL after 5 seconds. Without SESSION, that of this folder.\n"
+                           "\n"
+                           "  -a, --all        every session\n"
+                           "  -f, --force      SIGKILL at once\n"
+                           "  --pty N          only this terminal\n",
+                .examples = "  muster kill api\n"
+                            "  muster kill api --pty 1\n"
+                            "  muster kill --all -f\n",
+                .takes = "all force pty",
+                .n_max = 1,
+                .run = cmd_kill,
+        },
+        {
+                .name = "restart",
+                .summary = "end what runs in a session and start it again",
+                .usage = "[SESSION] [--pty N]",
+                .details =
+                        "The coopfile is read again. Who is attached stays attached. Without SESSION, that "
+                        "of this\n"
+                        "folder.\n"
+                        "\n"
+                        "  --pty N          which of its terminals (default 0: the agent)\n",
+                .examples = "  muster restart api\n",
+                .takes = "pty",
+                .n_max = 1,
+                .run = cmd_restart,
+        },
+        {
+                .name = "record",
+                .summary = "record a session into a file (asciicast v2)",
+                .usage = "[SESSION] FILE [--pty N]",
+                .details = "Only looks: nothing is typed or resized. Begins with the recent output; sizes "
+                           "that others give\n"
+                           "the terminal are recorded too. Ends with Ctrl+C or with the process. Without "
+                           "SESSION, that of\n"
+                           "this folder. FILE must not exist; - is stdout.\n"
+                           "\n"
+                           "  --pty N          which of its terminals (default 0: the agent)\n",
+                .examples = "  muster record demo.cast\n"
+                            "  muster record api api.cast\n",
+                .takes = "pty",
+                .n_min = 1,
+                .n_max = 2,
+                .run = cmd_record,
+        },
+        {
+                .name = "replay",
+                .summary = "play a recording on this terminal",
+                .usage = "FILE|SESSION [--pty N] [--speed X] [--max-idle SECONDS]",
+                .details = "SESSION: of what the daemon recorded of it (record = true in its coopfile) the "
+                           "one\n"
+                           "that was begun last, also when it is gone. Needs no daemon. Ctrl+C ends it.\n"
+                           "\n"
+                           "  --pty N             which of its terminals (default 0: the agent)\n"
+                           "  --speed X           so many times as fast (default 1)\n"
+                           "  --max-idle SECONDS  no pause is longer (default: as the file says)\n",
+                .examples = "  muster replay demo.cast\n"
+                            "  muster replay api\n"
+                            "  muster replay demo.cast --speed 4 --max-idle 0.5\n",
+                .takes = "pty speed max-idle",
+                .n_min = 1,
+                .n_max = 1,
+                .run = cmd_replay,
+        },
+};
+
+const size_t n_session_commands = ARRAY_SIZE(session_commands);

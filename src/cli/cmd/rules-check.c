@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/cmd/rules-check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json-writer.h"
+#include "cli/print/report.h"
+#include "tasks/rule.h"
+
+enum { CONFIG_MAX = 4 << 20 };
+
+typedef struct Check {
+        const char *path;
+        Arena arena;
+        Buf text;
+        RuleSet *rules;    /* NULL: the file as a whole cannot be used */
+        char refused[256]; /* … and why */
+} Check;
+
+static void check_deinit(Check *check) {
+        rule_set_unref(check->rules);
+        arena_deinit(&check->arena);
+        buf_deinit(&check->text);
+}
+
+/* CLI_OK: it was looked at, whatever the outcome. */
+static int look(Check *check) {
+        JsonFault fault = {0};
+        Json *json = NULL;
+        const char *refused;
+        int r = file_read(check->path, CONFIG_MAX, &check->text);
+
+        if (r == FILE_E_MISSING)
+                return complain(CLI_FAILED, "%s: it is not there", check->path);
+        if (r < 0)
+                return complain(CLI_FAILED, "%s: %s", check->path, strerror(-r));
+        if (r || json_parse(&check->arena, check->text.data, check->text.n, NULL, &json, &fault)) {
+                snprintf(check->refused, sizeof(check->refused), "not valid JSON: %s at byte %zu",
+                         r ? "too large" : fault.what, fault.offset);
+                return CLI_OK;
+        }
+        refused = rule_config_refused(json);
+        if (refused) {
+                snprintf(check->refused, sizeof(check->refused), "%s", refused);
+                return CLI_OK;
+        }
+        return rule_set_new(&check->rules, json) ? complain(CLI_FAILED, "out of memory") : CLI_OK;
+}
+
+static bool is_fine(const Check *check) {
+        return check->rules && !check->rules->n_errors;
+}
+
+static void print_text(const Check *check) {
+        const RuleSet *rules = check->rules;
+
+        if (!rules) {
+                printf("%s: error: %s\n", check->path, check->refused);
+                return;
+        }
+        for (size_t i = 0; i < rules->n_problems; i++) {
+                printf("%s: %s: ", check->path, rules->problems[i].is_error ? "error" : "note");
+                text_put(stdout, rules->problems[i].where);
+                fputs(rules->problems[i].where.n ? " " : "", stdout);
+                text_put(stdout, rules->problems[i].what);
+                putchar('\n');
+        }
+        printf("%s: %s; rules: %zu, jobs: %zu%s, watched folders: %zu%s\n", check->path,
+               is_fine(check) ? "fine" : "a running daemon would not take it", rules->n_rules, rules->n_jobs,
+               rules->is_scheduling ? "" : " (off)", rules->n_watches, rules->is_watching ? "" : " (off)");
+}
+
+static void write_problem(JsonWriter *w, bool is_error, Str where, Str what) {
+        jw_begin_object(w);
+        jw_field_bool(w, "error", is_error);
+        jw_field_str(w, "where", where);
+        jw_field_str(w, "what", what);
+        jw_end_object(w);
+}
+
+static int print_json(const Check *check) {
+        _cleanup_(buf_deinit) Buf out = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&out);
+        const RuleSet *rules = check->rules;
+
+        jw_begin_object(&w);
+        jw_field_bool(&w, "ok", is_fine(check));
+        jw_field_uint(&w, "rules", rules ? rules->n_rules : 0);
+        jw_field_uint(&w, "jobs", rules ? rules->n_jobs : 0);
+        jw_field_uint(&w, "watches", rules ? rules->n_watches : 0);
+        jw_key(&w, "problems");
+        jw_begin_array(&w);
+        if (!rules)
+                write_problem(&w, true, STR(""), str_from(check->refused));
+        for (size_t i = 0; rules && i < rules->n_problems; i++)
+                write_problem(&w, rules->problems[i].is_error, rules->problems[i].where,
+                              rules->problems[i].what);
+        jw_end_array(&w);
+        jw_end_object(&w);
+        if (w.failed || buf_append_str(&out, STR("\n")))
+                return complain(CLI_FAILED, "out of memory");
+        fwrite(out.data, 1, out.n, stdout);
+        return CLI_OK;
+}
+
+int rules_check(const char *path, bool json) {
+        _cleanup_(check_deinit) Check check = {.path = path};
+        int r = look(&check);
+
+        if (!r && json)
+                r = print_json(&check);
+        else if (!r)
+                print_text(&check);
+        if (r)
+                return r;
+        return is_fine(&check) ? CLI_OK : CLI_FAILED;
+}

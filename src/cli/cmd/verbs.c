@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/cmd/verbs.h"
+
+#include <string.h>
+
+#include "cli/print/nearest.h"
+#include "cli/print/report.h"
+
+static const Verb *find(const Verb *verbs, size_t n_verbs, const char *name) {
+        for (size_t i = 0; i < n_verbs; i++)
+                if (!strcmp(verbs[i].name, name))
+                        return &verbs[i];
+        return NULL;
+}
+
+static int refuse(const char *command, const Verb *verbs, size_t n_verbs, const char *name) {
+        Nearest nearest = NEAREST(name);
+
+        for (size_t i = 0; i < n_verbs; i++)
+                nearest_offer(&nearest, verbs[i].name);
+        complain(CLI_USAGE, "%s: there is no %s %s", command, command, name);
+        if (nearest.best)
+                advise("did you mean: muster %s %s?", command, nearest.best);
+        advise("try: muster %s --help", command);
+        return CLI_USAGE;
+}
+
+static int perform(Cccc *cccc, const Verb *verb, const Options *options, char **operands, int n) {
+        int r = CLI_OK;
+
+        if (verb->needs_group) {
+                r = cccc_choose_group(cccc, options);
+                if (!r)
+                        cccc_set_str(cccc, "group_id", cccc->group);
+        }
+        if (!r)
+                cccc_set_str(cccc, "by", cccc->by);
+        if (!r && verb->operand && n)
+                cccc_set_str(cccc, verb->operand, str_from(operands[0]));
+        if (!r && verb->prepare)
+                r = verb->prepare(cccc, options, operands, n);
+        if (!r)
+                r = cccc_call(cccc, verb->op);
+        if (r)
+                return r;
+        if (options->json)
+                return cccc_print(cccc);
+        if (verb->show)
+                verb->show(cccc);
+        return CLI_OK;
+}
+
+int verbs_run(const char *command, const Options *options, const Verb *verbs, size_t n_verbs) {
+        _cleanup_(cccc_deinit) Cccc cccc = CCCC_NULL;
+        int n = options->n_operands > 0 ? options->n_operands - 1 : 0, r;
+        char **operands = options->operands + (options->n_operands > 0);
+        const char *name = options->n_operands ? options->operands[0] : verbs[0].name;
+        const Verb *verb = find(verbs, n_verbs, name);
+
+        if (!verb)
+                return refuse(command, verbs, n_verbs, name);
+        if (n < verb->n_min || (verb->n_max >= 0 && n > verb->n_max))
+                return complain(CLI_USAGE, "usage: muster %s %s %s", command, verb->name, verb->usage);
+        r = cccc_open(&cccc, command, options);
+        return r ? r : perform(&cccc, verb, options, operands, n);
+}
+
+/* ---- key=value ------------------------------------------------------------------------------- */
+
+static Json *read_value(Arena *arena, const char *text) {
+        Json *value;
+
+        if (!json_parse(arena, text, strlen(text), NULL, &value, NULL))
+                return value;
+        return json_new_str(arena, str_from(text));
+}
+
+int verbs_members(Cccc *cccc, Json *object, char **words, int n) {
+        for (int i = 0; i < n; i++) {
+                const char *equals = strchr(words[i], '=');
+
+                if (!equals || equals == words[i])
+                        return complain(CLI_USAGE, "%s: %s is not key=value", cccc->command, words[i]);
+                if (!object || json_set(&cccc->arena, object, (Str){words[i], (size_t)(equals - words[i])},
+                                        read_value(&cccc->arena, equals + 1)))
+                        return complain(CLI_FAILED, "out of memory");
+        }
+        return CLI_OK;
+}
+
+int verbs_patch(Cccc *cccc, char **words, int n) {
+        Json *patch = json_new(&cccc->arena, JSON_OBJECT);
+        int r = verbs_members(cccc, patch, words, n);
+
+        if (!r)
+                cccc_set(cccc, "patch", patch);
+        return r;
+}

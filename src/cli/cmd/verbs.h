@@ -1,0 +1,27 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Verbs: the second word of `muster group` and `muster actor`. Each is one operation of the contract, its
+ * operands, and how the answer is shown.
+ */
+#include "cli/link/cccc.h"
+
+typedef struct Verb {
+        const char *name;
+        const char *op;
+        const char *usage; /* what stands behind the name */
+        int n_min, n_max;  /* operands behind it; n_max -1: any number */
+        bool needs_group;
+        const char *operand; /* the argument that the first operand is; NULL: none */
+        /* Puts the other operands into the arguments; NULL: there are none. Returns an exit status. */
+        int (*prepare)(Cccc *cccc, const Options *options, char **operands, int n);
+        void (*show)(const Cccc *cccc); /* NULL: no news is good news */
+} Verb;
+
+/* The first verb is meant when no operand is given. */
+int verbs_run(const char *command, const Options *options, const Verb *verbs, size_t n_verbs);
+
+/* `key=value` words as members of object: JSON where it is some, else text. Returns an exit status. */
+int verbs_members(Cccc *cccc, Json *object, char **words, int n);
+/* The same as the argument `patch`. */
+int verbs_patch(Cccc *cccc, char **words, int n);

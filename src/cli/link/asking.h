@@ -1,0 +1,27 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asking: what the commands about groups (cccc.h) and those about sessions (coop.h) have in common: the
+ * daemon that is started if none runs, the arguments of the next request, and one request on a connection of
+ * its own. Everything it says goes to stderr. Owns nothing: trees live in the arena of the command.
+ */
+#include "cli/link/exchange.h"
+
+typedef struct Arguments {
+        Json *object; /* NULL: none yet */
+        bool is_out_of_memory;
+} Arguments;
+
+void arguments_set(Arguments *arguments, Arena *arena, const char *key, Json *value); /* NULL: no memory */
+void arguments_set_str(Arguments *arguments, Arena *arena, const char *key, Str value);
+void arguments_set_int(Arguments *arguments, Arena *arena, const char *key, int64_t value);
+
+/* These return an exit status; unless it is CLI_OK, stderr says why. */
+int asking_start(char **ret_socket);
+typedef struct Asking {
+        const char *socket, *dialect, *op;
+        Link *link; /* opened anew */
+        Arena *arena;
+} Asking;
+/* CLI_OK when an answer came, be it an error. Uses the arguments up. */
+int asking(const Asking *asking, Arguments *arguments, Reply *ret);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/link/cccc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/link/native.h"
+#include "cli/print/report.h"
+
+enum { TEXT_MAX = 2000000, READ_STEP = 65536 };
+
+static int out_of_memory(void) {
+        return complain(CLI_FAILED, "out of memory");
+}
+
+static const char *from_environment(const char *name) {
+        const char *value = getenv(name);
+
+        return value && *value ? value : NULL;
+}
+
+int cccc_open(Cccc *cccc, const char *command, const Options *options) {
+        const char *actor = from_environment("CCCC_ACTOR_ID");
+
+        cccc->command = command;
+        cccc->is_json = options->json;
+        cccc->by = str_from(options->as ? options->as : actor ? actor : "user");
+        return asking_start(&cccc->socket);
+}
+
+void cccc_deinit(Cccc *cccc) {
+        free(cccc->socket);
+        link_deinit(&cccc->link);
+        arena_deinit(&cccc->arena);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+void cccc_set(Cccc *cccc, const char *key, Json *value) {
+        arguments_set(&cccc->args, &cccc->arena, key, value);
+}
+
+void cccc_set_str(Cccc *cccc, const char *key, Str value) {
+        arguments_set_str(&cccc->args, &cccc->arena, key, value);
+}
+
+void cccc_set_int(Cccc *cccc, const char *key, int64_t value) {
+        arguments_set_int(&cccc->args, &cccc->arena, key, value);
+}
+
+void cccc_set_strings(Cccc *cccc, const char *key, const char *const *items, int n) {
+        Json *list = n ? json_new(&cccc->arena, JSON_ARRAY) : NULL;
+
+        for (int i = 0; list && i < n; i++)
+                if (json_push(list, json_new_str(&cccc->arena, str_from(items[i]))))
+                        cccc->args.is_out_of_memory = true;
+        if (n)
+                cccc_set(cccc, key, list);
+}
+
+void cccc_set_target(Cccc *cccc) {
+        cccc_set_str(cccc, "group_id", cccc->group);
+        cccc_set_str(cccc, "by", cccc->by);
+}
+
+static int ask(Cccc *cccc, const char *dialect, const char *op) {
+        const Asking what = {cccc->socket, dialect, op, &cccc->link, &cccc->arena};
+        int r = asking(&what, &cccc->args, &cccc->reply);
+
+        if (r || !cccc->reply.is_error)
+                return r;
+        reply_complain(cccc->command, &cccc->reply, cccc->is_json);
+        return CLI_FAILED;
+}
+
+int cccc_call(Cccc *cccc, const char *op) {
+        return ask(cccc, "cccc", op);
+}
+
+int cccc_call_native(Cccc *cccc, const char *op) {
+        return ask(cccc, "native", op);
+}
+
+int cccc_print(Cccc *cccc) {
+        return json_print(stdout, cccc->reply.result, false) ? out_of_memory() : CLI_OK;
+}
+
+/* ---- which group ----------------------------------------------------------------------------- */
+
+static int ask_for_group(Cccc *cccc, const char *named) {
+        _cleanup_(freep) char *folder = named ? NULL : getcwd(NULL, 0);
+
+        if (!named && !folder)
+                return complain(CLI_FAILED, "%s: %s", cccc->command, strerror(errno));
+        if (named)
+                cccc_set_str(cccc, "group", str_from(named));
+        else
+                cccc_set_str(cccc, "path", str_from(folder));
+        return cccc_call_native(cccc, "group.find");
+}
+
+int cccc_choose_group(Cccc *cccc, const Options *options) {
+        const char *named = options->group ? options->group : from_environment("CCCC_GROUP_ID");
+        int r = ask_for_group(cccc, named);
+
+        if (r == CLI_FAILED && !named && !cccc->is_json)
+                advise("name one with --group, or make one for this folder with: muster group attach");
+        if (r)
+                return r;
+        cccc->group = arena_str(&cccc->arena, json_str(json_get(cccc->reply.result, "group_id")));
+        return cccc->group.data ? CLI_OK : out_of_memory();
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static int read_stdin(Cccc *cccc, Buf *out) {
+        while (out->n <= TEXT_MAX) {
+                ssize_t n;
+
+                if (buf_reserve(out, READ_STEP))
+                        return out_of_memory();
+                n = read(STDIN_FILENO, out->data + out->n, READ_STEP);
+                if (n < 0 && errno != EINTR)
+                        return complain(CLI_FAILED, "%s: stdin: %s", cccc->command, strerror(errno));
+                if (n == 0)
+                        return CLI_OK;
+                out->n += n > 0 ? (size_t)n : 0;
+        }
+        return complain(CLI_FAILED, "%s: the text is longer than %d bytes", cccc->command, TEXT_MAX);
+}
+
+static int join_words(char **words, int n, Buf *out) {
+        for (int i = 0; i < n; i++)
+                if (buf_printf(out, "%s%s", i ? " " : "", words[i]))
+                        return out_of_memory();
+        return CLI_OK;
+}
+
+int cccc_text(Cccc *cccc, char **words, int n, Str *ret) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        bool is_stdin = n == 1 && !strcmp(words[0], "-");
+        int r = is_stdin ? read_stdin(cccc, &text) : join_words(words, n, &text);
+
+        if (r)
+                return r;
+        *ret = arena_str(&cccc->arena, buf_str(&text));
+        return ret->data ? CLI_OK : out_of_memory();
+}

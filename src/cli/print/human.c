@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/print/human.h"
+
+#include <stdio.h>
+
+#include "base/macro.h"
+
+const char *human_age(int64_t seconds, char out[HUMAN_MAX]) {
+        long long s = MAX(seconds, (int64_t)0); /* clocks may be set back */
+
+        if (s < 60)
+                snprintf(out, HUMAN_MAX, "%llds", s);
+        else if (s < 3600)
+                snprintf(out, HUMAN_MAX, "%lldm", s / 60);
+        else if (s < 86400)
+                snprintf(out, HUMAN_MAX, "%lldh %lldm", s / 3600, s / 60 % 60);
+        else
+                snprintf(out, HUMAN_MAX, "%lldd %lldh", s / 86400, s / 3600 % 24);
+        return out;
+}
+
+const char *human_cpu(int64_t ms, char out[HUMAN_MAX]) {
+        long long s = ms / 1000;
+
+        if (s < 60)
+                snprintf(out, HUMAN_MAX, "%lld.%llds", s, (long long)(ms / 100 % 10));
+        else if (s < 3600)
+                snprintf(out, HUMAN_MAX, "%lldm%02llds", s / 60, s % 60);
+        else
+                snprintf(out, HUMAN_MAX, "%lldh%02lldm", s / 3600, s / 60 % 60);
+        return out;
+}
+
+const char *human_memory(int64_t kb, char out[HUMAN_MAX]) {
+        if (kb < 1000)
+                snprintf(out, HUMAN_MAX, "%lldK", (long long)kb);
+        else if (kb < 1000LL * 1024)
+                snprintf(out, HUMAN_MAX, "%.1fM", (double)kb / 1024);
+        else
+                snprintf(out, HUMAN_MAX, "%.1fG", (double)kb / (1024.0 * 1024));
+        return out;
+}

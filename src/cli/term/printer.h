@@ -1,0 +1,29 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Printer: output of a hosted terminal on its way to stdout: as it is, or as plain text.
+ *
+ * On a terminal, what it would answer is left out, and at the end what was done to it is undone and its line
+ * ended; so printing an old log neither types into the shell nor leaves it in colours. Anywhere else each
+ * byte passes. Owned by the command.
+ */
+#include "cli/term/undo.h"
+#include "cli/term/queries.h"
+#include "core/host/ansi.h"
+
+typedef struct Printer {
+        bool is_stripped;
+        bool is_terminal;
+        bool is_inside_line; /* the last character was no line break */
+        AnsiState ansi;
+        Queries queries;
+        Modes modes;
+        Buf text;
+} Printer;
+
+void printer_init(Printer *printer, bool is_stripped);
+void printer_deinit(Printer *printer);
+/* Writes and flushes; false: stdout takes no more, or no memory. */
+bool printer_put(Printer *printer, Str output);
+/* No more comes. */
+bool printer_end(Printer *printer);

@@ -1,0 +1,46 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Relay: the one loop between a terminal and a connection in stream mode.
+ *
+ *   keyboard ──read──► to_daemon ──write──► socket        reads stop at RELAY_BOUND bytes waiting; so a
+ * paste screen  ◄─write── to_terminal ◄──read── socket        waits in the terminal, and output in the
+ * daemon
+ *
+ * Nothing is dropped or reordered here. Ends with Ctrl+], the end of stdin, the end of the process, of the
+ * connection or of the terminal, or a signal; the outcome says which. SIGPIPE must be ignored. Puts nothing
+ * right at the end: that is for the owner of the Terminal.
+ */
+#include "cli/term/signals.h"
+#include "cli/term/terminal.h"
+
+enum { RELAY_BOUND = 256 * 1024 };
+
+typedef struct RelaySpec {
+        Terminal *terminal; /* in raw mode */
+        Signals *signals;   /* with RELAY_SIGNALS */
+        int socket;         /* does not block */
+        Str arrived;        /* what was read from it already */
+        bool is_read_only;
+        bool has_past; /* its first frame shows what was printed before */
+} RelaySpec;
+
+#define RELAY_SIGNALS                                                                                       \
+        { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT }
+
+typedef enum RelayEnd {
+        RELAY_DETACHED,
+        RELAY_ABANDONED, /* detached, but without the daemon's word: what was typed last may be lost */
+        RELAY_DISMISSED, /* the daemon let us go: it stops */
+        RELAY_EXITED,    /* value: exit code */
+        RELAY_LOST,      /* the connection broke */
+        RELAY_SIGNAL,    /* value: its number */
+        RELAY_FAILED,    /* value: errno; of the terminal, or memory */
+} RelayEnd;
+
+typedef struct RelayOutcome {
+        RelayEnd end;
+        int value;
+} RelayOutcome;
+
+RelayOutcome relay(const RelaySpec *spec);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/term/show.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/term/relay.h"
+#include "cli/print/report.h"
+
+enum { BREAK_MS = 500 };
+
+void show_set_size(Coop *coop) {
+        unsigned cols, rows;
+
+        (void)terminal_size(&cols, &rows); /* 0 leaves the size as it is */
+        coop_set_int(coop, "cols", cols);
+        coop_set_int(coop, "rows", rows);
+}
+
+static void greet(const Show *show) {
+        if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+                return;
+        if (show->is_waiting)
+                advise("[watching %s until the one who types there leaves; Ctrl+] leaves]", show->name);
+        else if (show->is_read_only)
+                advise("[watching %s; Ctrl+] leaves]", show->name);
+        else
+                advise("[attached to %s; Ctrl+] leaves, it runs on]", show->name);
+}
+
+static void advise_return(const Show *show) {
+        if (!isatty(STDERR_FILENO))
+                return;
+        if (show->pty)
+                advise("come back with: muster attach %s --pty %lld", show->name, (long long)show->pty);
+        else
+                advise("come back with: muster attach %s", show->name);
+}
+
+static int tell(const Show *show, RelayOutcome outcome) {
+        switch (outcome.end) {
+        case RELAY_DETACHED:
+                advise("[detached]");
+                advise_return(show);
+                return CLI_OK;
+        case RELAY_ABANDONED:
+                advise("[detached]");
+                advise("the daemon did not confirm it: what was typed last may not have arrived");
+                return CLI_OK;
+        case RELAY_DISMISSED:
+                advise("[detached]");
+                advise("the daemon stops; what runs in %s runs on and is there again with the next daemon",
+                       show->name);
+                return CLI_OK;
+        case RELAY_EXITED: return outcome.value;
+        case RELAY_LOST:
+                complain(CLI_NO_DAEMON, "the connection to the daemon is lost; what runs in %s runs on",
+                         show->name);
+                advise_return(show);
+                return CLI_NO_DAEMON;
+        case RELAY_SIGNAL: die_by_signal(outcome.value);
+        case RELAY_FAILED: break;
+        }
+        return complain(CLI_FAILED, "%s", strerror(outcome.value));
+}
+
+/* What we say next stands on a line of its own. Waits only a little: the terminal may be stalled. */
+static void break_line(const Terminal *terminal, RelayOutcome outcome) {
+        struct pollfd room = {.fd = terminal->out, .events = POLLOUT};
+
+        if (!terminal->has_out || terminal->out == STDOUT_FILENO || outcome.end == RELAY_EXITED)
+                return;
+        if (poll(&room, 1, BREAK_MS) == 1)
+                (void)!write(terminal->out, "\r\n", 2);
+}
+
+static RelayOutcome run(const Show *show, Terminal *terminal, Signals *signals) {
+        RelaySpec spec = {.terminal = terminal,
+                          .signals = signals,
+                          .socket = show->coop->link.fd,
+                          .arrived = link_rest(&show->coop->link),
+                          .is_read_only = show->is_read_only,
+                          .has_past = show->has_past};
+        RelayOutcome outcome;
+        int r = terminal_raw(terminal);
+
+        if (r)
+                return (RelayOutcome){RELAY_FAILED, -r};
+        outcome = relay(&spec);
+        terminal_restore(terminal);
+        break_line(terminal, outcome);
+        return outcome;
+}
+
+static RelayOutcome run_alone(const Show *show) {
+        static const int numbers[] = RELAY_SIGNALS;
+        _cleanup_(signals_deinit) Signals signals = SIGNALS_NULL; /* last: what waits ends us */
+        _cleanup_(terminal_close) Terminal terminal;
+        int r;
+
+        terminal_open(&terminal);
+        r = signals_open(&signals, numbers, ARRAY_SIZE(numbers));
+        return r ? (RelayOutcome){RELAY_FAILED, -r} : run(show, &terminal, &signals);
+}
+
+/* Everything is as before when it is told how it ended: a terminal that takes no words does not hold us. */
+int show_terminal(const Show *show) {
+        (void)fflush(stdout);
+        (void)signal(SIGPIPE, SIG_IGN);
+        greet(show);
+        return tell(show, run_alone(show));
+}

@@ -1,0 +1,21 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Show: this terminal becomes the one of a hosted process until the person leaves or the process ends. What
+ * attach, new and shell have in common once the daemon has said yes.
+ */
+#include "cli/link/coop.h"
+
+typedef struct Show {
+        Coop *coop;       /* its link is in stream mode */
+        const char *name; /* of the session, for messages */
+        int64_t pty;      /* 0: the agent */
+        bool is_read_only;
+        bool is_waiting; /* somebody else types there */
+        bool has_past;   /* what the program asked the terminal before has been answered before */
+} Show;
+
+/* Sets cols and rows of the next request to those of this terminal, if it has some. */
+void show_set_size(Coop *coop);
+/* An exit status: the process's own when it ended, CLI_OK after a detach. */
+int show_terminal(const Show *show);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What goes to a terminal that is not ours alone: old output without its questions, and the text that undoes
+ * what a program did.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/macro.h"
+#include "cli/term/queries.h"
+#include "cli/term/undo.h"
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+static void expect_left(Str input, Str want) {
+        for (size_t n_step = 1; n_step <= input.n; n_step++) {
+                _cleanup_(queries_deinit) Queries queries = {0};
+                _cleanup_(buf_deinit) Buf out = BUF_NULL;
+
+                for (size_t at = 0; at < input.n; at += n_step)
+                        assert_int_equal(queries_drop(&queries,
+                                                      (Str){input.data + at, MIN(n_step, input.n - at)},
+                                                      &out),
+                                         0);
+                assert_int_equal(queries_end(&queries, &out), 0);
+                assert_int_equal(out.n, want.n);
+                assert_memory_equal(out.data, want.data, want.n);
+        }
+}
+
+static void test_questions_go(void **state) {
+        static const char *const questions[] = {
+                "\x1b[c",
+                "\x1b[0c",
+                "\x1b[>c",
+                "\x1b[=c",
+                "\x1b[5n",
+                "\x1b[6n",
+                "\x1b[?6n",
+                "\x1b[?2026$p",
+                "\x1b[4$p",
+                "\x1b[>q",
+                "\x1b[>0q",
+                "\x1b[?u",
+                "\x1b[18t",
+                "\x1b[14;2t",
+                "\x1b]11;?\x07",
+                "\x1bZ",
+                "\x1b]10;?\x1b\\",
+                "\x1b]4;1;?\x07",
+                "\x1bP+q544e\x1b\\",
+                "\x1bP$qm\x1b\\",
+                "\x1b[x",
+                "\x05",
+                "\x1b]52;c;?\x07",
+                "\x1b[?1;1;0S",
+                "\x1b_Ga=q,i=1;AAAA\x1b\\",
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+                char text[64];
+                int n = snprintf(text, sizeof(text), "a%sb", questions[i]);
+
+                expect_left((Str){text, (size_t)n}, STR("ab"));
+        }
+}
+
+static void test_the_rest_stays(void **state) {
+        static const Str texts[] = {
+                STR("plain ä€😀\r\n\t\0\x7f"),
+                STR("\x1b[1;31mred\x1b[0m"),
+                STR("\x1b[?1049h\x1b[2J\x1b[H"),
+                STR("\x1b[22;0;0t\x1b[8;24;80t"),
+                STR("\x1b]0;title?\x07"),
+                STR("\x1b(B\x1b)0\x1b=\x1b>\x1b"
+                    "7\x1b"
+                    "8"),
+                STR("\x1b[>4;2m\x1b[>1u\x1b[<u"),
+                STR("\x1bPq#0;2;0;0;0\x1b\\"),
+                STR("\x1b[2 q\x1b[!p"),
+                STR("\x1b]8;;http://x/\x1b\\x\x1b]8;;\x1b\\"),
+                STR("\x1b[31"),
+                STR("\x1b]0;open"),
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+                expect_left(texts[i], texts[i]);
+}
+
+/* ---- undoing --------------------------------------------------------------------------------- */
+
+static bool undoes(const char *output, const char *text) {
+        _cleanup_(buf_deinit) Buf out = BUF_NULL;
+        Modes modes;
+
+        modes_init(&modes);
+        modes_feed(&modes, str_from(output));
+        assert_int_equal(undo_append(&out, &modes), 0);
+        assert_false(modes.set & MODE_ALTERNATE);
+        return strstr(buf_cstr(&out), text) != NULL;
+}
+
+static void test_undo(void **state) {
+        static const char *const always[] = {"\x1b[0m",     "\x1b[?25h",   "\x1b[?1000l", "\x1b[?1002l",
+                                             "\x1b[?1003l", "\x1b[?1006l", "\x1b[?2004l", "\x1b[?1004l"};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_SIZE(always); i++)
+                assert_true(undoes("", always[i]));
+        assert_false(undoes("text", "\x1b[?1049l"));
+        assert_true(undoes("\x1b[?1049h", "\x1b[?1049l"));
+        assert_true(undoes("\x1b[?47h", "\x1b[?1049l"));
+        assert_false(undoes("\x1b[?1049h\x1b[?1049l", "\x1b[?1049l"));
+        assert_false(undoes("\x1b[?1049h\x1b"
+                            "c",
+                            "\x1b[?1049l"));
+        assert_false(undoes("", "\x1b[<"));
+        assert_true(undoes("\x1b[>1u", "\x1b[<1u"));
+        assert_true(undoes("\x1b[>4;2m", "\x1b[>4;0m"));
+        assert_true(undoes("\x1b[5 q", "\x1b[0 q"));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_questions_go),
+                cmocka_unit_test(test_the_rest_stays),
+                cmocka_unit_test(test_undo),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
