@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/cmd/value.h"
+#include "cli/call/value.h"
 
 #include <errno.h>
 #include <stdarg.h>

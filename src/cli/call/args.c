@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/cmd/args.h"
+#include "cli/call/args.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cli/cmd/value.h"
+#include "cli/call/value.h"
 #include "cli/print/nearest.h"
 
 int args_init(Args *args, Arena *arena, const OpDoc *doc, const Json *method) {

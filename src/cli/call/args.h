@@ -13,7 +13,7 @@
  * `key=@FILE` takes the value from a file (`@-`: stdin), `key=@@text` is the text `@text`, and `key:=JSON`
  * sends any JSON as it is, without a look at the declaration's type.
  */
-#include "cli/cmd/opdoc.h"
+#include "cli/call/opdoc.h"
 
 enum { _VALUE_E_SUCCESS, VALUE_E_WRONG };
 enum { VALUE_WHY_MAX = 512 };

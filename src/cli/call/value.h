@@ -3,7 +3,7 @@
 /*
  * One value from its text, by its declared type. For args.c.
  */
-#include "cli/cmd/args.h"
+#include "cli/call/args.h"
 
 /* Says in args->why what is wrong; returns VALUE_E_WRONG. */
 int args_wrong(Args *args, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/place.h"
-#include "cli/cmd/args.h"
+#include "cli/call/args.h"
 #include "cli/cli.h"
 #include "cli/link/native.h"
 #include "cli/print/report.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/cmd/args.h"
+#include "cli/call/args.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include "base/macro.h"
 #include "cli/cli.h"
 #include "cli/print/nearest.h"
-#include "cli/cmd/opdoc.h"
+#include "cli/call/opdoc.h"
 #include "cli/print/report.h"
 #include "core/op.h"
 #include "gen/openrpc.h"

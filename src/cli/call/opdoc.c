@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/cmd/opdoc.h"
+#include "cli/call/opdoc.h"
 
 #include <stdio.h>
 
