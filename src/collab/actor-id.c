@@ -7,6 +7,7 @@
 #include <wctype.h>
 
 #include "base/macro.h"
+#include "base/utf8.h"
 
 bool actor_id_is_reserved(Str id) {
         static const char *const words[] = {"user",  "all",   "system", "foreman",
@@ -45,4 +46,33 @@ bool actor_id_is_valid(Str id) {
         uselocale(before);
         freelocale(utf8);
         return is_good;
+}
+
+static size_t count_characters(Str id) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < id.n; i++)
+                n += !utf8_is_tail(id.data[i]);
+        return n;
+}
+
+const char *actor_id_fault(Str id) {
+        static const struct {
+                const char *characters, *fault;
+        } forbidden[] = {{" \t\r\n", "a name has no spaces in it"},
+                         {".", "a name has no dots in it"},
+                         {"@", "a name has no @ in it"},
+                         {"/\\", "a name has no slashes in it"}};
+
+        if (actor_id_is_valid(id))
+                return NULL;
+        if (!id.n)
+                return "a name is missing";
+        if (count_characters(id) > ACTOR_ID_MAX)
+                return "a name has at most 32 characters";
+        for (size_t i = 0; i < ARRAY_SIZE(forbidden); i++)
+                for (const char *c = forbidden[i].characters; *c; c++)
+                        if (memchr(id.data, *c, id.n))
+                                return forbidden[i].fault;
+        return "a name has letters, digits, hyphens and underscores only, and no hyphen first";
 }

@@ -10,5 +10,6 @@
 
 enum { ACTOR_ID_MAX = 32 }; /* characters, not bytes */
 
-bool actor_id_is_valid(Str id);    /* by its characters */
-bool actor_id_is_reserved(Str id); /* in any case */
+bool actor_id_is_valid(Str id);     /* by its characters */
+const char *actor_id_fault(Str id); /* what is wrong with them, for people; NULL: nothing is */
+bool actor_id_is_reserved(Str id);  /* in any case */

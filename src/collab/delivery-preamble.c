@@ -18,29 +18,49 @@ static const char body[] =
         "cccc_help explains the tools. Then wait for messages, or go on with what is assigned to "
         "you.\n";
 
+static size_t count_enabled(const GroupDoc *doc) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < doc->n_actors; i++)
+                n += doc->actors[i].is_enabled;
+        return n;
+}
+
+/* Who is switched off does not answer, so nobody is told of him. */
 static int put_team(const PreambleFacts *facts, Buf *out) {
         const GroupDoc *doc = facts->doc;
         const ActorView *foreman = group_foreman(doc);
-        size_t n_shown = MIN(doc->n_actors, (size_t)DELIVERY_TEAM_MAX);
+        size_t n_enabled = count_enabled(doc), n_shown = 0;
         int r;
 
-        if (doc->n_actors < 2)
+        if (n_enabled < 2)
                 return buf_printf(out, "team: solo (you are the only actor)\n");
-        r = buf_printf(out, "team: %zu actors (", doc->n_actors);
-        for (size_t i = 0; !r && i < n_shown; i++)
-                r = buf_printf(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(doc->actors[i].id));
+        r = buf_printf(out, "team: %zu actors (", n_enabled);
+        for (size_t i = 0; !r && i < doc->n_actors && n_shown < DELIVERY_TEAM_MAX; i++)
+                if (doc->actors[i].is_enabled)
+                        r = buf_printf(out, "%s" STR_FMT, n_shown++ ? ", " : "", STR_ARG(doc->actors[i].id));
         if (!r)
-                r = buf_printf(out, "%s)\n", n_shown < doc->n_actors ? ", …" : "");
+                r = buf_printf(out, "%s)\n", n_shown < n_enabled ? ", …" : "");
         if (!r && foreman)
                 r = buf_printf(out, "foreman: " STR_FMT "\n", STR_ARG(foreman->id));
         return r;
 }
 
+static int put_project(const PreambleFacts *facts, Buf *out) {
+        if (facts->project.n)
+                return buf_printf(out, "project: " STR_FMT "; read it first\n", STR_ARG(facts->project));
+        if (facts->root.n)
+                return buf_printf(out, "project: there is no PROJECT.md in " STR_FMT "\n",
+                                  STR_ARG(facts->root));
+        return buf_printf(out, "project: no folder is attached\n");
+}
+
 static int put_scopes(const PreambleFacts *facts, Buf *out) {
         const GroupDoc *doc = facts->doc;
-        int r = buf_printf(out, "PROJECT.md: %s\nscopes (* = active):\n",
-                           facts->has_project ? "in the active scope; read it first"
-                                              : "not found in the active scope");
+        int r = put_project(facts, out);
+
+        if (!r)
+                r = buf_printf(out, "scopes (* = active):\n");
 
         for (size_t i = 0; !r && i < doc->n_scopes; i++)
                 r = buf_printf(out, "%s " STR_FMT ": " STR_FMT "\n",

@@ -21,8 +21,9 @@ typedef struct PreambleFacts {
         const GroupDoc *doc;
         const ActorView *actor;
         Str group_id;
-        bool has_project; /* PROJECT.md is in the active scope */
-        Str body;         /* CCCC_PREAMBLE.md; blank: the built-in one */
+        Str root;    /* folder of the active scope; empty: there is none */
+        Str project; /* path of its PROJECT.md; empty: it has none */
+        Str body;    /* CCCC_PREAMBLE.md; blank: the built-in one */
 } PreambleFacts;
 int delivery_preamble_text(const PreambleFacts *facts, Buf *out);
 

@@ -194,14 +194,14 @@ static void prepare_batch(Mailbox *mailbox) {
 
 typedef struct Introduction { /* on a worker */
         Mailbox *mailbox;
-        char *root, *sent_path;
-        Document *sent; /* preamble_sent.json */
+        char *root, *project, *sent_path; /* project: of the PROJECT.md that is there; NULL: none is */
+        Document *sent;                   /* preamble_sent.json */
         Buf body;
-        bool has_project;
 } Introduction;
 
 static void free_introduction(Introduction *self) {
         free(self->root);
+        free(self->project);
         free(self->sent_path);
         document_unref(self->sent);
         buf_deinit(&self->body);
@@ -209,12 +209,25 @@ static void free_introduction(Introduction *self) {
         free(self);
 }
 
+/* Both spellings are in use. */
+static char *find_project(const char *root) {
+        static const char *const names[] = {"PROJECT.md", "project.md"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                char *path = path_join(root, names[i]);
+
+                if (path && !access(path, F_OK))
+                        return path;
+                free(path);
+        }
+        return NULL;
+}
+
 static void look(void *user) {
         Introduction *self = user;
-        _cleanup_(freep) char *project = self->root ? path_join(self->root, "PROJECT.md") : NULL;
         _cleanup_(freep) char *own = self->root ? path_join(self->root, "CCCC_PREAMBLE.md") : NULL;
 
-        self->has_project = project && !access(project, F_OK);
+        self->project = self->root ? find_project(self->root) : NULL;
         if (own && file_read(own, PREAMBLE_MAX, &self->body))
                 self->body.n = 0;
         if (document_read(&self->sent, self->sent_path, DOCUMENT_JSON))
@@ -227,7 +240,8 @@ static int make_preamble(Introduction *self, const ActorView *actor) {
         PreambleFacts facts = {.doc = group->doc,
                                .actor = actor,
                                .group_id = str_from(group->id),
-                               .has_project = self->has_project,
+                               .root = str_from(self->root),
+                               .project = str_from(self->project),
                                .body = buf_str(&self->body)};
 
         mailbox->text.n = 0;

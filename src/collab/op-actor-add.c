@@ -38,13 +38,21 @@ static int clone_foreman(Call *call, const GroupDoc *doc, NewActor *new) {
 }
 
 static int check_id(Call *call, const GroupDoc *doc, NewActor *new) {
+        const char *fault;
+
         if (!new->id.n)
                 new->id = actor_free_id(&call->arena, doc, new->runtime);
-        if (!actor_id_is_valid(new->id))
-                return refuse(call, "invalid actor_id");
+        fault = actor_id_fault(new->id);
+        if (fault)
+                return refuse(call, fault);
         if (actor_id_is_reserved(new->id))
-                return refuse(call, "this actor_id is reserved");
-        return group_doc_actor(doc, new->id) ? refuse(call, "an actor of this id exists") : 0;
+                return call_fail(call, CALL_E_ACTOR_ADD_FAILED,
+                                 "'" STR_FMT "' is reserved; choose another name", STR_ARG(new->id));
+        if (group_doc_actor(doc, new->id))
+                return call_fail(call, CALL_E_ACTOR_ADD_FAILED,
+                                 "there is an actor " STR_FMT " already; choose another name",
+                                 STR_ARG(new->id));
+        return 0;
 }
 
 static int complete(Call *call, const GroupDoc *doc, NewActor *new) {

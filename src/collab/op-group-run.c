@@ -98,11 +98,8 @@ static void enabled(Call *call, GroupChange *change) {
 
 /* A group without a folder is told so whoever asks. */
 static int check_start(Call *call, const GroupDoc *doc, Str by) {
-        int r = 0;
+        int r = runner_check_root(call, doc);
 
-        if (!doc->active_scope_key.n)
-                r = call_fail(call, CALL_E_MISSING_PROJECT_ROOT,
-                              "missing project root: attach a folder to the group first");
         if (!r)
                 r = group_require(call, doc, by, RIGHT_FOREMAN, STR_NULL, "group.start",
                                   CALL_E_GROUP_START_FAILED);

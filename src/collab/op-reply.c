@@ -10,13 +10,15 @@
 
 enum { QUOTE_CHARACTERS = 100 };
 
-/* The beginning of what is answered; NULL data: it has no text. */
+/* The beginning of what is answered, without white space around it; NULL data: it has no text. */
 static Str quote(Call *call, const Json *original) {
-        Str text = json_str(json_get(json_get(original, "data"), "text"));
-        Str first = unicode_first(text, QUOTE_CHARACTERS);
+        const Json *said = json_get(json_get(original, "data"), "text");
+        Str text = unicode_trim(json_str(said)), first = unicode_first(text, QUOTE_CHARACTERS);
 
-        if (!text.n || first.n == text.n)
-                return text.n ? text : STR_NULL;
+        if (!json_is(said, JSON_STRING))
+                return STR_NULL;
+        if (first.n == text.n)
+                return text.n ? text : STR("");
         return arena_printf(&call->arena, STR_FMT "...", STR_ARG(first));
 }
 

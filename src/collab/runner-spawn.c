@@ -58,6 +58,20 @@ bool runner_can_start(const GroupDoc *doc, const ActorView *actor) {
         return !obstacle(doc, actor);
 }
 
+/* What to do about it: clients show it below the message. */
+static const char *runner_hint(int error) {
+        switch (error) {
+        case CALL_E_MISSING_PROJECT_ROOT:
+                return "attach a project folder first (cccc attach <path> --group <id>)";
+        case CALL_E_SCOPE_NOT_ATTACHED:
+                return "attach this scope to the group (cccc attach <path> --group <id>)";
+        case CALL_E_INVALID_PROJECT_ROOT:
+                return "attach a folder that exists (cccc attach <path> --group <id>)";
+        case CALL_E_UNSUPPORTED_RUNTIME: return "give the actor a runtime that is supported";
+        default: return "give the actor a command, or make its runner headless";
+        }
+}
+
 static void write_obstacle(JsonWriter *w, const GroupDoc *doc, const ActorView *actor, int error) {
         const ScopeView *scope = scope_of(doc, actor);
 
@@ -72,21 +86,37 @@ static void write_obstacle(JsonWriter *w, const GroupDoc *doc, const ActorView *
                 jw_field_str(w, "path", scope->url);
         if (error == CALL_E_UNSUPPORTED_RUNTIME)
                 actor_write_runtimes(w, "supported");
+        jw_field_cstr(w, "hint", runner_hint(error));
         jw_end_object(w);
+}
+
+int runner_check_root(Call *call, const GroupDoc *doc) {
+        JsonWriter *w;
+
+        if (doc->active_scope_key.n)
+                return 0;
+        w = call_details(call);
+        jw_begin_object(w);
+        jw_field_cstr(w, "hint", runner_hint(CALL_E_MISSING_PROJECT_ROOT));
+        jw_end_object(w);
+        return call_fail(call, CALL_E_MISSING_PROJECT_ROOT,
+                         "missing project root: no folder is attached to "
+                         "the group");
 }
 
 int runner_check(Call *call, const GroupDoc *doc, const ActorView *actor) {
         static const struct {
                 int error;
                 const char *text;
-        } texts[] = {{CALL_E_MISSING_PROJECT_ROOT, "no folder is attached to the group"},
-                     {CALL_E_SCOPE_NOT_ATTACHED, "its scope is not attached to the group"},
+        } texts[] = {{CALL_E_SCOPE_NOT_ATTACHED, "its scope is not attached to the group"},
                      {CALL_E_INVALID_PROJECT_ROOT, "its folder does not exist"},
                      {CALL_E_UNSUPPORTED_RUNTIME, "its runtime is not supported"},
                      {CALL_E_MISSING_COMMAND, "it has no command"}};
         int error = obstacle(doc, actor);
 
-        if (error && error != CALL_E_MISSING_PROJECT_ROOT)
+        if (error == CALL_E_MISSING_PROJECT_ROOT)
+                return runner_check_root(call, doc);
+        if (error)
                 write_obstacle(call_details(call), doc, actor, error);
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
                 if (texts[i].error == error)

@@ -82,7 +82,9 @@ void runners_open(Collab *collab);
 /* 0 when the actor could be started, else call_fail() with the contract's code for what is in the way.
  * Looks at the folder with stat(2). */
 int runner_check(Call *call, const GroupDoc *doc, const ActorView *actor);
-/* The same without a call to answer. */
+/* Only whether the group has a folder at all. */
+int runner_check_root(Call *call, const GroupDoc *doc);
+/* runner_check() without a call to answer. */
 bool runner_can_start(const GroupDoc *doc, const ActorView *actor);
 
 /* Starts actors of the group (each with runner_check() first, before any is started), then runs fn. error:

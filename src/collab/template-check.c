@@ -4,8 +4,11 @@
 #include "collab/template.h"
 
 static int check_actor(const TemplateActor *actor, char why[TEMPLATE_WHY_MAX]) {
-        if (!actor_id_is_valid(actor->id))
-                return template_complain(why, "invalid actor id: " STR_FMT, STR_ARG(actor->id));
+        const char *fault = actor_id_fault(actor->id);
+
+        if (fault)
+                return template_complain(why, "invalid actor id: " STR_FMT " (%s)", STR_ARG(actor->id),
+                                         fault);
         if (actor_id_is_reserved(actor->id))
                 return template_complain(why, "reserved actor id: " STR_FMT, STR_ARG(actor->id));
         if (str_is(actor->runtime, "custom") && str_is(actor->runner, "pty") && !json_count(actor->command))

@@ -145,7 +145,8 @@ static const char *preamble(size_t n_actors, const char *body) {
         PreambleFacts facts = {.doc = &doc,
                                .actor = &actors[0],
                                .group_id = STR("g_1"),
-                               .has_project = true,
+                               .root = STR("/two"),
+                               .project = STR("/two/PROJECT.md"),
                                .body = str_from(body)};
         _cleanup_(buf_deinit) Buf out = BUF_NULL;
 
@@ -166,7 +167,7 @@ static void test_preamble(_unused_ void **state) {
                                 "(pty)\ntopic: why\nteam: solo"),
                          text);
         assert_non_null(strstr(text, "\nscopes (* = active):\n- one: /one\n* two: /two\n"));
-        assert_non_null(strstr(text, "PROJECT.md: in the active scope"));
+        assert_non_null(strstr(text, "\nproject: /two/PROJECT.md; read it first\n"));
         assert_non_null(strstr(text, "cccc_bootstrap"));
         text = preamble(10, "Our own words.\n");
         assert_non_null(

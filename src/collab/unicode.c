@@ -46,3 +46,23 @@ Str unicode_first(Str text, size_t n) {
                 unicode_take(&rest);
         return (Str){text.data, text.n - rest.n};
 }
+
+static bool is_space(uint32_t c) {
+        return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f) || c == 0x85 || c == 0xa0 ||
+               c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f ||
+               c == 0x205f || c == 0x3000;
+}
+
+Str unicode_trim(Str text) {
+        Str rest = text, kept = {text.data, 0};
+
+        while (rest.n) {
+                bool is_blank = is_space(unicode_take(&rest));
+
+                if (is_blank && !kept.n)
+                        kept.data = rest.data;
+                else if (!is_blank)
+                        kept.n = (size_t)(rest.data - kept.data);
+        }
+        return kept;
+}

@@ -158,7 +158,7 @@ def test_what_stands_in_the_way_of_a_start():
         write_text(path, read_text(path).replace("running: false", "running: true").replace("active_scope_key: ''", "active_scope_key: '%s'" % active).replace("scopes: []", scopes))
         for op in START_OPS:
             e = error(d, op, group_id=g, actor_id="a")
-            equal([e["code"], {k: v for k, v in e["details"].items() if k != "supported"}], [code, {"group_id": g, "actor_id": "a", **DETAILS[i]} if DETAILS[i] else {}])
+            equal([e["code"], {k: v for k, v in e["details"].items() if k not in ("supported", "hint")}], [code, {"group_id": g, "actor_id": "a", **DETAILS[i]} if DETAILS[i] else {}])
             equal(sorted(e["details"].get("supported", [])), RUNTIMES if code == "unsupported_runtime" else [])
         _refused(d, "actor_update", code, group_id=g, actor_id="a", patch={"enabled": True})
         _refused(d, "actor_start", "actor_start_failed", group_id=g, actor_id="a", by="stranger")  # rights come first

@@ -188,7 +188,7 @@ def test_import_errors_in_order():
     _error(_import(d, group, "kind: other", by="lead"), "invalid_scope")
     os.rename(folder + ".away", folder)
     for bad, why in (("kind: other", "kind must be cccc.group_template"), ("actors: [{id: a}, {id: a}]", "duplicate actor id: a"),
-                     ("actors: [{id: a, runtime: custom}]", "actor a: a custom runtime needs a command"), ("actors: [{id: ../a}]", "invalid actor id: ../a"),
+                     ("actors: [{id: a, runtime: custom}]", "actor a: a custom runtime needs a command"), ("actors: [{id: ../a}]", "invalid actor id: ../a (a name has no dots in it)"),
                      ("actors: [{id: User}]", "reserved actor id: User")):
         _error(_import(d, group, bad), "invalid_template", why)
     equal(len(_show(d, group)["actors"]), 2, "actors after refusals")
