@@ -65,6 +65,12 @@ static pid_t taker_of(int fd) {
         return pid;
 }
 
+pid_t file_lock_taker(const char *path) {
+        _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
+
+        return fd < 0 ? 0 : taker_of(fd);
+}
+
 /* Whether it is worth trying again: the process that took the lock is there no more, or nobody seems to have
  * it, which can be a matter of the moment, or of the file system. */
 static bool is_left_behind(int fd, int *n_left, int *n_unknown) {

@@ -36,6 +36,7 @@ int file_sync_name(const char *path); /* … in the folder that path is in */
 int file_lock(const char *path, int *ret);
 /* The same, but one that is taken is waited for, limit_ms at most; on workers. */
 int file_lock_within(const char *path, int64_t limit_ms, int *ret);
+pid_t file_lock_taker(const char *path); /* who took it; 0: nobody, or it cannot be told */
 
 /* What tells one state of a file from another without reading it; all zero: there is none. stat(2) only, so
  * it may be asked on the loop. */

@@ -12,6 +12,7 @@
 
 #include "collab/group-look.h"
 #include "collab/group.h"
+#include "collab/original.h"
 #include "collab/registry.h"
 #include "core/daemon.h"
 
@@ -28,6 +29,7 @@ struct Collab {
         char *feed_path;               /* daemon/ccccd.events.jsonl */
         char *feed_lock_path;          /* daemon/ccccd.events.lock */
         pthread_mutex_t settings_lock; /* read-change-write of settings.yaml, on workers */
+        Original original;             /* who asked for a version last */
         int log_slot;                  /* of ccccd.log; < 0: none */
         char *inputrc_path;            /* daemon/inputrc, for actors */
         size_t n_backlog;              /* bytes of output kept per terminal */
@@ -53,4 +55,4 @@ void collab_open_log(Collab *collab, int fd); /* ccccd.log, at the level that th
 void collab_apply_level(Collab *collab,
                         const Json *settings);    /* log_level and developer_mode steer ccccd.log */
 void collab_close_log(Collab *collab);            /* NULL is fine */
-const char *collab_version(const Collab *collab); /* what clients are told */
+const char *collab_version(const Collab *collab); /* what clients are told, see also original.h */

@@ -11,7 +11,7 @@ int op_cccc_ping(Call *call, _unused_ const CcccPingArgs *args) {
 
         time_format_us(loop_wall_us(call->daemon->loop), ts);
         jw_begin_object(w);
-        jw_field_cstr(w, "version", collab_version(call->daemon->collab));
+        jw_field_cstr(w, "version", original_version_for(call->daemon->collab, call->client));
         jw_field_int(w, "pid", getpid());
         jw_field_cstr(w, "ts", ts);
         jw_field_int(w, "ipc_v", 1);

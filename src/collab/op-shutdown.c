@@ -1,20 +1,36 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * shutdown, by docs/decisions/0020-shutdown-keeps-cccc-open.md: where we stand in for the original it ends
+ * the daemon and its actors. Where the daemon serves more than this contract nothing ends. The published
+ * command line says it whenever people press Ctrl+C in it, and starts a daemon of its own when the socket is
+ * gone, which would run every actor a second time.
+ */
 #include "collab/collab.h"
 #include "collab/runner.h"
 #include "gen/cccc-ops.h"
 
-/* As the contract says: whoever runs ends with the daemon. */
-static void stop(Call *call) {
+static void shutdown_stand_in(Call *call) {
         runners_end_all(call->daemon->collab);
-        daemon_stop_endpoint(call->daemon, call->client->endpoint);
+        daemon_stop_endpoint(call->daemon, call->client->endpoint, client_pid(call->client));
+}
+
+static void shutdown_decline(Call *call) {
+        Endpoint *endpoint = call->client->endpoint;
+
+        if (endpoint->state == ENDPOINT_LISTENING)
+                endpoint_note(endpoint, client_pid(call->client),
+                              "a client asked for a shutdown: it stays open, nothing ended");
 }
 
 int op_cccc_shutdown(Call *call, _unused_ const CcccShutdownArgs *args) {
+        bool is_stand_in = daemon_is_stand_in(call->daemon);
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
-        jw_field_cstr(w, "message", "shutting down");
+        jw_field_cstr(w, "message",
+                      is_stand_in ? "shutting down"
+                                  : "muster serves more than CCCC and goes on: muster down ends it");
         jw_end_object(w);
-        call_after(call, stop);
+        call_after(call, is_stand_in ? shutdown_stand_in : shutdown_decline);
         return 0;
 }

@@ -58,7 +58,7 @@ static int started(Collab *collab) {
 /* ---- end ------------------------------------------------------------------------------------- */
 
 static void stopping(Collab *collab) {
-        if (collab->daemon->config.only.n == 1) /* we stand in for the original: its actors end with it */
+        if (daemon_is_stand_in(collab->daemon)) /* the original's actors end with it */
                 runners_end_all(collab);
 }
 

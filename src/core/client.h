@@ -35,6 +35,11 @@ struct Client {
  */
 void client_start(Endpoint *endpoint, Conn *conn);
 
+/* Of the process that connected; 0: over TCP, or not known. */
+static inline pid_t client_pid(const Client *client) {
+        return conn_peer(client->conn)->pid;
+}
+
 /* A call of this client, in flight from now on; NULL without memory (the connection is closed then). out:
  * NULL is the connection. */
 Call *client_call(Client *client, Str id, bool is_quiet, Buf *out);

@@ -147,7 +147,13 @@ static bool serves_contract(const Daemon *daemon) {
         return false;
 }
 
-void daemon_stop_endpoint(Daemon *daemon, Endpoint *endpoint) {
+bool daemon_is_stand_in(const Daemon *daemon) {
+        return daemon->config.only.n == 1;
+}
+
+void daemon_stop_endpoint(Daemon *daemon, Endpoint *endpoint, pid_t by) {
+        if (endpoint->state == ENDPOINT_LISTENING)
+                endpoint_note(endpoint, by, "a client stopped it");
         endpoint_close(endpoint);
         if (!serves_contract(daemon))
                 daemon_stop(daemon, "the last contract was stopped by a client");

@@ -82,8 +82,11 @@ int daemon_take_activated(Daemon *daemon, const char *name);
 
 /* Graceful stop of everything; loop_run() returns when it is done. */
 void daemon_stop(Daemon *daemon, const char *why);
-/* A contract's own stop: ends that endpoint, and the daemon with it when no other contract is served. */
-void daemon_stop_endpoint(Daemon *daemon, Endpoint *endpoint);
+/* We stand in for one original: its stop ends the process and what it runs, as with the original. */
+bool daemon_is_stand_in(const Daemon *daemon);
+/* A contract's own stop, asked for by a process (0: not known): ends that endpoint, and the daemon with it
+ * when no other contract is served. */
+void daemon_stop_endpoint(Daemon *daemon, Endpoint *endpoint, pid_t by);
 void daemon_check_stopped(Daemon *daemon); /* a client or endpoint has gone */
 /* A stop waits between the two: something is being brought to its end. */
 void daemon_hold_stop(Daemon *daemon);

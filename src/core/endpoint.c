@@ -63,13 +63,19 @@ const char *endpoint_state_name(EndpointState state) {
         return names[state];
 }
 
-static void set_state(Endpoint *endpoint, EndpointState state) {
+static void endpoint_set_state(Endpoint *endpoint, EndpointState state) {
         LogLevel level = state >= ENDPOINT_SERVED ? LOG_WARNING : LOG_NOTICE;
+        char by[PROCESS_NAME_MAX + 32] = "";
 
-        log_at(&endpoint->daemon->log, level, endpoint->type->name, "%s → %s where=%s%s%s",
+        if (state == ENDPOINT_LISTENING)
+                endpoint_note(endpoint, 0, "%s", "");
+        if (endpoint->by.pid)
+                snprintf(by, sizeof(by), " by=%s pid=%d", endpoint->by.program, (int)endpoint->by.pid);
+        log_at(&endpoint->daemon->log, level, endpoint->type->name, "%s → %s where=%s%s%s%s",
                endpoint_state_name(endpoint->state), endpoint_state_name(state),
-               *endpoint->address ? endpoint->address : endpoint->where, *endpoint->reason ? " reason=" : "",
-               endpoint->reason);
+               *endpoint->address ? endpoint->address : endpoint->where, by,
+               *endpoint->reason ? " reason=" : "", endpoint->reason);
+        endpoint->since_us = loop_wall_us(endpoint->daemon->loop);
         endpoint->state = state;
 }
 
@@ -77,13 +83,13 @@ int endpoint_open(Endpoint *endpoint) {
         int r = endpoint->type->open(endpoint);
 
         if (!r) {
-                set_state(endpoint, ENDPOINT_LISTENING);
+                endpoint_set_state(endpoint, ENDPOINT_LISTENING);
                 return EXIT_STATUS_OK;
         }
         if (r < 0)
                 endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "%s", strerror(-r));
         endpoint->lock_fd = close_fd(endpoint->lock_fd);
-        set_state(endpoint, r == ENDPOINT_E_SERVED ? ENDPOINT_SERVED : ENDPOINT_FAILED);
+        endpoint_set_state(endpoint, r == ENDPOINT_E_SERVED ? ENDPOINT_SERVED : ENDPOINT_FAILED);
         if (r == ENDPOINT_E_CONFIG)
                 return EXIT_STATUS_USAGE;
         return r == ENDPOINT_E_SERVED ? endpoint->type->served_exit : EXIT_STATUS_BIND;
@@ -98,7 +104,7 @@ static void leave(Client *client) {
 void endpoint_close(Endpoint *endpoint) {
         if (endpoint->state != ENDPOINT_LISTENING)
                 return;
-        set_state(endpoint, ENDPOINT_CLOSED);
+        endpoint_set_state(endpoint, ENDPOINT_CLOSED);
         endpoint->listener = listener_free(endpoint->listener);
         for (Client *client = endpoint->clients; client; client = client->next)
                 leave(client);
@@ -125,17 +131,38 @@ int endpoint_listen(Endpoint *endpoint, int fd) {
         return error_trace(r);
 }
 
-int endpoint_refuse(Endpoint *endpoint, int condition, const char *format, ...) {
+static void _printf_(3, 0) endpoint_vnote(Endpoint *endpoint, pid_t by, const char *format, va_list ap) {
         char *reason = NULL;
-        va_list ap;
 
-        va_start(ap, format);
         if (vasprintf(&reason, format, ap) >= 0) {
                 free(endpoint->reason);
                 endpoint->reason = reason;
         }
+        endpoint->by.pid = by;
+        process_name(by, endpoint->by.program);
+        endpoint->since_us = loop_wall_us(endpoint->daemon->loop);
+}
+
+void endpoint_note(Endpoint *endpoint, pid_t by, const char *format, ...) {
+        va_list ap;
+
+        va_start(ap, format);
+        endpoint_vnote(endpoint, by, format, ap);
+        va_end(ap);
+}
+
+int endpoint_refuse(Endpoint *endpoint, int condition, const char *format, ...) {
+        va_list ap;
+
+        va_start(ap, format);
+        endpoint_vnote(endpoint, 0, format, ap);
         va_end(ap);
         return condition;
+}
+
+int endpoint_served(Endpoint *endpoint, pid_t by, const char *path) {
+        endpoint_note(endpoint, by, "another daemon answers at %s", path);
+        return ENDPOINT_E_SERVED;
 }
 
 void endpoint_set_address(Endpoint *endpoint, const char *format, ...) {
@@ -153,20 +180,22 @@ void endpoint_set_address(Endpoint *endpoint, const char *format, ...) {
 int endpoint_lock(Endpoint *endpoint, const char *path) {
         int r = file_lock(path, &endpoint->lock_fd);
 
-        if (r == FILE_E_LOCKED)
-                return endpoint_refuse(endpoint, ENDPOINT_E_SERVED, "another daemon holds %s", path);
+        if (r == FILE_E_LOCKED) {
+                endpoint_note(endpoint, file_lock_taker(path), "another daemon holds %s", path);
+                return ENDPOINT_E_SERVED;
+        }
         return error_fold(r);
 }
 
 static int replace_stale(Endpoint *endpoint, const char *path) {
         SocketState state;
-        int r = socket_probe(path, &state);
+        pid_t peer = 0;
+        int r = socket_probe(path, &state, &peer);
 
         if (r)
                 return error_trace(r);
         switch (state) {
-        case SOCKET_LIVE:
-                return endpoint_refuse(endpoint, ENDPOINT_E_SERVED, "another daemon answers at %s", path);
+        case SOCKET_LIVE: return endpoint_served(endpoint, peer, path);
         case SOCKET_ALIEN:
                 return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED,
                                        "%s is a symbolic link, not a socket, or not ours", path);

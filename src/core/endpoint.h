@@ -8,6 +8,7 @@
  * ends its connections and removes its files; the process ends when no contract is served any more. Owned by
  * the Daemon.
  */
+#include "base/process.h"
 #include "core/client.h"
 #include "wire/listener.h"
 
@@ -33,14 +34,22 @@ typedef struct EndpointType {
         void (*free)(Endpoint *endpoint);   /* frees context; may be NULL */
 } EndpointType;
 
+/* Whose doing it is that an endpoint is as it is. */
+typedef struct EndpointParty {
+        pid_t pid; /* 0: not known */
+        char program[PROCESS_NAME_MAX];
+} EndpointParty;
+
 struct Endpoint {
         Daemon *daemon;
         const EndpointType *type;
         Endpoint *next;
         EndpointState state;
-        char *where;   /* what was asked for: a home, a path, a project */
-        char *address; /* where it listens, for people */
-        char *reason;  /* why it does not */
+        char *where;      /* what was asked for: a home, a path, a project */
+        char *address;    /* where it listens, for people */
+        char *reason;     /* why it does not, or what else is to be known; "" when there is nothing */
+        EndpointParty by; /* whose doing that is: who stopped it, who serves it instead of us */
+        int64_t since_us; /* wall clock: since when it is as it is */
         struct {
                 char *path;
                 uint64_t device, inode; /* only this very socket is ours to remove */
@@ -61,11 +70,16 @@ int endpoint_open(Endpoint *endpoint);
 /* Stops listening, ends its connections after their last bytes, removes its files. */
 void endpoint_close(Endpoint *endpoint);
 
+/* Says why it is as it is, from now on, and whose doing that is (0: not known). Forgotten when it opens. */
+void endpoint_note(Endpoint *endpoint, pid_t by, const char *format, ...) _printf_(3, 4);
+
 /* For the types. */
 int endpoint_listen(Endpoint *endpoint, int fd); /* takes fd */
 int endpoint_refuse(Endpoint *endpoint, int condition, const char *format, ...)
         _printf_(3, 4); /* returns condition */
 void endpoint_set_address(Endpoint *endpoint, const char *format, ...) _printf_(2, 3);
+/* Somebody else answers at path: notes who, returns ENDPOINT_E_SERVED. */
+int endpoint_served(Endpoint *endpoint, pid_t by, const char *path);
 /* Takes the lock that says who serves this place: held by another → SERVED. */
 int endpoint_lock(Endpoint *endpoint, const char *path);
 /* A listening socket at path, by one rule for all contracts: live → SERVED, alien → REFUSED, stale →

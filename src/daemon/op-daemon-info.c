@@ -10,7 +10,17 @@
 #include "core/version.h"
 #include "gen/native-ops.h"
 
+static void write_party(const EndpointParty *party, JsonWriter *w) {
+        jw_key(w, "by");
+        jw_begin_object(w);
+        jw_field_int(w, "pid", party->pid);
+        jw_field_cstr(w, "program", party->program);
+        jw_end_object(w);
+}
+
 static void write_endpoints(const Daemon *daemon, JsonWriter *w) {
+        char since[TIME_TEXT_MAX];
+
         jw_key(w, "endpoints");
         jw_begin_array(w);
         for (const Endpoint *e = daemon->endpoints; e; e = e->next) {
@@ -21,8 +31,12 @@ static void write_endpoints(const Daemon *daemon, JsonWriter *w) {
                 jw_field_cstr(w, "dialect", e->type->dialect->name);
                 jw_field_cstr(w, "state", endpoint_state_name(e->state));
                 jw_field_cstr(w, "address", *e->address ? e->address : e->where);
-                if (e->state != ENDPOINT_LISTENING && *e->reason)
+                if (*e->reason)
                         jw_field_cstr(w, "reason", e->reason);
+                if (e->by.pid)
+                        write_party(&e->by, w);
+                time_format_ms(e->since_us, since);
+                jw_field_cstr(w, "since", since);
                 jw_field_uint(w, "clients", e->n_clients);
                 jw_end_object(w);
         }

@@ -32,7 +32,7 @@ const Option option_table[] = {
         {"cccc-home", "CCCC_HOME", "cccc.home", OPTION_STRING, 0, AT(cccc_home), "DIR",
          "CCCC home (default ~/.cccc)", NULL},
         {"cccc-version", "MUSTER_CCCC_VERSION", "cccc.version", OPTION_STRING, 0, AT(cccc_version), "TEXT",
-         "version that CCCC clients are told (their command line wants its own)", NULL},
+         "version that CCCC clients are told (default: what suits them)", NULL},
         {"cccc-transport", "CCCC_DAEMON_TRANSPORT", "cccc.transport", OPTION_STRING, 0, AT(cccc_transport),
          "KIND", "unix or tcp (default unix)", NULL},
         {"cccc-host", "CCCC_DAEMON_HOST", "cccc.host", OPTION_STRING, 0, AT(cccc_host), "HOST",

@@ -3,7 +3,7 @@
 #include "gen/coop-ops.h"
 
 static void stop(Call *call) {
-        daemon_stop_endpoint(call->daemon, call->client->endpoint);
+        daemon_stop_endpoint(call->daemon, call->client->endpoint, client_pid(call->client));
 }
 
 int op_coop_shutdown(Call *call, _unused_ const CoopShutdownArgs *args) {

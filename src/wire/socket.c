@@ -43,10 +43,19 @@ int socket_connect_unix(const char *path, int flags, int *ret) {
         return 0;
 }
 
-int socket_probe(const char *path, SocketState *ret) {
+pid_t socket_peer(int fd) {
+        struct ucred peer;
+        socklen_t n = sizeof(peer);
+
+        return fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) ? 0 : peer.pid;
+}
+
+int socket_probe(const char *path, SocketState *ret, pid_t *ret_pid) {
         struct stat st;
         int fd = -1, r;
 
+        if (ret_pid)
+                *ret_pid = 0;
         if (lstat(path, &st)) {
                 if (errno != ENOENT && errno != ENOTDIR)
                         return error_origin(-errno);
@@ -59,6 +68,8 @@ int socket_probe(const char *path, SocketState *ret) {
         }
         /* Non-blocking: a live daemon whose queue is full answers EAGAIN, and is alive. */
         r = socket_connect_unix(path, SOCK_NONBLOCK, &fd);
+        if (ret_pid)
+                *ret_pid = socket_peer(fd);
         close_fd(fd);
         if (r == 0 || r == -EAGAIN)
                 *ret = SOCKET_LIVE;

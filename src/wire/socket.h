@@ -14,8 +14,10 @@ typedef enum SocketState {
         SOCKET_ALIEN, /* not a socket, a symlink, or another user's */
 } SocketState;
 
-/* Never follows a symlink at the last component. */
-int socket_probe(const char *path, SocketState *ret);
+/* Never follows a symlink at the last component. *ret_pid (may be NULL): who listens, if it is live; 0 when
+ * the kernel does not say (its queue is full, another PID namespace). */
+int socket_probe(const char *path, SocketState *ret, pid_t *ret_pid);
+pid_t socket_peer(int fd); /* the process at the other end of a Unix socket; 0: not known */
 /* mode is enforced with umask during bind. The path is there once it can be connected to; until then the
  * socket is beside it, with .new behind the name. -EADDRINUSE when something is at the path. Backlog 4096.
  */

@@ -165,7 +165,7 @@ static mode_t mode_of(const char *path) {
 static void assert_state(const char *path, SocketState want) {
         SocketState state = 99;
 
-        assert_int_equal(socket_probe(path, &state), 0);
+        assert_int_equal(socket_probe(path, &state, NULL), 0);
         assert_int_equal(state, want);
 }
 
@@ -550,7 +550,7 @@ static void test_too_long_path(void **state) {
         char longer[5000]; /* no file can have this name at all */
         memset(longer, 'x', sizeof(longer));
         longer[sizeof(longer) - 1] = 0;
-        assert_int_equal(socket_probe(longer, &where), -ENAMETOOLONG);
+        assert_int_equal(socket_probe(longer, &where, NULL), -ENAMETOOLONG);
 }
 
 #define listener_test(name) cmocka_unit_test_setup_teardown(name, make_bench, check_bench)

@@ -101,10 +101,6 @@ def test_the_shutdown_operation():
     _ends("cccc", shutdown)
 
 
-def test_the_shutdown_operation_of_a_whole_daemon():
-    _ends(None, lambda d: ok(d, "shutdown"))
-
-
 def test_stop_during_a_start_and_a_deletion():
     for op in ("actor_start", "group_delete", "actor_restart"):
         with Daemon(only="cccc") as d:

@@ -143,10 +143,7 @@ Str link_rest(Link *link) {
 }
 
 pid_t link_peer_pid(const Link *link) {
-        struct ucred peer;
-        socklen_t n = sizeof(peer);
-
-        return getsockopt(link->fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) ? 0 : peer.pid;
+        return socket_peer(link->fd);
 }
 
 int link_complain(int r, const char *path) {

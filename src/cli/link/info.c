@@ -46,6 +46,25 @@ static void measure(Column *columns, size_t n, const Json *rows) {
         }
 }
 
+/* Why it is so, whose doing that is, since when: on a line of its own. */
+static void info_put_note(FILE *out, const Json *row) {
+        const Json *by = json_get(row, "by");
+        Str program = json_str(json_get(by, "program")), since = json_str(json_get(row, "since"));
+
+        fputs("          ", out);
+        text_put(out, json_str(json_get(row, "reason")));
+        if (by) {
+                fputs(": ", out);
+                text_put(out, program.n ? program : STR("a process that has ended"));
+                fprintf(out, ", pid %lld", (long long)number(by, "pid"));
+        }
+        if (since.n) {
+                fputs(", since ", out);
+                text_put(out, since);
+        }
+        putc('\n', out);
+}
+
 void info_print_endpoints(FILE *out, const Json *info) {
         Column columns[] = {{"ENDPOINT", "name", 0}, {"STATE", "state", 0}, {"CLIENTS", "clients", 0}};
         const Json *rows = json_get(info, "endpoints");
@@ -55,17 +74,12 @@ void info_print_endpoints(FILE *out, const Json *info) {
                 put_cell(out, str_from(columns[i].title), columns[i].width);
         fputs("ADDRESS\n", out);
         json_each (row, rows) {
-                Str reason = json_str(json_get(row, "reason"));
-
                 for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
                         put_cell(out, text_of(json_get(row, columns[i].key)), columns[i].width);
                 text_put(out, json_str(json_get(row, "address")));
-                if (reason.n) {
-                        fputs("  (", out);
-                        text_put(out, reason);
-                        putc(')', out);
-                }
                 putc('\n', out);
+                if (json_str(json_get(row, "reason")).n)
+                        info_put_note(out, row);
         }
 }
 

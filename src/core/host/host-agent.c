@@ -2,34 +2,19 @@
 /*
  * Which process of a sandbox is the one that people mean: bubblewrap and our own helper stand before it.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/process.h"
 #include "core/host/host-internal.h"
 
 enum { HELPERS_MAX = 6 };
 
-/* From /proc, which is memory. */
-static ssize_t read_proc(pid_t pid, const char *name, char *out, size_t n) {
-        char path[96];
-        ssize_t k;
-        int fd;
-
-        snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-        k = fd < 0 ? -1 : read(fd, out, n - 1);
-        close_fd(fd);
-        out[k > 0 ? k : 0] = 0;
-        return k;
-}
-
 static bool is_helper(pid_t pid) {
         char name[32];
 
-        return read_proc(pid, "comm", name, sizeof(name)) > 0 &&
+        return process_read(pid, "comm", name, sizeof(name)) > 0 &&
                (!strcmp(name, "bwrap\n") || !strncmp(name, "muster-sandbox", 14));
 }
 
@@ -37,7 +22,7 @@ static pid_t first_child(pid_t pid) {
         char name[64], text[64];
 
         snprintf(name, sizeof(name), "task/%d/children", (int)pid);
-        return read_proc(pid, name, text, sizeof(text)) > 0 ? (pid_t)atoi(text) : 0;
+        return process_read(pid, name, text, sizeof(text)) > 0 ? (pid_t)atoi(text) : 0;
 }
 
 /* 0: it is on its way in, or out. */

@@ -201,16 +201,16 @@ static void open_log(Collab *collab, const char *path) {
 
 static int open_listener(Endpoint *endpoint, const Paths *paths, Tcp *tcp) {
         SocketState state;
+        pid_t peer;
         int r;
 
         if (!tcp->is_wanted)
                 return endpoint_listen_unix(endpoint, paths->sock);
-        r = socket_probe(paths->sock, &state);
+        r = socket_probe(paths->sock, &state, &peer);
         if (r)
                 return error_trace(r);
         if (state == SOCKET_LIVE)
-                return endpoint_refuse(endpoint, ENDPOINT_E_SERVED, "another daemon answers at %s",
-                                       paths->sock);
+                return endpoint_served(endpoint, peer, paths->sock);
         if (state == SOCKET_STALE)
                 (void)unlink(paths->sock);
         return listen_tcp(endpoint, tcp);

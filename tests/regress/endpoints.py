@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Who stops an endpoint, who serves it instead of us, and who says so.
+
+What happened once: `cccc send` saw another version than its own, said shutdown, which ended every actor of a daemon that served
+more than CCCC, and started a daemon of its own. `muster status` said "closed" and nothing else.
+"""
+import os
+
+from collab import ok
+from collab_actors import await_text, pid_of, project, started
+from harness import Daemon, Home, check, equal, eventually, is_alive, start_time
+
+
+def _endpoint(d, name):
+    return next(e for e in d.info()["endpoints"] if e["name"] == name)
+
+
+def test_cccc_shutdown_of_a_whole_daemon_ends_nothing():
+    """Ctrl+C in the original's command line says it, also to a daemon that it did not start."""
+    with Daemon() as d:
+        g, _ = project(d)
+        started(d, g, "a")
+        await_text(d, g, "a", "ready")
+        pid = pid_of(d, g, "a")
+        born = start_time(pid)
+        reply = d.cccc("shutdown")
+        check(reply["ok"], "refused: a client that is refused goes for the pid")
+        check("goes on" in reply["result"]["message"], lambda: "it is not said: %r" % reply)
+        check(is_alive(pid, born), "the actor ended")
+        equal(d.cccc("ping")["result"]["pid"], d.pid)
+        equal(pid_of(d, g, "a"), pid)
+        entry = _endpoint(d, "cccc")
+        equal([entry["state"], entry["by"]["pid"]], ["listening", os.getpid()])
+        check("shutdown" in entry["reason"] and entry["by"]["program"], lambda: "not noted: %r" % entry)
+        ok(d, "group_delete", group_id=g)
+
+
+def test_coop_shutdown_names_who_did_it_and_when():
+    with Daemon() as d:
+        opened = _endpoint(d, "coop")
+        with d.coop() as c:
+            c.good({"cmd": "shutdown"})
+        eventually(lambda: not os.path.lexists(d.home.coop_sock), what="the end of the endpoint")
+        entry = _endpoint(d, "coop")
+        equal([entry["state"], entry["by"]["pid"]], ["closed", os.getpid()])
+        check(entry["by"]["program"] and entry["reason"], lambda: "nobody is named: %r" % entry)
+        check(entry["since"] > opened["since"], lambda: "not since then: %r" % entry)
+
+
+def test_who_serves_it_instead_is_named():
+    with Home() as home, Daemon(only="coop", home=home) as other, Daemon(home=home) as d:
+        entry = _endpoint(d, "coop")
+        equal([entry["state"], entry["by"]], ["served elsewhere", {"pid": other.pid, "program": "musterd"}])
+
+
+def test_what_was_noted_is_forgotten_when_it_opens():
+    with Daemon() as d:
+        with d.coop() as c:
+            c.good({"cmd": "shutdown"})
+        eventually(lambda: _endpoint(d, "coop")["state"] == "closed", what="closed")
+        d.signal(1)
+        eventually(lambda: _endpoint(d, "coop")["state"] == "listening", what="open again")
+        entry = _endpoint(d, "coop")
+        check("by" not in entry and "reason" not in entry, lambda: "still there: %r" % entry)
+
+
+def test_status_says_it_to_people():
+    with Daemon() as d:
+        with d.coop() as c:
+            c.good({"cmd": "shutdown"})
+        eventually(lambda: _endpoint(d, "coop")["state"] == "closed", what="closed")
+        status, out, err = d.home.muster("status")
+        equal([status, err], [0, ""])
+        check(", pid %d, since 20" % os.getpid() in out, lambda: "nobody is named:\n" + out)
