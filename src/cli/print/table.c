@@ -3,9 +3,11 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/macro.h"
 #include "base/utf8.h"
+#include "cli/print/colour.h"
 #include "cli/print/report.h"
 
 enum { GAP = 2, FIRST_ROOM = 64 };
@@ -44,7 +46,7 @@ void table_addf(Table *table, const char *format, ...) {
         int n;
 
         va_start(args, format);
-        n = vsnprintf(text, sizeof(text), format, args);
+        n = vsnprintf(text, sizeof(text), format, args); // NOLINT(clang-analyzer-valist.Uninitialized)
         va_end(args);
         table_add(table, (Str){text, (size_t)MIN(MAX(n, 0), (int)sizeof(text) - 1)});
 }
@@ -80,13 +82,24 @@ static size_t put_blanks(FILE *out, size_t n) {
         return n;
 }
 
+/* Of the colour only the beginning of a state may be left to see: it is chosen by the whole. */
+static void table_put_text(FILE *out, Str text, size_t n_left, bool is_coloured) {
+        const char *sequence = is_coloured ? colour_of_state(text) : "";
+
+        fputs(sequence, out);
+        text_put(out, utf8_first(text, n_left));
+        if (*sequence)
+                fputs(colour_end, out);
+}
+
 /* Puts what fits into n_left characters; how many are left. */
-static size_t put_cell(FILE *out, Str text, size_t width, bool is_right, bool is_last, size_t n_left) {
+static size_t put_cell(FILE *out, Str text, size_t width, bool is_right, bool is_last, bool is_coloured,
+                       size_t n_left) {
         size_t n = utf8_count(text), n_pad = width > n ? width - n : 0;
 
         if (is_right)
                 n_left -= put_blanks(out, MIN(n_pad, n_left));
-        text_put(out, utf8_first(text, n_left));
+        table_put_text(out, text, n_left, is_coloured);
         n_left -= MIN(n, n_left);
         if (is_last)
                 return n_left;
@@ -95,6 +108,7 @@ static size_t put_cell(FILE *out, Str text, size_t width, bool is_right, bool is
 
 void table_print(const Table *table, FILE *out, size_t n_width, size_t n_height, const char *line_end) {
         size_t n_rows = 1 + table->n_cells / table->n_columns, widths[32];
+        bool is_coloured = colour_is_wanted(out);
 
         for (size_t i = 0; i < table->n_columns && i < ARRAY_SIZE(widths); i++)
                 widths[i] = width_of(table, n_rows, i);
@@ -102,8 +116,10 @@ void table_print(const Table *table, FILE *out, size_t n_width, size_t n_height,
                 size_t n_left = n_width ? n_width : SIZE_MAX;
 
                 for (size_t i = 0; i < table->n_columns && i < ARRAY_SIZE(widths); i++)
-                        n_left = put_cell(out, cell(table, row, i), widths[i], table->columns[i].is_right,
-                                          i + 1 == table->n_columns, n_left);
+                        n_left = put_cell(
+                                out, cell(table, row, i), widths[i], table->columns[i].is_right,
+                                i + 1 == table->n_columns,
+                                row && is_coloured && !strcmp(table->columns[i].title, TABLE_STATE), n_left);
                 fputs(line_end, out);
         }
 }

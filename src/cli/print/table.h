@@ -2,11 +2,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Table: rows of text under titles, as wide as their widest. Cells are counted in characters and copied;
- * control characters in them are shown as `?`. Owned by the command.
+ * control characters in them are shown as `?`. The column with the title STATE is coloured where people look
+ * (colour.h). Owned by the command.
  */
 #include <stdio.h>
 
 #include "base/arena.h"
+
+#define TABLE_STATE "STATE"
 
 typedef struct TableColumn {
         const char *title;

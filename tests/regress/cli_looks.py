@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""How lists look on a terminal. Once every state was grey: among twenty rows nobody saw the one that had failed."""
+import json
+import os
+
+from harness import check, equal, eventually, shared
+from home import numbers
+from person import Person
+
+GREEN, RED, END = "\x1b[32m", "\x1b[31m", "\x1b[0m"
+
+
+def _sessions():
+    """A daemon with a session that runs and one that failed; its home and their names."""
+    home = shared(args=("--sandbox", "none"), project=False).home
+    names = []
+    for command in ("exec cat", "exit 3"):
+        names.append("s%d" % next(numbers))
+        folder = os.path.join(home.base, names[-1])
+        os.mkdir(folder)
+        equal(home.muster("new", "-d", "--once", "--name", names[-1], folder, "--", "/bin/sh", "-c", command)[0], 0)
+    eventually(lambda: any((p["object"], p["state"]) == (names[1], "ended")
+                           for p in json.loads(home.muster("ps", "--json")[1])["processes"]))
+    return home, names
+
+
+def _seen(home, *args, **env):
+    home.extra_env.update(env)
+    try:
+        with Person(home, *args) as person:
+            return person.ended(0)
+    finally:
+        for key in env:
+            del home.extra_env[key]
+
+
+def _row(text, name):
+    return next(line for line in text.splitlines() if name in line)
+
+
+def test_states_have_colours_on_a_terminal():
+    home, (runs, failed) = _sessions()
+    text = _seen(home, "ps")
+    check(GREEN + "running" + END in _row(text, runs), repr(text))
+    check(RED + "ended (3)" + END in _row(text, failed), repr(text))
+    check("\x1b" not in text.splitlines()[0], "titles have no colour: %r" % text)
+
+
+def test_no_colours_where_nobody_wants_them():
+    home, _ = _sessions()
+    for env in ({"NO_COLOR": "1"}, {"MUSTER_COLOR": "never"}):
+        out = _seen(home, "ps", **env)
+        check("\x1b[3" not in out and "\x1b[2m" not in out, "%r: %r" % (env, out))
+    check("\x1b" not in home.muster("ps")[1], "no colours into a pipe")
+
+
+def test_colours_always():
+    home, (runs, _) = _sessions()
+    _, out, _ = home.muster("ps", env={"MUSTER_COLOR": "always", "NO_COLOR": "1"})
+    check(GREEN + "running" + END in _row(out, runs), repr(out))
