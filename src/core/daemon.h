@@ -57,6 +57,7 @@ struct Daemon {
 
         bool has_test_clock; /* it stands still until daemon.advance turns it */
         bool is_stopping;
+        bool ends_agents;                 /* the stop ends what is hosted, too */
         void (*stopping)(Daemon *daemon); /* told once, when a stop begins; may be NULL */
         int n_stop_limits;                /* how often the limit was reached */
         unsigned n_stop_holds;            /* what a stop has to wait for, besides clients and workers */

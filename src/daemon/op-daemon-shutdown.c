@@ -2,8 +2,10 @@
 #include "collab/runner.h"
 #include "core/daemon.h"
 #include "core/host/host.h"
+#include "dialect/aiwg/aiwg.h"
 #include "gen/native-ops.h"
 #include "sessions/sessions.h"
+#include "tasks/project.h"
 
 enum { GRACE_MS = 1000 }; /* within the bound of a stop */
 
@@ -25,17 +27,35 @@ static void stop(Call *call) {
 }
 
 static void stop_with_agents(Call *call) {
-        if (!call->daemon->is_stopping)
+        if (!call->daemon->is_stopping) {
+                call->daemon->ends_agents = true;
                 end_agents(call->daemon);
+        }
         stop(call);
 }
 
+/* What becomes of the tasks of all projects. */
+static void write_tasks(const Daemon *daemon, bool are_ended, JsonWriter *w) {
+        ProjectLoad all = {0};
+
+        for (const Endpoint *e = daemon->endpoints; e; e = e->next)
+                if (e->type == &aiwg_endpoint && e->context) {
+                        ProjectLoad load = project_load(e->context);
+                        all.n_running += load.n_running;
+                        all.n_waiting += load.n_waiting;
+                }
+        jw_key(w, "tasks");
+        project_write_load(all, are_ended, w);
+}
+
 int op_native_daemon_shutdown(Call *call, const NativeDaemonShutdownArgs *args) {
+        bool ends_agents = args->stop_agents && call->daemon->host;
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
         jw_field_bool(w, "stopping", true);
+        write_tasks(call->daemon, ends_agents, w);
         jw_end_object(w);
-        call_after(call, args->stop_agents && call->daemon->host ? stop_with_agents : stop);
+        call_after(call, ends_agents ? stop_with_agents : stop);
         return 0;
 }

@@ -16,7 +16,8 @@
 
 typedef struct Save {
         Call *call;
-        const Endpoint *added; /* NULL: one was removed */
+        const Endpoint *added; /* NULL: one was removed … */
+        ProjectLoad ended;     /* … and these tasks with it */
         char *path;
         Buf text;
         int r;
@@ -34,10 +35,8 @@ static bool is_gone(const Endpoint *endpoint) {
 
 static void write_project(const Endpoint *endpoint, JsonWriter *w) {
         const Project *project = endpoint->context;
-        uint64_t counts[TASK_N_STATES] = {0};
+        ProjectLoad load = project ? project_load(project) : (ProjectLoad){0};
 
-        if (project && endpoint->state == ENDPOINT_LISTENING)
-                supervisor_count(project, counts);
         jw_begin_object(w);
         jw_field_cstr(w, "dir", endpoint->where);
         jw_field_cstr(w, "state", is_gone(endpoint) ? "gone" : endpoint_state_name(endpoint->state));
@@ -47,14 +46,16 @@ static void write_project(const Endpoint *endpoint, JsonWriter *w) {
                 jw_field_cstr(w, "reason", endpoint->reason);
         jw_field_bool(w, "kept", endpoint->is_kept);
         jw_field_uint(w, "clients", endpoint->n_clients);
-        jw_field_uint(w, "running", counts[TASK_RUNNING]);
-        jw_field_uint(w, "queued", counts[TASK_QUEUED]);
+        jw_field_uint(w, "running", load.n_running);
+        jw_field_uint(w, "queued", load.n_waiting);
         jw_end_object(w);
 }
 
-static void write_removed(JsonWriter *w) {
+static void write_removed(ProjectLoad ended, JsonWriter *w) {
         jw_begin_object(w);
         jw_field_bool(w, "removed", true);
+        jw_key(w, "tasks");
+        project_write_load(ended, true, w);
         jw_end_object(w);
 }
 
@@ -72,7 +73,7 @@ static void save_done(void *user) {
         if (!save->r && save->added)
                 write_project(save->added, call_result(save->call));
         else if (!save->r)
-                write_removed(call_result(save->call));
+                write_removed(save->ended, call_result(save->call));
         call_finish(save->call, save->r);
         free(save->path);
         buf_deinit(&save->text);
@@ -94,13 +95,14 @@ static int save_text(const Daemon *daemon, Buf *text) {
         return w.failed ? error_origin(-ENOMEM) : 0;
 }
 
-static int save_later(Call *call, const Endpoint *added) {
+static int save_later(Call *call, const Endpoint *added, ProjectLoad ended) {
         Save *save = calloc(1, sizeof(*save));
         int r = save ? 0 : -ENOMEM;
 
         if (save) {
                 save->call = call;
                 save->added = added;
+                save->ended = ended;
                 save->path = path_join(call->daemon->home, "projects.json");
                 r = save->path ? save_text(call->daemon, &save->text) : -ENOMEM;
         }
@@ -153,7 +155,7 @@ int op_native_project_add(Call *call, const NativeProjectAddArgs *args) {
                                  endpoint->where);
         endpoint->is_removed = false;
         endpoint->is_kept = true;
-        return save_later(call, endpoint);
+        return save_later(call, endpoint, (ProjectLoad){0});
 }
 
 static Endpoint *find(Daemon *daemon, Str dir) {
@@ -167,13 +169,16 @@ static Endpoint *find(Daemon *daemon, Str dir) {
 int op_native_project_rm(Call *call, const NativeProjectRmArgs *args) {
         Endpoint *endpoint = find(call->daemon, args->dir);
         Project *project = endpoint ? endpoint->context : NULL;
+        ProjectLoad ended = {0};
 
         if (!endpoint)
                 return call_fail(call, CALL_E_PROJECT_NOT_FOUND, "not served: " STR_FMT, STR_ARG(args->dir));
-        if (project)
-                project->supervisor.is_forced = args->force;
+        if (project) {
+                project->is_forced = args->force;
+                ended = project_load(project);
+        }
         endpoint->is_removed = true;
         endpoint->is_kept = false;
         endpoint_close(endpoint);
-        return save_later(call, NULL);
+        return save_later(call, NULL, ended);
 }

@@ -11,7 +11,7 @@ int op_aiwg_daemon_stop(Call *call, const AiwgDaemonStopArgs *args) {
         Project *project = call->client->endpoint->context;
         JsonWriter *w = call_result(call);
 
-        project->supervisor.is_forced = args->force;
+        project->is_forced = args->force;
         jw_begin_object(w);
         jw_field_bool(w, "stopping", true);
         jw_end_object(w);

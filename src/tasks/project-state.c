@@ -19,6 +19,14 @@ void project_write_supervisor(const Project *project, JsonWriter *w) {
         supervisor_write(project, w, "maxConcurrency");
 }
 
+void project_write_load(ProjectLoad load, bool are_ended, JsonWriter *w) {
+        jw_begin_object(w);
+        jw_field_uint(w, "running", load.n_running);
+        jw_field_uint(w, "queued", load.n_waiting);
+        jw_field_bool(w, "ended", are_ended);
+        jw_end_object(w);
+}
+
 static void write_agents(const Project *project, JsonWriter *w) {
         jw_key(w, "agents");
         supervisor_write(project, w, "max_concurrency");

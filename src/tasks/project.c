@@ -187,15 +187,39 @@ static void on_drained(Project *project) {
         task_store_close(&project->store, on_closed);
 }
 
-void project_end(Project *project, bool is_forced) {
+ProjectLoad project_load(const Project *project) {
+        uint64_t counts[TASK_N_STATES] = {0};
+
+        if (project->is_open)
+                supervisor_count(project, counts);
+        return (ProjectLoad){.n_running = counts[TASK_RUNNING], .n_waiting = counts[TASK_QUEUED]};
+}
+
+/* Work is never ended without a word: daemon.log and whoever asks about the endpoint say how much it was. */
+static void say_end(Project *project, TaskStop how) {
+        ProjectLoad load = project_load(project);
+        const Endpoint *endpoint = project->endpoint;
+        char text[96] = "";
+
+        if (load.n_running || load.n_waiting)
+                snprintf(text, sizeof(text), "tasks %s: %llu running, %llu waiting",
+                         how == TASK_STOP_LEAVE ? "left for the next daemon" : "ended",
+                         (unsigned long long)load.n_running, (unsigned long long)load.n_waiting);
+        project_log_line(&project->log, "Shutting down%s%s", *text ? "; " : "", text);
+        if (*text && how != TASK_STOP_LEAVE)
+                endpoint_note(project->endpoint, endpoint->by.pid, "%s%s%s", endpoint->reason,
+                              *endpoint->reason ? "; " : "", text);
+}
+
+void project_end(Project *project, TaskStop how) {
         if (!project->is_open)
                 return;
+        say_end(project, how);
         project->is_open = false;
         project->is_ending = true;
         daemon_hold_stop(project->daemon);
-        project_log_line(&project->log, "Shutting down");
         project_automation_end(project);
-        supervisor_drain(project, is_forced, on_drained);
+        supervisor_drain(project, how, on_drained);
 }
 
 int64_t project_uptime_s(const Project *project) {

@@ -32,7 +32,8 @@ struct Project {
         Timer heartbeat;
         bool is_writing; /* heartbeat and state are being written on a worker */
         bool is_open;
-        bool is_ending; /* no longer served; its last tasks are being ended */
+        bool is_forced; /* whoever stops it does not want to wait for running tasks */
+        bool is_ending; /* no longer served; its last tasks are being ended, or brought to the disk */
         int lock_fd;    /* is_ending: held until that is done */
 
         double timeout_ms;      /* of one task, as the configuration multiplies; 0: none */
@@ -61,9 +62,16 @@ Project *project_free(Project *project);
 int project_prepare(Project *project, char *reterr, size_t n_reterr);
 /* Served from now on: pid file, heartbeat. */
 int project_begin(Project *project);
-/* No longer served: its tasks are ended (is_forced: at once), then the last state is written and pid file
- * and lock are removed. */
-void project_end(Project *project, bool is_forced);
+/* No longer served: its tasks are ended or left, then the last state is written and pid file and lock are
+ * removed. */
+void project_end(Project *project, TaskStop how);
+/* Tasks that have not ended; zero while it is not served. */
+typedef struct ProjectLoad {
+        uint64_t n_running, n_waiting;
+} ProjectLoad;
+ProjectLoad project_load(const Project *project);
+/* {running, queued, ended}: what becomes of them at a stop. */
+void project_write_load(ProjectLoad load, bool are_ended, JsonWriter *w);
 int project_reload(Project *project, char *reterr, size_t n_reterr);
 
 /* For the ops and the state file. */

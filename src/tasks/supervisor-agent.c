@@ -117,6 +117,7 @@ static void on_started(Hosted *hosted, int error) {
         supervisor_tell_later(task, tell_started);
         if (task->is_cancelled)
                 host_kill(hosted, TASK_KILL_MS);
+        supervisor_check_drained(task->project);
 }
 
 static const HostedHandler agent_handler = {.started = on_started, .ended = on_ended};
@@ -224,6 +225,20 @@ void supervisor_stop_agent(Task *task, int grace_ms) {
         viewer_detach(&task->viewer);
         host_discard(hosted, grace_ms);
         host_forget(hosted);
+}
+
+/* Its record still says which process it is, until the store is closed. */
+void supervisor_leave_agent(Task *task) {
+        Hosted *hosted = task->hosted;
+
+        if (!hosted)
+                return;
+        if (task->viewer.hosted)
+                viewer_detach(&task->viewer);
+        hosted->handler = NULL;
+        hosted->user = NULL;
+        if (hosted->state == HOSTED_STARTING)
+                task->hosted = NULL; /* it may still fail, and is gone then */
 }
 
 /* ---- its time -------------------------------------------------------------------------------- */

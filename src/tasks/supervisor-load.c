@@ -166,7 +166,7 @@ static void finish(TaskLoad *load) {
         task_rows_rest(&project->store.rows);
         run_waiting(project);
         if (s->is_stopping) {
-                supervisor_drain(project, s->is_forced, s->drained);
+                supervisor_drain(project, s->stop, s->drained);
                 return;
         }
         task_store_retain(&project->store);
@@ -226,7 +226,7 @@ void supervisor_load(Project *project, int r) {
                         "no task can be taken: the store did not open error=%d", -s->fault);
                 run_waiting(project);
                 if (s->is_stopping)
-                        supervisor_drain(project, s->is_forced, s->drained);
+                        supervisor_drain(project, s->stop, s->drained);
                 return;
         }
         s->load = load;

@@ -113,6 +113,7 @@ static void on_submitted(LedgerChange *change, int r) {
                 project_task_kept(task, r);
                 submit_failed(task, r);
                 supervisor_pump(project);
+                supervisor_check_drained(project);
                 return;
         }
         task->row = task_rows_add(&project->store.rows, str_from(task->id), task->state,
@@ -128,9 +129,10 @@ static void on_submitted(LedgerChange *change, int r) {
         }
         supervisor_enqueue(task);
         supervisor_tell_later(task, tell_queued);
-        if (s->is_stopping)
+        if (s->is_stopping && s->stop != TASK_STOP_LEAVE)
                 supervisor_cancel_queue(project); /* it was on its way to the disk when that began */
         supervisor_pump(project);
+        supervisor_check_drained(project);
 }
 
 int supervisor_keep(Task *task, Str line, void (*done)(LedgerChange *change, int r)) {

@@ -30,6 +30,7 @@ static void on_running_kept(LedgerChange *change, int r) {
         }
         if (task->is_ending)
                 supervisor_keep_end(task); /* it was faster than the disk */
+        supervisor_check_drained(project);
 }
 
 static int keep_running(Task *task) {
@@ -66,14 +67,43 @@ void supervisor_pump(Project *project) {
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void check_drained(Project *project) {
+/* It is on the disk as it is: the next daemon finds it so. One whose end could not be kept is, too: its
+ * agent's folder tells how it ended. */
+static bool may_be_left(const Task *task) {
+        bool is_starting = task->hosted && task->hosted->state == HOSTED_STARTING;
+
+        return !task->is_keeping && !is_starting && (!task->is_ending || timer_is_set(&task->limit));
+}
+
+static bool is_drained(const Supervisor *s) {
+        if (s->n_submitting || s->is_loading)
+                return false;
+        if (s->stop != TASK_STOP_LEAVE)
+                return !s->active && !s->queue;
+        for (const Task *task = s->active; task; task = task->next)
+                if (!may_be_left(task))
+                        return false;
+        return true;
+}
+
+static void finish_drain(Project *project) {
+        Supervisor *s = &project->supervisor;
+        void (*drained)(Project *) = steal(&s->drained);
+
+        timer_clear(&s->drain);
+        for (Task *task = s->active; task; task = task->next) { /* none, unless they are left */
+                timer_clear(&task->limit);
+                supervisor_leave_agent(task);
+        }
+        if (drained)
+                drained(project);
+}
+
+void supervisor_check_drained(Project *project) {
         Supervisor *s = &project->supervisor;
 
-        if (s->is_stopping && s->drained && !s->active && !s->queue && !s->n_submitting) {
-                void (*drained)(Project *) = steal(&s->drained);
-                timer_clear(&s->drain);
-                drained(project);
-        }
+        if (s->is_stopping && s->drained && is_drained(s))
+                finish_drain(project);
 }
 
 static void answer_cancel(Task *task) {
@@ -106,7 +136,7 @@ static void publish(TaskStoreWait *wait) {
                 host_forget(task->hosted);
         }
         task_free(task);
-        check_drained(project);
+        supervisor_check_drained(project);
 }
 
 static void on_end_kept(LedgerChange *change, int r) {
@@ -118,6 +148,7 @@ static void on_end_kept(LedgerChange *change, int r) {
                 task->state = task->final_state;
                 answer_cancel(task);
                 (void)timer_set(&task->limit, TASK_KEEP_AGAIN_MS);
+                supervisor_check_drained(task->project);
                 return;
         }
         task->project->store.rows.rows[task->row].completed_ms =
@@ -137,7 +168,8 @@ void supervisor_keep_end(Task *task) {
 void supervisor_keep_end_again(Task *task) {
         const Project *project = task->project;
 
-        if (project->supervisor.is_stopping && !task->is_keeping && !task_store_is_there(&project->store)) {
+        if (project->supervisor.is_stopping && project->supervisor.stop != TASK_STOP_LEAVE &&
+            !task->is_keeping && !task_store_is_there(&project->store)) {
                 log_err(&project->daemon->log, task->id, "end not kept: the project's folder has gone");
                 publish(&task->wait);
         } else
@@ -211,9 +243,13 @@ static void kill_all(Project *project) {
 static void on_drain(Timer *timer) {
         Project *project = container_of(timer, Project, supervisor.drain);
 
+        if (project->supervisor.stop == TASK_STOP_LEAVE) {
+                finish_drain(project); /* as kill -9 would leave them */
+                return;
+        }
         kill_all(project);
         (void)timer_set(timer, 100); /* those that were just being started */
-        check_drained(project);
+        supervisor_check_drained(project);
 }
 
 void supervisor_cancel_queue(Project *project) {
@@ -223,17 +259,21 @@ void supervisor_cancel_queue(Project *project) {
                 supervisor_end(project->supervisor.queue, &cancelled);
 }
 
-void supervisor_drain(Project *project, bool is_forced, void (*drained)(Project *project)) {
+void supervisor_drain(Project *project, TaskStop how, void (*drained)(Project *project)) {
+        static const int limits_ms[] = {[TASK_STOP_LEAVE] = SUPERVISOR_LEAVE_MS,
+                                        [TASK_STOP_DRAIN] = SUPERVISOR_DRAIN_MS,
+                                        [TASK_STOP_KILL] = 0};
         Supervisor *s = &project->supervisor;
 
         s->is_stopping = true;
-        s->is_forced = is_forced;
+        s->stop = how;
         s->drained = drained;
         if (s->is_loading)
                 return; /* supervisor_load() comes back here */
-        supervisor_cancel_queue(project);
-        (void)timer_set(&s->drain, is_forced ? 0 : SUPERVISOR_DRAIN_MS);
-        check_drained(project);
+        if (how != TASK_STOP_LEAVE)
+                supervisor_cancel_queue(project);
+        (void)timer_set(&s->drain, limits_ms[how]);
+        supervisor_check_drained(project);
 }
 
 void supervisor_init(Project *project) {

@@ -13,7 +13,20 @@
  */
 #include "tasks/task.h"
 
-enum { TASK_BUCKETS = 1024, SUPERVISOR_DRAIN_MS = 5000, TASK_KEEP_AGAIN_MS = 1000 };
+enum {
+        TASK_BUCKETS = 1024,
+        SUPERVISOR_DRAIN_MS = 5000, /* what runs has so long at a stop that ends it */
+        SUPERVISOR_LEAVE_MS =
+                2000, /* agents that are just being started have so long at one that does not */
+        TASK_KEEP_AGAIN_MS = 1000,
+};
+
+/* What a stop means for the tasks. */
+typedef enum TaskStop {
+        TASK_STOP_LEAVE, /* agents run on, what waits waits: the next daemon goes on with both */
+        TASK_STOP_DRAIN, /* what waits is cancelled, what runs has SUPERVISOR_DRAIN_MS */
+        TASK_STOP_KILL,  /* … or no time */
+} TaskStop;
 
 typedef struct TaskFollower TaskFollower;
 typedef struct TaskCall TaskCall;
@@ -27,7 +40,8 @@ typedef struct Supervisor {
         size_t n_submitting;         /* submitted, not kept yet … */
         size_t n_entering;           /* … and of these without a slot */
         Task *buckets[TASK_BUCKETS]; /* every task that clients can find, by row */
-        bool is_stopping, is_forced;
+        bool is_stopping;
+        TaskStop stop;     /* is_stopping: how */
         bool is_loading;   /* the tasks of the last daemon are being read */
         int fault;         /* why there is no store; 0: there is, or will be */
         TaskCall *waiting; /* calls that came before the store was open, newest first */
@@ -63,16 +77,17 @@ int supervisor_cancel(Project *project, Str id, Call *call, bool *ret_is_later);
 Task *supervisor_find_row(const Project *project, uint64_t row); /* NULL: not there, or it has ended */
 TaskState supervisor_state_of(const Project *project, uint64_t row);
 void supervisor_count(const Project *project, uint64_t counts[TASK_N_STATES]);
-/* Nothing more is taken; the queue is cancelled; what runs has SUPERVISOR_DRAIN_MS, or no time. drained()
- * once. */
-void supervisor_drain(Project *project, bool is_forced, void (*drained)(Project *project));
+/* Nothing more is taken or started. drained() once: when no task is left, or when those that are left are on
+ * the disk as they are. */
+void supervisor_drain(Project *project, TaskStop how, void (*drained)(Project *project));
 void supervisor_write(const Project *project, JsonWriter *w,
                       const char *limit_key);                       /* as daemon.status has it */
 void supervisor_write_stats(const Project *project, JsonWriter *w); /* as task.stats has it */
 Str task_short_prompt(Str prompt);                                  /* its first 80 UTF-16 units */
 
 /* ---- between supervisor*.c ---- */
-void supervisor_cancel_queue(Project *project);      /* at a stop */
+void supervisor_cancel_queue(Project *project);      /* at a stop that ends tasks */
+void supervisor_check_drained(Project *project);     /* something that a stop waits for has come */
 void supervisor_pump(Project *project);              /* starts what may start */
 void supervisor_end(Task *task, const TaskEnd *end); /* decides an end; all the rest follows */
 /* Answers and tells that it is queued, or started: once tasks.json says so, see task_store_changed(). */
@@ -98,6 +113,7 @@ void supervisor_watch(Task *task); /* supervisor-agent.c: makes a new one ready 
 void supervisor_start(Task *task); /* supervisor-agent.c: the agent */
 void supervisor_adopt(Task *task, Hosted *hosted);    /* the same of one that runs already, or has ended */
 void supervisor_stop_agent(Task *task, int grace_ms); /* ends it and lets go of it */
+void supervisor_leave_agent(Task *task); /* hears no more of it; it runs on for the next daemon */
 
 /* task-events.c: what clients are told. */
 void task_tell(Project *project, const char *name, Str params);

@@ -326,5 +326,5 @@ def test_projects():
             equal(muster("project", "rm", dirs[0])[0], 1, "gone already")
         with Daemon(home=home, project=False) as d, d.native() as n:
             equal([p["dir"] for p in n.result("project.ls")["projects"]], dirs[1:])
-            equal(n.result("project.rm", {"dir": dirs[1], "force": True}), {"removed": True})
+            equal(n.result("project.rm", {"dir": dirs[1], "force": True}), {"removed": True, "tasks": {"running": 0, "queued": 0, "ended": True}})
             equal(n.result("project.ls"), {"projects": []})

@@ -60,12 +60,13 @@ static Json *arguments(Arena *arena, bool stop_agents) {
         return args && truth && !json_set(arena, args, STR("stop_agents"), truth) ? args : NULL;
 }
 
-static int stop(Link *link, const char *path, bool stop_agents, int64_t *ret_pid) {
-        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+/* Of what it answered nothing outlives the arena. */
+static int stop(Link *link, const char *path, bool stop_agents, Arena *arena, int64_t *ret_pid,
+                const Json **ret_tasks) {
         _cleanup_(closep) int pidfd = -1;
-        const Json *answer, *args = arguments(&arena, stop_agents);
+        const Json *answer, *args = arguments(arena, stop_agents);
         bool is_gone;
-        int r = native_call(link, path, "daemon.info", &arena, &answer);
+        int r = native_call(link, path, "daemon.info", arena, &answer);
 
         if (!args)
                 return complain(CLI_FAILED, "out of memory");
@@ -73,10 +74,11 @@ static int stop(Link *link, const char *path, bool stop_agents, int64_t *ret_pid
         *ret_pid = answer ? info_pid(answer) : link_peer_pid(link);
         if (answer) {
                 pidfd = process_open(link, *ret_pid);
-                r = native_call_with(link, path, "daemon.shutdown", args, &arena, &answer);
+                r = native_call_with(link, path, "daemon.shutdown", args, arena, &answer);
         }
         if (r)
                 return r;
+        *ret_tasks = json_get(answer, "tasks");
         is_gone = pidfd >= 0 ? await_exit(pidfd, link->deadline_ms)
                              : await_silence(link, path, link->deadline_ms);
         if (!is_gone)
@@ -84,18 +86,24 @@ static int stop(Link *link, const char *path, bool stop_agents, int64_t *ret_pid
         return CLI_OK;
 }
 
-static void tell(const Options *options, bool was_running, int64_t pid) {
-        if (options->json)
-                printf("{\"stopped\":%s,\"pid\":%lld}\n", was_running ? "true" : "false", (long long)pid);
-        else if (was_running)
+static void tell(const Options *options, bool was_running, int64_t pid, const Json *tasks) {
+        if (options->json) {
+                printf("{\"stopped\":%s,\"pid\":%lld", was_running ? "true" : "false", (long long)pid);
+                if (tasks)
+                        printf(",\"tasks\":" STR_FMT, STR_ARG(json_raw(tasks)));
+                printf("}\n");
+        } else if (was_running) {
                 printf("musterd stopped, pid %lld\n", (long long)pid);
-        else
+                tasks_print(stdout, tasks);
+        } else
                 printf("no daemon is running, nothing to stop\n");
 }
 
 int cmd_down(const Options *options) {
         _cleanup_(link_deinit) Link link = LINK_NULL;
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         _cleanup_(freep) char *path = place_socket(NULL);
+        const Json *tasks = NULL;
         int64_t pid = 0, wait_ms = options->wait_ms < 0 ? WAIT_MS : options->wait_ms;
         int r;
 
@@ -105,11 +113,11 @@ int cmd_down(const Options *options) {
         if (r && r != LINK_E_ABSENT)
                 return link_complain(r, path);
         if (!r) {
-                int status = stop(&link, path, options->stop_agents, &pid);
+                int status = stop(&link, path, options->stop_agents, &arena, &pid, &tasks);
 
                 if (status)
                         return status;
         }
-        tell(options, r == 0, pid);
+        tell(options, r == 0, pid, tasks);
         return CLI_OK;
 }

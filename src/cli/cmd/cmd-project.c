@@ -91,6 +91,7 @@ static int run_rm(ProjectCall *call) {
         fputs("No longer served: ", stdout);
         text_put(stdout, json_str(json_get(call->args, "dir")));
         fputs("\n", stdout);
+        tasks_print(stdout, json_get(call->reply.result, "tasks"));
         return CLI_OK;
 }
 

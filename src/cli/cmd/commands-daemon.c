@@ -29,13 +29,13 @@ const Command daemon_commands[] = {
                 .name = "down",
                 .summary = "stop the daemon and wait until it has gone",
                 .usage = "[--stop-agents] [--wait SECONDS] [--json]",
-                .details = "It is fine if none is running. Hosted processes run on and are found again by "
-                           "the next "
-                           "daemon.\n"
-                           "\n"
-                           "  --stop-agents    end them as well\n"
-                           "  --wait SECONDS   how long to wait for its end (default 15)\n"
-                           "  --json           the outcome as one JSON object\n",
+                .details =
+                        "It is fine if none is running. Hosted processes run on and are found again by the\n"
+                        "next daemon; tasks that run or wait are left for it, too.\n"
+                        "\n"
+                        "  --stop-agents    end them as well, tasks included\n"
+                        "  --wait SECONDS   how long to wait for its end (default 15)\n"
+                        "  --json           the outcome as one JSON object\n",
                 .examples = "  muster down\n"
                             "  muster down --wait 60 && echo gone\n",
                 .takes = "wait json stop-agents",

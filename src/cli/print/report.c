@@ -58,3 +58,16 @@ int json_print(FILE *out, const Json *json, bool is_pretty) {
 bool is_for_people(bool json_option) {
         return !json_option && isatty(STDOUT_FILENO);
 }
+
+void tasks_print(FILE *out, const Json *tasks) {
+        int64_t n_running = 0, n_waiting = 0;
+        bool are_ended = false;
+
+        (void)json_int64(json_get(tasks, "running"), &n_running);
+        (void)json_int64(json_get(tasks, "queued"), &n_waiting);
+        (void)json_bool(json_get(tasks, "ended"), &are_ended);
+        if (n_running > 0 || n_waiting > 0)
+                fprintf(out, "tasks %s: %lld running, %lld waiting\n",
+                        are_ended ? "ended" : "left for the next daemon", (long long)n_running,
+                        (long long)n_waiting);
+}

@@ -17,5 +17,7 @@ void advise(const char *format, ...) _printf_(1, 2);
 void text_put(FILE *out, Str text);
 /* The value and a newline: as the daemon wrote it, or pretty when is_pretty. */
 int json_print(FILE *out, const Json *json, bool is_pretty);
+/* A line with what a stop made of tasks ({running, queued, ended}); nothing when there were none. */
+void tasks_print(FILE *out, const Json *tasks);
 /* Whether results for people are wanted: stdout is a terminal and --json was not given. */
 bool is_for_people(bool json_option);

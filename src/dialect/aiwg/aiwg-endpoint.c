@@ -64,13 +64,24 @@ static int aiwg_open(Endpoint *endpoint) {
         return r;
 }
 
+/* A stop of the whole daemon leaves tasks to the next one, as it leaves everything that is hosted. The
+ * contract's own stop ends them, and so does the daemon that stands in for the original. */
+static TaskStop aiwg_stop_means(const Project *project) {
+        const Daemon *daemon = project->daemon;
+
+        if (daemon->is_stopping && !daemon->ends_agents && !daemon_is_stand_in(daemon))
+                return TASK_STOP_LEAVE;
+        return project->is_forced ? TASK_STOP_KILL : TASK_STOP_DRAIN;
+}
+
 static void aiwg_close(Endpoint *endpoint) {
         Project *project = endpoint->context;
 
         endpoint_unlink(endpoint);
         project->lock_fd = endpoint->lock_fd; /* nobody else gets the project before its tasks have ended */
         endpoint->lock_fd = -1;
-        project_end(project, project->supervisor.is_forced);
+        project_end(project, aiwg_stop_means(project));
+        project->is_forced = false;
 }
 
 static void aiwg_reload(Endpoint *endpoint) {
