@@ -54,3 +54,6 @@ char *path_join(const char *a, const char *b);
 char *path_expand(const char *path);
 /* The same with symbolic links resolved as far as it exists, and the rest without "." and "..". */
 char *path_resolve(const char *path);
+/* The first file of that name in `folders` (as in $PATH; only absolute ones count) that we may execute.
+ * Malloc'd; NULL: there is none. */
+char *path_search(const char *folders, const char *name);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/macro.h"
@@ -52,4 +54,19 @@ char *path_resolve(const char *path) {
         if (joined)
                 squeeze(joined);
         return joined;
+}
+
+char *path_search(const char *folders, const char *name) {
+        for (; *folders; folders += strspn(folders, ":")) {
+                size_t n = strcspn(folders, ":");
+                _cleanup_(freep) char *folder = strndup(folders, n),
+                                      *path = folder ? path_join(folder, name) : NULL;
+                struct stat st;
+
+                if (path && folder[0] == '/' && !access(path, X_OK) && !stat(path, &st) &&
+                    S_ISREG(st.st_mode))
+                        return steal(&path);
+                folders += n;
+        }
+        return NULL;
 }

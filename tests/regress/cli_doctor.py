@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""muster doctor: finds what is wrong on the disk, and changes nothing."""
+"""muster doctor: finds what is wrong on the disk and around it, names what is fine, and changes nothing.
+
+Once it looked at files only: "0 errors" was its word where no agent could start, for want of a program on the PATH of the daemon,
+of bubblewrap, or of a daemon of the same version."""
 import json
 import os
+import socket
+import threading
 
 from collab_chat import GROUP, ok, write_group
 from harness import Daemon, check, equal, write_text
@@ -21,7 +26,12 @@ def test_all_is_well():
     with Daemon() as d:
         write_group(d.home)
         ok(d, "group_show", group_id=GROUP)
-        check(" 0 errors, 0 warnings" in _doctor(d, 0), _doctor(d, 0))
+        check(" 0 errors" in _doctor(d, 0), _doctor(d, 0))
+        levels = {f["check"]: f["level"] for f in _findings(d, 0)}
+        for name in ("state folder", "disk space", "socket", "daemon", "endpoints", "projects", "CCCC home", "groups"):
+            equal(levels[name], "ok", name)
+        for name in ("log", "agent programs", "bwrap", "user namespaces", "linger"):
+            check(name in levels, "%s is missing in %r" % (name, levels))
 
 
 def test_findings():
@@ -34,8 +44,83 @@ def test_findings():
         write_text(os.path.join(folder, "state", "read_cursors.json"), "[")
         write_text(os.path.join(d.home.cccc_home, "settings.yaml"), "a: [")
         os.chmod(folder, 0o777)
-        found = {(f["level"], os.path.relpath(f["path"], d.home.cccc_home)) for f in _findings(d, 1)}
+        found = {(f["level"], os.path.relpath(f["path"], d.home.cccc_home)) for f in _findings(d, 1) if "path" in f}
         group = "groups/" + GROUP
         for level, path in (("error", group + "/ledger.jsonl"), ("error", group + "/state/read_cursors.json"), ("error", "settings.yaml"),
                             ("warning", group), ("warning", "daemon/ccccd.sock"), ("warning", "daemon/ccccd.pid")):
             check((level, path) in found, "%s %s is missing in %r" % (level, path, found))
+
+
+def _program(folder, name):
+    os.makedirs(folder, exist_ok=True)
+    write_text(os.path.join(folder, name), "#!/bin/sh\n")
+    os.chmod(os.path.join(folder, name), 0o755)
+
+
+def _of(findings, name):
+    return [f for f in findings if f["check"] == name]
+
+
+def test_programs_that_the_daemon_does_not_find():
+    with Daemon(env={"PATH": "/usr/bin:/bin"}) as d:
+        tools = os.path.join(d.home.base, "tools")
+        _program(tools, "claude")
+        _, out, _ = d.home.muster("doctor", "--json", env={"PATH": tools + ":/usr/bin:/bin"})
+        found = _of([json.loads(line) for line in out.splitlines()], "agent programs")
+        equal([f["level"] for f in found], ["warning"])
+        check("claude" in found[0]["message"] and "/usr/bin:/bin" in found[0]["message"], found)
+
+
+def test_programs_that_are_there():
+    with Daemon(env={"PATH": "/usr/bin:/bin"}) as d:
+        d.stop()
+        tools = os.path.join(d.home.base, "tools")
+        _program(tools, "claude")
+        _program(tools, "codex")
+        _, out, _ = d.home.muster("doctor", "--json", env={"PATH": tools})
+        found = [json.loads(line) for line in out.splitlines()]
+        equal([(f["level"], f["message"]) for f in _of(found, "agent programs")], [("ok", "claude, codex")])
+        equal([f["level"] for f in _of(found, "bwrap")], ["warning"])  # not on this PATH
+        equal([f["level"] for f in _of(found, "daemon")], ["note"])
+
+
+def test_an_endpoint_and_a_project_that_are_gone():
+    with Daemon(only="cccc", env={"MUSTER_HOME": None}) as other, Daemon(home=other.home) as d:
+        gone = os.path.join(d.home.base, "gone")
+        os.makedirs(gone + "/.aiwg")
+        equal(d.home.muster("project", "add", gone)[0], 0)
+        os.rename(gone, gone + "-away")
+        found = _findings(d, 0)
+        equal([(f["level"], f["path"]) for f in _of(found, "endpoints")], [("warning", d.home.cccc_home)])
+        equal([(f["level"], f["path"]) for f in _of(found, "projects")], [("warning", gone)])
+        os.rename(gone + "-away", gone)
+
+
+def _serve_version(path, version):
+    """Something that answers daemon.info as a daemon of another version."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+
+    def serve():
+        while True:
+            try:
+                conn, _ = listener.accept()
+            except OSError:
+                return
+            with conn:
+                if conn.recv(65536):
+                    result = {"version": version, "pid": os.getpid(), "endpoints": [], "uptime_seconds": 1}
+                    conn.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode() + b"\n")
+    threading.Thread(target=serve, daemon=True).start()
+    return listener
+
+
+def test_a_daemon_of_another_version():
+    with Daemon() as d:
+        d.stop()
+        with _serve_version(d.home.native_sock, "9.9.9"):
+            found = _of(_findings(d, 0), "daemon")
+            equal([f["level"] for f in found], ["warning"])
+            check("9.9.9" in found[0]["message"] and "upgrade-daemon" in found[0]["message"], found)

@@ -102,17 +102,20 @@ const Command daemon_commands[] = {
         },
         {
                 .name = "doctor",
-                .summary = "look for what is wrong on the disk, without the daemon",
+                .summary = "look for what is wrong here, and name what is fine",
                 .usage = "[--json]",
-                .details = "Looks at the state folder and the CCCC home ($CCCC_HOME, else ~/.cccc): who may "
-                           "write "
-                           "to them,\n"
-                           "sockets and pid files that nobody answers for, documents that do not parse, "
-                           "ledgers "
-                           "and their\n"
-                           "indexes. Changes nothing. Status 1 when there is an error.\n"
-                           "\n"
-                           "  --json   one JSON object per finding\n",
+                .details =
+                        "One line for each thing it looks at: the state folder, its disk and socket, the\n"
+                        "daemon and its version, endpoints, projects, the log, agent programs on the PATH\n"
+                        "that agents get, bwrap and user namespaces (by making a sandbox), linger, the\n"
+                        "CCCC home ($CCCC_HOME, else ~/.cccc), the documents and ledgers of all groups.\n"
+                        "\n"
+                        "  ok       fine             note     good to know\n"
+                        "  warning  in the way       error    broken: the exit status is 1\n"
+                        "\n"
+                        "Starts no daemon and changes nothing.\n"
+                        "\n"
+                        "  --json   one JSON object per line: check, level, path, message\n",
                 .examples = "  muster doctor\n",
                 .takes = "json",
                 .run = cmd_doctor,

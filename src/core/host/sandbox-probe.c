@@ -34,25 +34,6 @@ static const struct {
         {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"},
 };
 
-static int find_program(const char *name, char **ret) {
-        const char *folders = getenv("PATH");
-
-        for (folders = folders ? folders : "/usr/bin:/bin"; *folders;) {
-                size_t n = strcspn(folders, ":");
-                _cleanup_(freep) char *folder = strndup(folders, n),
-                                      *path = folder ? path_join(folder, name) : NULL;
-
-                if (!path)
-                        return error_origin(-ENOMEM);
-                if (folder[0] == '/' && access(path, X_OK) == 0) {
-                        *ret = steal(&path);
-                        return 0;
-                }
-                folders += n + (folders[n] == ':');
-        }
-        return 0;
-}
-
 /* ---- one run --------------------------------------------------------------------------------- */
 
 static int spawn_attributes(posix_spawnattr_t *attributes) {
@@ -217,13 +198,12 @@ static int try_networks(const char *helper, SandboxProbe *ret) {
 
 int sandbox_probe(const char *helper, SandboxNetwork network, SandboxKnown *known, SandboxProbe *ret) {
         long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
+        const char *folders = getenv("PATH");
         uint64_t now;
         int r;
 
         *ret = (SandboxProbe){.landlock = abi < 0 ? 0 : (int)abi};
-        r = find_program("bwrap", &ret->program);
-        if (r)
-                return error_trace(r);
+        ret->program = path_search(folders ? folders : "/usr/bin:/bin", "bwrap");
         if (!ret->program) {
                 snprintf(ret->reason, sizeof(ret->reason), "bubblewrap (bwrap) is not installed");
                 return 0;

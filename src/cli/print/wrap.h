@@ -1,0 +1,12 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Text that goes on in the next line at the same column, broken between words where that is possible.
+ */
+#include <stdio.h>
+
+#include "base/str.h"
+
+/* The cursor stands at n_indent. A newline ends it. n_cols 0: it is not broken. Control characters are shown
+ * as `?`. */
+void text_wrap(FILE *out, Str text, size_t n_indent, size_t n_cols);
