@@ -143,10 +143,27 @@ def emit_words(op, stem="words"):
     return lines
 
 
+def emit_refusals(op):
+    lines = []
+    for one in op.refused:
+        if one.spared:
+            words = ", ".join(c_string(word) for word in one.spared)
+            lines.append(f"static const char *const spared_{op.c_name}__{one.c_name}[] = {{{words}, NULL}};")
+    if op.refused:
+        lines.append(f"static const OpRefusal refusals_{op.c_name}[] = {{")
+        for one in op.refused:
+            spared = [f".spared = spared_{op.c_name}__{one.c_name}"] if one.spared else []
+            lines.append(c_row([f".name = {c_string(one.name)}", f".why = {c_string(one.why)}", *spared]))
+        lines += ["};", ""]
+    return lines
+
+
 def emit_op_row(op):
     parts = [f".name = {c_string(op.name)}"]
     if op.params:
         parts += [f".fields = fields_{op.c_name}", f".n_fields = {len(op.params)}"]
+    if op.refused:
+        parts += [f".refusals = refusals_{op.c_name}", f".n_refusals = {len(op.refused)}"]
     parts.append(f".args_size = sizeof({op.args_type})")
     if op.flags:
         parts.append(f".flags = {c_flags([FLAGS[word][0] for word in op.flags])}")
@@ -161,6 +178,7 @@ def emit_ops_c(dialect):
             lines.append(f"static const OpField fields_{op.c_name}[] = {{")
             lines += [emit_field(op, param) for param in op.params]
             lines += ["};", ""]
+        lines += emit_refusals(op)
         lines += [f"static int run_{op.c_name}(Call *call, const void *args) {{",
                   f"        return op_{dialect.name}_{op.c_name}(call, args);", "}", ""]
     if dialect.ops:

@@ -106,6 +106,9 @@ def result_table(op):
 
 def op_section(schema, op, is_lenient):
     lines = [f"### {op.name}", "", op.summary, "", *params_table(op, is_lenient), "", *result_table(op)]
+    if op.refused:
+        rows = [(code(one.name), ", ".join(map(code, one.spared)), one.why) for one in op.refused]
+        lines += ["", "Refused when given, since newer clients mean something by it:", "", *table(("argument", "but for", "it"), rows)]
     meanings = dict(schema.words(op.dialect))
     if op.errors:
         lines += ["", "Errors: " + "; ".join(f"{code(word)} ({meaning(meanings[word])})" for word in op.errors) + "."]

@@ -34,6 +34,8 @@ PARAM_KEYS = {
 }
 
 OP_KEYS = ("name", "summary", "params", "result", "errors", "flags")
+OP_EXTRA_KEYS = ("refused",)
+REFUSED_KEYS = ("why", "except")
 DIALECT_KEYS = ("name", "title", "convention", "envelope", "transport")
 CONVENTIONS = {"strict": "OP_STRICT", "lenient": "OP_LENIENT"}
 FLAGS = {
@@ -98,6 +100,18 @@ class Param:
 
 
 @dataclass
+class Refusal:
+    """An argument that newer clients send, and that cannot be ignored without doing something else than they meant."""
+    name: str
+    why: str
+    spared: list  # values that change nothing
+
+    @property
+    def c_name(self):
+        return c_member(self.name)
+
+
+@dataclass
 class Op:
     dialect: str
     name: str
@@ -106,6 +120,7 @@ class Op:
     result: dict
     errors: list
     flags: list
+    refused: list = field(default_factory=list)
 
     @property
     def c_name(self):

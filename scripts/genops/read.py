@@ -7,8 +7,9 @@ import re
 
 from genops.check import default_fault, is_int, is_text, quoted, schema_keyword_fits
 from genops.model import (
-    CONVENTIONS, DIALECT_KEYS, FLAGS, GENERIC, INT64_MAX, INT64_MIN, OP_KEYS, PARAM_KEYS, RESERVED_CONDITIONS,
-    SCHEMA_KEYWORDS, TYPES, Condition, Dialect, Op, Param, Schema,
+    CONVENTIONS, DIALECT_KEYS, FLAGS, GENERIC, INT64_MAX, INT64_MIN, OP_EXTRA_KEYS, OP_KEYS, PARAM_KEYS,
+    REFUSED_KEYS, RESERVED_CONDITIONS,
+    SCHEMA_KEYWORDS, TYPES, Condition, Dialect, Op, Param, Refusal, Schema,
 )
 
 
@@ -199,7 +200,7 @@ class Reader:
     def read_op(self, schema, dialect, path, stem):
         n_before = len(self.problems)
         value = self.load(path)
-        if value is None or not self.check_keys(path, "", value, OP_KEYS, OP_KEYS):
+        if value is None or not self.check_keys(path, "", value, OP_KEYS + OP_EXTRA_KEYS, OP_KEYS):
             return None
         if not self.check_texts(path, "", value, ("name", "summary")):
             return None
@@ -213,9 +214,28 @@ class Reader:
         self.check_result(path, "result", value["result"])
         self.check_errors(schema, dialect, path, value["errors"])
         self.check_flags(path, value["flags"])
+        refused = self.read_refused(path, value.get("refused", {}), value["params"])
         if len(self.problems) > n_before:
             return None
-        return Op(dialect.name, name, value["summary"], params, value["result"], value["errors"], value["flags"])
+        return Op(dialect.name, name, value["summary"], params, value["result"], value["errors"], value["flags"], refused)
+
+    def read_refused(self, path, value, params):
+        if not isinstance(value, dict):
+            self.fault(path, "refused", "must be an object")
+            return []
+        refused = []
+        for name, item in value.items():
+            member = f"refused.{name}"
+            if name in params:
+                self.fault(path, member, "is a parameter, too")
+            if not self.check_keys(path, member, item, REFUSED_KEYS, ("why",)) or not self.check_texts(path, member, item, ("why",)):
+                continue
+            spared = item.get("except", [])
+            if not isinstance(spared, list) or not all(isinstance(word, str) and word for word in spared):
+                self.fault(path, member + ".except", "must be a list of strings")
+                continue
+            refused.append(Refusal(name, item["why"], spared))
+        return refused
 
     def check_errors(self, schema, dialect, path, errors):
         if not isinstance(errors, list):

@@ -34,6 +34,27 @@ static ContextOpFn find_op(Str name) {
         return NULL;
 }
 
+/* What newer clients say about a task. Without these it is not the task that they mean. */
+static const char *const newer_members[] = {"title",     "outcome",    "parent_id",  "priority",
+                                            "notes",     "blocked_by", "waiting_on", "handoff_to",
+                                            "checklist", "task_type"};
+
+static bool is_said(const Json *value) {
+        return value && !json_is(value, JSON_NULL);
+}
+
+static int check_newer(Context *context, Str name, const Json *item) {
+        if (!str_starts(name, STR("task.")))
+                return 0;
+        for (size_t i = 0; i < ARRAY_SIZE(newer_members); i++)
+                if (is_said(json_get(item, newer_members[i])))
+                        return context_refuse(context,
+                                              STR_FMT ": %s is not kept here; a task has name, goal, steps, "
+                                                      "milestone_id and assignee",
+                                              STR_ARG(name), newer_members[i]);
+        return 0;
+}
+
 static int note_change(Context *context, int64_t index, Str op, Str detail) {
         Json *change = json_new(context->arena, JSON_OBJECT);
         int r;
@@ -59,7 +80,9 @@ static int apply_one(Context *context, int64_t index, const Json *item) {
                 return context_refuse(context, "ops[%lld] must be an object", (long long)index);
         if (!fn)
                 return context_refuse(context, "Unknown operation: " STR_FMT, STR_ARG(name));
-        r = fn(context, item, &detail);
+        r = check_newer(context, name, item);
+        if (!r)
+                r = fn(context, item, &detail);
         return r ? r : note_change(context, index, name, detail);
 }
 

@@ -12,12 +12,22 @@
 
 /* ---- worker ---------------------------------------------------------------------------------- */
 
+enum { SYNC_E_CONFLICT = 100 }; /* besides those of the context */
+
+static bool is_expected_version(const ContextJob *job) {
+        const CcccContextSyncArgs *args = job->args;
+
+        return !args->if_version || str_is(str_trim(json_str(args->if_version)), job->version);
+}
+
 static int apply(ContextJob *job) {
         const CcccContextSyncArgs *args = job->args;
         int r = 0;
 
-        if (args->dry_run)
+        if (args->dry_run || args->if_version)
                 r = context_version(&job->context, job->version);
+        if (!r && !is_expected_version(job))
+                r = SYNC_E_CONFLICT;
         if (!r)
                 r = context_apply(&job->context, args->ops);
         if (r || args->dry_run)
@@ -73,6 +83,9 @@ static int append_event(ContextJob *job) {
 static int done(ContextJob *job) {
         const CcccContextSyncArgs *args = job->args;
 
+        if (job->r == SYNC_E_CONFLICT)
+                return call_fail(job->call, CALL_E_VERSION_CONFLICT,
+                                 "the context has version %s by now: read it again", job->version);
         if (job->r > 0)
                 return call_fail(job->call, CALL_E_CONTEXT_SYNC_ERROR, STR_FMT,
                                  STR_ARG(job->context.complaint));

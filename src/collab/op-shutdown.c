@@ -5,6 +5,8 @@
  * command line says it whenever people press Ctrl+C in it, and starts a daemon of its own when the socket is
  * gone, which would run every actor a second time.
  */
+#include <unistd.h>
+
 #include "collab/collab.h"
 #include "collab/runner.h"
 #include "gen/cccc-ops.h"
@@ -22,10 +24,20 @@ static void shutdown_decline(Call *call) {
                               "a client asked for a shutdown: it stays open, nothing ended");
 }
 
-int op_cccc_shutdown(Call *call, _unused_ const CcccShutdownArgs *args) {
-        bool is_stand_in = daemon_is_stand_in(call->daemon);
-        JsonWriter *w = call_result(call);
+static bool shutdown_is_for_us(const Json *pid) {
+        int64_t value;
 
+        return !pid || (json_int64(pid, &value) && value == getpid());
+}
+
+int op_cccc_shutdown(Call *call, const CcccShutdownArgs *args) {
+        bool is_stand_in = daemon_is_stand_in(call->daemon);
+        JsonWriter *w;
+
+        if (!shutdown_is_for_us(args->expected_pid))
+                return call_fail(call, CALL_E_DAEMON_OWNER_MISMATCH,
+                                 "expected_pid is not %d, which serves here", (int)getpid());
+        w = call_result(call);
         jw_begin_object(w);
         jw_field_cstr(w, "message",
                       is_stand_in ? "shutting down"

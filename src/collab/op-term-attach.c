@@ -5,21 +5,26 @@
 #include "core/dialect.h"
 #include "gen/cccc-ops.h"
 
+typedef struct TermTarget { /* in the call's arena */
+        Str group_id, actor_id;
+        bool is_viewer;
+} TermTarget;
+
 /* The process may have ended since: then there is nothing to show. */
 static void stream(Call *call) {
         Client *client = call->client;
-        Runner *runner =
-                runner_find(call->daemon->collab, ((Str *)call->target)[0], ((Str *)call->target)[1]);
+        const TermTarget *target = call->target;
+        Runner *runner = runner_find(call->daemon->collab, target->group_id, target->actor_id);
 
         if (runner_is_running(runner) && runner->hosted)
-                client->dialect->stream(client, runner->hosted, false);
+                client->dialect->stream(client, runner->hosted, target->is_viewer);
         else
                 conn_finish(client->conn, "the terminal has ended");
 }
 
 int op_cccc_term_attach(Call *call, const CcccTermAttachArgs *args) {
         Runner *runner;
-        Str *target;
+        TermTarget *target;
         JsonWriter *w;
 
         if (!args->group_id.n)
@@ -27,11 +32,10 @@ int op_cccc_term_attach(Call *call, const CcccTermAttachArgs *args) {
         if (!args->actor_id.n)
                 return call_fail(call, CALL_E_MISSING_ACTOR_ID, "missing actor_id");
         runner = runner_find(call->daemon->collab, args->group_id, args->actor_id);
-        target = arena_alloc(&call->arena, 2 * sizeof(*target));
+        target = arena_alloc(&call->arena, sizeof(*target));
         if (!target || !runner_is_running(runner) || runner->kind != RUNNER_PTY)
                 return call_fail(call, CALL_E_ACTOR_NOT_RUNNING, "actor is not running");
-        target[0] = args->group_id;
-        target[1] = args->actor_id;
+        *target = (TermTarget){args->group_id, args->actor_id, str_is(args->mode, "viewer")};
         call->target = target;
         call_after(call, stream);
         w = call_result(call);

@@ -29,13 +29,15 @@ static bool is_empty(const OpField *field, size_t n) {
         return n == 0 && (field->flags & OP_FIELD_NON_EMPTY);
 }
 
-static bool is_word(const OpField *field, Str text) {
-        if (!field->words)
-                return true;
-        for (const char *const *word = field->words; *word; word++)
-                if (str_is(text, *word))
+static bool is_among(const char *const *words, Str text) {
+        for (; *words; words++)
+                if (str_is(text, *words))
                         return true;
         return false;
+}
+
+static bool is_word(const OpField *field, Str text) {
+        return !field->words || is_among(field->words, text);
 }
 
 /* What a text, an integer, a number must satisfy in both conventions. */
@@ -341,11 +343,32 @@ static int decode_field(const OpField *field, OpConvention convention, const Jso
         return error_trace(take_default(field, arena, args + field->offset));
 }
 
+/* Null, false, zero and what is empty ask for nothing. */
+static bool is_refused(const OpRefusal *refusal, const Json *json) {
+        if (!json || !is_true(json))
+                return false;
+        return !refusal->spared || !is_among(refusal->spared, str_trim(json_str(json)));
+}
+
+static int check_refusals(const Op *op, const Json *json, OpFault *reterr) {
+        for (size_t i = 0; i < op->n_refusals; i++) {
+                const OpRefusal *refusal = &op->refusals[i];
+
+                if (!is_refused(refusal, json_get(json, refusal->name)))
+                        continue;
+                *reterr = (OpFault){.field = refusal->name, .what = refusal->why};
+                return OP_E_FIELD;
+        }
+        return 0;
+}
+
 int op_decode(const Op *op, OpConvention convention, const Json *json, Arena *arena, void *args,
               OpFault *reterr) {
         assert(!json || json_is(json, JSON_OBJECT));
 
         memset(args, 0, op->args_size);
+        if (check_refusals(op, json, reterr))
+                return OP_E_FIELD;
         for (size_t i = 0; i < op->n_fields; i++) {
                 const OpField *field = &op->fields[i];
                 const char *what = NULL;

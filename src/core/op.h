@@ -46,6 +46,13 @@ typedef struct OpField {
         const char *default_text; /* OP_STRING: the default itself; else its JSON text; NULL: zero value */
 } OpField;
 
+/* An argument that is refused when it is given: newer clients mean something by it that is not served. */
+typedef struct OpRefusal {
+        const char *name;
+        const char *why;           /* behind its name: "is …" */
+        const char *const *spared; /* values that change nothing, NULL-terminated; NULL: none */
+} OpRefusal;
+
 enum {
         OP_WRITES = 1 << 0,  /* changes kept state: its reply follows its commit */
         OP_STREAMS = 1 << 1, /* a good reply turns the connection into a stream */
@@ -56,7 +63,9 @@ enum {
 typedef struct Op {
         const char *name;
         const OpField *fields;
+        const OpRefusal *refusals;
         uint16_t n_fields;
+        uint16_t n_refusals;
         uint16_t args_size;
         uint32_t flags;
         int (*run)(Call *call, const void *args);
@@ -86,8 +95,8 @@ typedef struct OpFault {
 
 /*
  * Fills args (op->args_size bytes, zeroed here) from a JSON object; json == NULL counts as {}. Unknown
- * members are ignored. Nothing in *args points into json's input afterwards. Condition: OP_E_FIELD, with
- * *reterr set.
+ * members are ignored, unless the op refuses them. Nothing in *args points into json's input afterwards.
+ * Condition: OP_E_FIELD, with *reterr set.
  */
 int op_decode(const Op *op, OpConvention convention, const Json *json, Arena *arena, void *args,
               OpFault *reterr);

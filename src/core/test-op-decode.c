@@ -505,6 +505,37 @@ static void test_decode_table(void **state _unused_) {
         assert_string_equal(fault.field, "name");
 }
 
+static int decode_refused(const char *text, OpFault *fault) {
+        static const char *const spared[] = {"now", NULL};
+        static const OpRefusal refusals[] = {{.name = "gate", .why = "is shut"},
+                                             {.name = "mode", .why = "is now", .spared = spared}};
+        const Op op = {.name = "test", .refusals = refusals, .n_refusals = 2, .args_size = sizeof(Args)};
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        Json *json = NULL;
+        Args args;
+
+        assert_int_equal(json_parse(&arena, text, strlen(text), NULL, &json, NULL), 0);
+        return op_decode(&op, OP_LENIENT, json, &arena, &args, fault);
+}
+
+static void test_decode_refused(_unused_ void **state) {
+        static const char *const fine[] = {"{}", "{\"mode\":\"now\"}", "{\"mode\":\" now \",\"other\":1}",
+                                           "{\"gate\":null,\"mode\":\"\"}", "{\"gate\":[],\"mode\":0}"};
+        static const char *const bad[] = {"{\"mode\":\"later\"}", "{\"mode\":1}", "{\"mode\":[\"now\"]}",
+                                          "{\"mode\":true}"};
+        OpFault fault;
+
+        for (size_t i = 0; i < ARRAY_SIZE(fine); i++)
+                assert_int_equal(decode_refused(fine[i], &fault), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+                assert_int_equal(decode_refused(bad[i], &fault), OP_E_FIELD);
+                assert_string_equal(fault.field, "mode");
+                assert_string_equal(fault.what, "is now");
+        }
+        assert_int_equal(decode_refused("{\"gate\":\"now\"}", &fault), OP_E_FIELD);
+        assert_string_equal(fault.field, "gate");
+}
+
 static void test_decode_no_fields(void **state _unused_) {
         static const Op op = {.name = "empty", .args_size = 1};
         Arena arena = ARENA_NULL;
@@ -552,6 +583,7 @@ int main(void) {
                 cmocka_unit_test(test_lenient_json),
                 cmocka_unit_test(test_decode_table),
                 cmocka_unit_test(test_decode_no_fields),
+                cmocka_unit_test(test_decode_refused),
                 cmocka_unit_test(test_find),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,9 +61,9 @@ def await_text(d, group, name, text):
 class Terminal(Conn):
     """A connection that term_attach turned into a terminal."""
 
-    def __init__(self, d, group, name, **more):
+    def __init__(self, d, group, name, mode=None, **more):
         super().__init__(d.home.cccc_sock, **more)
-        self.send(cccc_request("term_attach", {"group_id": group, "actor_id": name}))
+        self.send(cccc_request("term_attach", {"group_id": group, "actor_id": name, **({"mode": mode} if mode else {})}))
         reply = json.loads(self.line())
         check(reply["ok"], lambda: "refused: %r" % reply)
         self.seen = b""

@@ -190,7 +190,8 @@ def test_ids_never_become_paths():
     with _daemon() as d:
         for group in ("../" + GROUP, GROUP + "/../" + GROUP, "..", "/etc", "g_" + "a" * 5000, GROUP + "\x00", "g_/../.."):
             for op in ("send", "reply", "chat_ack", "inbox_list", "inbox_mark_read", "inbox_mark_all_read", "system_notify", "notify_ack"):
-                refused(d, op, "group_not_found", group_id=group, text="x", to=["dev"], reply_to=EVENT, actor_id="user", event_id=EVENT, notify_event_id=EVENT, by="user" if op != "notify_ack" else None)
+                refused(d, op, "group_not_found", group_id=group, text="x", to=["dev"], reply_to=EVENT if op == "reply" else None, actor_id="user", event_id=EVENT, notify_event_id=EVENT,
+                        by="user" if op != "notify_ack" else None)
             refused(d, "send_cross_group", "group_not_found", dst_group_id=group, text="x")
 
 

@@ -212,6 +212,22 @@ def test_operation():
            lambda files: files.update({"soft/a.b.json": op("a.b"), "soft/a_b.json": op("a_b")}))
 
 
+def test_refused_arguments():
+    expect_op("refused: must be an object", refused=[])
+    expect_op("refused.mode.why: is missing", refused={"mode": {}})
+    expect_op("refused.mode.because: unknown key", refused={"mode": {"why": "is not served", "because": 1}})
+    expect_op("refused.mode.except: must be a list of strings", refused={"mode": {"why": "is not served", "except": "send"}})
+    expect_op("refused.text: is a parameter, too", refused={"text": {"why": "is not served"}})
+    files = base()
+    files["soft/send.json"]["refused"] = {"mode": {"why": "is not \"served\"", "except": ["now"]}, "gate": {"why": "is not served"}}
+    with generated(files) as root:
+        text = open(os.path.join(root, "gen", "soft-ops.c"), encoding="utf-8").read()
+        assert ".refusals = refusals_send, .n_refusals = 2" in re.sub(r"\s+", " ", text), text
+        assert "spared_send__mode[] = {\"now\", NULL}" in text, text
+        page = open(os.path.join(root, "docs", "soft.md"), encoding="utf-8").read()
+        assert "| `mode` | `now` | is not \"served\" |" in page, page
+
+
 def test_result_schema():
     expect_op("result: must be a JSON Schema object", result=[])
     expect_op("result.properties.a.typ: unknown schema keyword", result={"properties": {"a": {"typ": "x"}}})

@@ -2,7 +2,8 @@
 /*
  * After term_attach a connection carries one terminal, bytes as they are: the backlog, then live output;
  * what the client sends is typed. Only the client that came first types. What the others send waits in
- * their sockets until it is their turn. A client that does not keep up is cut off.
+ * their sockets until it is their turn; who only looks has no turn, and what he sends is dropped. A client
+ * that does not keep up is cut off.
  */
 #include <stdlib.h>
 
@@ -109,7 +110,7 @@ static void set_limits(const CcccTerm *self) {
         conn_set_limits(self->client->conn, &limits);
 }
 
-void cccc_term_stream(Client *client, void *target, _unused_ bool is_read_only) {
+void cccc_term_stream(Client *client, void *target, bool is_read_only) {
         CcccTerm *self = calloc(1, sizeof(*self));
         Hosted *hosted = target;
         Str backlog = hosted_scrollback(hosted, SIZE_MAX);
@@ -131,6 +132,8 @@ void cccc_term_stream(Client *client, void *target, _unused_ bool is_read_only) 
                 return;
         }
         viewer_attach(&self->viewer, hosted);
+        if (is_read_only)
+                return;
         seat_take(&self->seat, hosted);
         self->is_waiting = !seat_is_writer(&self->seat);
         if (self->is_waiting)
