@@ -42,6 +42,14 @@ char *place_socket(const char *home) {
         return home ? path_join(home, "run/muster.sock") : NULL;
 }
 
+bool place_socket_is_named(void) {
+        return is_set("MUSTER_SOCKET");
+}
+
+char *place_address(const char *home) {
+        return path_join(home, "musterd.address");
+}
+
 char *place_config(void) {
         char *path = xdg_path("XDG_CONFIG_HOME", "muster/muster.toml");
 

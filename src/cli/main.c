@@ -66,7 +66,8 @@ static void print_help(void) {
                "\nEnvironment:\n"
                "  MUSTER_HOME    state folder (default $XDG_STATE_HOME/muster, else ~/.local/state/muster)\n"
                "  MUSTER_SOCKET  the daemon's socket (default $XDG_RUNTIME_DIR/muster/muster.sock,\n"
-               "                 else run/muster.sock in the state folder)\n"
+               "                 else run/muster.sock in the state folder; if nobody is there, what\n"
+               "                 musterd.address in the state folder says)\n"
                "  NO_COLOR       with a value: no colours; MUSTER_COLOR=always or never decides\n");
 }
 

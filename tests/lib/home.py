@@ -182,7 +182,8 @@ class Home:
         env = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "TERM", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")}
         env.setdefault("ASAN_OPTIONS", "quarantine_size_mb=4")  # memory is measured
         env.update(HOME=self.user, XDG_RUNTIME_DIR=self.runtime, XDG_STATE_HOME=self.state, XDG_CONFIG_HOME=self.config,
-                   CCCC_HOME=self.cccc_home, TMPDIR=self.base, TZ="UTC")
+                   CCCC_HOME=self.cccc_home, TMPDIR=self.base, TZ="UTC",
+                   MUSTER_NESTED="1")  # whoever runs the tests may do so in a session of muster
         records = os.environ.get("MUSTER_RECORD_DIR")
         if records:
             env["MUSTER_RECORD"] = os.path.join(records, "%d-%d.jsonl" % (os.getpid(), next(numbers)))

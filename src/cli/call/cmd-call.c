@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/place.h"
 #include "cli/call/args.h"
 #include "cli/cli.h"
+#include "cli/link/find.h"
 #include "cli/link/native.h"
 #include "cli/print/report.h"
 #include "core/op.h"
@@ -131,7 +131,7 @@ int cmd_call(const Options *options) {
                 r = make_args(&job, options, &args);
         if (r)
                 return r;
-        job.socket = place_socket(NULL);
+        job.socket = find_socket();
         if (!job.socket)
                 return complain(CLI_FAILED, "cannot tell where the daemon's socket is: is HOME set?");
         return call(&job, options, args);

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/place.h"
 #include "cli/cli.h"
+#include "cli/link/find.h"
 #include "cli/link/native.h"
 #include "cli/print/report.h"
 
@@ -102,7 +102,7 @@ static void tell(const Options *options, bool was_running, int64_t pid, const Js
 int cmd_down(const Options *options) {
         _cleanup_(link_deinit) Link link = LINK_NULL;
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
-        _cleanup_(freep) char *path = place_socket(NULL);
+        _cleanup_(freep) char *path = find_socket();
         const Json *tasks = NULL;
         int64_t pid = 0, wait_ms = options->wait_ms < 0 ? WAIT_MS : options->wait_ms;
         int r;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/place.h"
 #include "cli/cli.h"
+#include "cli/link/find.h"
 #include "cli/link/native.h"
 #include "cli/print/report.h"
 #include "cli/cmd/rules-check.h"
@@ -66,7 +66,7 @@ static int ask(Rules *rules, const char *op, const Json *args, const Json **ret)
         if (r)
                 return r;
         request.project = rules->project;
-        rules->socket = place_socket(NULL);
+        rules->socket = find_socket();
         if (!rules->socket)
                 return complain(CLI_FAILED, "cannot tell where the daemon's socket is: is HOME set?");
         r = link_open(&rules->link, rules->socket, clock_ms() + timeout_ms);

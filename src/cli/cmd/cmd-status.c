@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
-#include "base/place.h"
 #include "cli/cli.h"
+#include "cli/link/find.h"
 #include "cli/link/native.h"
 #include "cli/print/report.h"
 
@@ -11,7 +11,7 @@ enum { TIMEOUT_MS = 10000 };
 int cmd_status(const Options *options) {
         _cleanup_(link_deinit) Link link = LINK_NULL;
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
-        _cleanup_(freep) char *path = place_socket(NULL);
+        _cleanup_(freep) char *path = find_socket();
         const Json *info;
         int r;
 

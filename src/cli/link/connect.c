@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cli/cli.h"
+#include "cli/link/find.h"
 #include "cli/print/report.h"
 #include "wire/socket.h"
 
@@ -148,10 +149,7 @@ pid_t link_peer_pid(const Link *link) {
 
 int link_complain(int r, const char *path) {
         switch (r) {
-        case LINK_E_ABSENT:
-                complain(CLI_NO_DAEMON, "no daemon is listening at %s", path);
-                advise("start one with: muster up");
-                return CLI_NO_DAEMON;
+        case LINK_E_ABSENT: return find_complain_absent(path);
         case LINK_E_TIMEOUT: return complain(CLI_TIMEOUT, "the daemon at %s did not answer in time", path);
         case LINK_E_CLOSED:
                 return complain(CLI_FAILED,

@@ -10,8 +10,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/nest.h"
 #include "base/place.h"
 #include "cli/cli.h"
+#include "cli/link/find.h"
 #include "cli/link/launch.h"
 #include "cli/link/native.h"
 #include "cli/print/report.h"
@@ -95,7 +97,7 @@ static int complain_launch(const Start *start, int r, const LaunchOutcome *outco
 
 static int find_places(Start *start) {
         start->home = place_home();
-        start->socket = place_socket(start->home);
+        start->socket = find_socket();
         start->log_path = start->home ? path_join(start->home, "musterd.log") : NULL;
         if (!start->socket || !start->log_path)
                 return complain(CLI_FAILED, "cannot tell where the daemon lives: is HOME set?");
@@ -121,6 +123,16 @@ static int ask(Start *start, int64_t deadline_ms) {
         return r == LINK_E_CLOSED ? LINK_E_ABSENT : r;
 }
 
+/* It may listen where its own environment said. */
+static void start_look_again(Start *start) {
+        char *socket = find_socket();
+
+        if (!socket)
+                return;
+        free(start->socket);
+        start->socket = socket;
+}
+
 /*
  * Another daemon may have the lock: one that was started at the same moment and is as good once it listens,
  * or one that is just stopping and will make room. Which of the two shows by trying both again.
@@ -133,6 +145,7 @@ static int launch_or_join(Start *start, const Launch *how, LaunchOutcome *ret) {
                 int r_again;
 
                 poll(NULL, 0, MIN(deadline_left_ms(how->deadline_ms), RETRY_MS));
+                start_look_again(start);
                 if (!ask(start, how->deadline_ms))
                         return 0;
                 r_again = launch(how, &again);
@@ -160,6 +173,20 @@ static int start_new(Start *start, const Launch *how, int64_t wait_ms) {
         return r && r != LINK_E_ABSENT ? exchange_complain(r, start->socket) : CLI_OK;
 }
 
+/* Below a shim it would end with what that shim hosts. */
+static bool start_may_begin(void) {
+        return nest_is_allowed() || !nest_is_hosted();
+}
+
+static int start_refuse(const Start *start) {
+        if (nest_sandbox())
+                return find_complain_absent(start->socket);
+        complain(CLI_NO_DAEMON, "no daemon is listening at %s", start->socket);
+        advise("this is inside a process that muster hosts: a daemon started here would end with it");
+        advise("start one elsewhere, such as in another terminal, with: muster up");
+        return CLI_NO_DAEMON;
+}
+
 int start_daemon(Start *start, char **flags, int n_flags, int64_t wait_ms) {
         Launch how = {.flags = flags, .n_flags = n_flags, .deadline_ms = clock_ms() + wait_ms};
         int r = find_places(start);
@@ -168,6 +195,8 @@ int start_daemon(Start *start, char **flags, int n_flags, int64_t wait_ms) {
                 return r;
         how.log_path = start->log_path;
         r = ask(start, how.deadline_ms);
+        if (r == LINK_E_ABSENT && !start_may_begin())
+                return start_refuse(start);
         if (r == LINK_E_ABSENT)
                 return start_new(start, &how, wait_ms);
         return r ? exchange_complain(r, start->socket) : CLI_OK;

@@ -1,10 +1,10 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of core/host share: host.c (table, state), host-start.c (folder, spawn), host-adopt.c
- * (finding them again), host-control.c (words with the shim), host-io.c (output, input, viewers),
- * host-seat.c (who types at a terminal of several clients), host-size.c (its size, now and before),
- * host-screen.c (what it shows), host-sweep.c (finding what has no shim any more).
+ * What the parts of core/host share: host.c (table, state), host-start.c (folder, spawn), host-env.c
+ * (environment), host-adopt.c (finding them again), host-control.c (words with the shim), host-io.c (output,
+ * input, viewers), host-seat.c (who types at a terminal of several clients), host-size.c (its size, now and
+ * before), host-screen.c (what it shows), host-sweep.c (finding what has no shim any more).
  */
 #include "core/host/host.h"
 
@@ -48,6 +48,9 @@ void host_retire_folder(Hosted *hosted);          /* of one that is forgotten: s
 char *host_take_spare(Host *host, ShimKind kind); /* the caller's; NULL: none */
 bool host_is_spare(const char *name);             /* of a folder in host->dir */
 void host_remove_spares(Host *host);
+
+/* host-env.c: all of it; NULL without memory, else the caller frees list and strings. */
+char **host_env(const Hosted *hosted, const HostedSpec *spec);
 
 /* host-control.c */
 int hosted_open_control(Hosted *hosted, int fd); /* takes fd */

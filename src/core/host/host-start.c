@@ -67,18 +67,6 @@ static char **copy_list(char *const *list, size_t n_before) {
         return copy;
 }
 
-/* First, where tools that look into /proc/PID/environ find it soonest. */
-static char **marked_env(const Hosted *hosted, const HostedSpec *spec) {
-        char **env = copy_list(spec->env, 1);
-
-        if (env && asprintf(&env[0], HOST_MARK "=%s", hosted->dir) < 0) {
-                env[0] = strdup("");
-                free_list(env);
-                return NULL;
-        }
-        return env;
-}
-
 static const char *kind_word(const HostedSpec *spec) {
         if (spec->kind == SHIM_PTY)
                 return "pty";
@@ -309,7 +297,7 @@ static int begin(Hosted *hosted, const HostedSpec *spec) {
         start->rows = spec->rows;
         start->n_ring = spec->n_ring ? spec->n_ring : RING_BYTES_DEFAULT;
         start->n_ring_err = spec->n_ring_err ? spec->n_ring_err : start->n_ring;
-        start->env = marked_env(hosted, spec);
+        start->env = host_env(hosted, spec);
         if (!r)
                 r = start->env && start->title ? shim_argv(start, hosted, spec) : -ENOMEM;
         if (!r)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "native/endpoint"
+
 #include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -9,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/place.h"
 #include "core/daemon.h"
 #include "dialect/native/native.h"
 
@@ -25,6 +28,26 @@ static int check_folder(Endpoint *endpoint, const char *dir) {
         return 0;
 }
 
+/* For who has another environment than we: cron, ssh, `su -`. Without it they miss us, and we serve all the
+ * same. A crash leaves it behind: who reads it connects before believing it. */
+static void native_leave_address(const Endpoint *endpoint) {
+        Daemon *daemon = endpoint->daemon;
+        _cleanup_(freep) char *path = daemon->home ? place_address(daemon->home) : NULL, *line = NULL;
+        int r = path && asprintf(&line, "%s\n", endpoint->where) >= 0
+                        ? file_replace(path, str_from(line), 0600, FILE_DURABLE)
+                        : -ENOMEM;
+
+        if (r)
+                log_warning(&daemon->log, "-", "cannot write musterd.address: %s", strerror(-r));
+}
+
+static void native_remove_address(const Endpoint *endpoint) {
+        _cleanup_(freep) char *path = endpoint->daemon->home ? place_address(endpoint->daemon->home) : NULL;
+
+        if (path)
+                (void)unlink(path);
+}
+
 static int native_open(Endpoint *endpoint) {
         _cleanup_(freep) char *copy = strdup(endpoint->where), *lock = NULL;
         const char *dir = copy ? dirname(copy) : NULL;
@@ -39,11 +62,16 @@ static int native_open(Endpoint *endpoint) {
         r = check_folder(endpoint, dir);
         if (!r)
                 r = endpoint_lock(endpoint, lock);
-        return r ? r : endpoint_listen_unix(endpoint, endpoint->where);
+        if (!r)
+                r = endpoint_listen_unix(endpoint, endpoint->where);
+        if (!r)
+                native_leave_address(endpoint);
+        return r;
 }
 
 static void native_close(Endpoint *endpoint) {
         endpoint_unlink(endpoint);
+        native_remove_address(endpoint);
 }
 
 const EndpointType native_endpoint = {
