@@ -91,6 +91,8 @@ static int start_group(_unused_ Call *call, Group *group, _unused_ const void *a
 
         if (!doc->is_running || group->collab->is_ending || group->collab->daemon->is_stopping)
                 return 0;
+        if (standstill_holds(&group->collab->daemon->standstill, group->id))
+                return 0;
         if (!doc->active_scope_key.n)
                 return give_up(group);
         for (size_t i = 0; i < doc->n_actors; i++) {

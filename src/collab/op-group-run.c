@@ -3,6 +3,8 @@
  * group_start, group_stop: all actors of a group. Every actor is checked before any is started.
  */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "collab/actor.h"
@@ -76,7 +78,62 @@ static int record_start(Call *call, Group *group, const void *user) {
         return group_change_commit(change, reply_started);
 }
 
+/* A group that is started is not held down any more: kept before the start is recorded. */
+typedef struct GroupRelease {
+        Call *call;
+        const GroupRun *run;
+        char *home, *group_id;
+        Buf text;
+        int r;
+} GroupRelease;
+
+static void group_release_write(void *user) {
+        GroupRelease *self = user;
+
+        self->r = standstill_write(self->home, buf_str(&self->text));
+}
+
+static void group_release_free(GroupRelease *self) {
+        free(self->home);
+        free(self->group_id);
+        buf_deinit(&self->text);
+        free(self);
+}
+
+static void group_release_done(void *user) {
+        GroupRelease *self = user;
+        Call *call = self->call;
+        int r = self->r ? self->r : collab_edit(call, str_from(self->group_id), record_start, self->run);
+
+        group_release_free(self);
+        if (r != CALL_LATER)
+                call_finish(call, r);
+}
+
+static int group_release(Call *call, const Group *group, const GroupRun *run) {
+        Standstill *standstill = &call->daemon->standstill;
+        GroupRelease *self = calloc(1, sizeof(*self));
+        int r = self ? standstill_release(standstill, group->id) : -ENOMEM;
+
+        if (self) {
+                *self = (GroupRelease){.call = call,
+                                       .run = run,
+                                       .home = strdup(call->daemon->home),
+                                       .group_id = strdup(group->id)};
+                r = r ? r : standstill_text(standstill, &self->text);
+                if (!r && (!self->home || !self->group_id))
+                        r = -ENOMEM;
+        }
+        if (!r)
+                r = loop_work(call->daemon->loop, group_release_write, group_release_done, self);
+        if (r && self)
+                group_release_free(self);
+        return r ? error_trace(r) : CALL_LATER;
+}
+
 static int then_record_start(Call *call, Group *group, const void *user) {
+        if (standstill_holds(&call->daemon->standstill, group->id))
+                return group_release(call, group, user);
         return collab_edit(call, str_from(group->id), record_start, user);
 }
 

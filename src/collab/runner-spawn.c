@@ -164,10 +164,8 @@ static bool has(const StrVec *env, const char *name) {
 
 /* Ours, then the actor's, then what tells it who it is. */
 static int build_env(const Runner *runner, const ActorView *actor, StrVec *env) {
-        int r = 0;
+        int r = host_env_base(env);
 
-        for (char **line = environ; !r && *line; line++)
-                r = strvec_push(env, *line);
         json_each (member, actor->env)
                 if (!r && json_key(member).n && !memchr(json_key(member).data, '=', json_key(member).n))
                         r = put(env, json_key(member).data, json_key(member).n, json_str(member).data);

@@ -96,6 +96,7 @@ void daemon_deinit(Daemon *daemon) {
         accounts_deinit(&daemon->accounts);
         recorder_free(daemon->recorder);
         free(daemon->shared.read_buffer);
+        standstill_deinit(&daemon->standstill);
         free(daemon->home);
         close_fd(daemon->lock_fd);
         feed_free(daemon->feed);

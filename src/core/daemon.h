@@ -12,6 +12,7 @@
 #include "core/config.h"
 #include "core/endpoint.h"
 #include "core/feed.h"
+#include "core/standstill.h"
 #include "wire/conn.h"
 
 typedef struct ActivatedFd {
@@ -29,6 +30,7 @@ enum {
         EXIT_STATUS_USAGE = 2,   /* wrong flags or configuration */
         EXIT_STATUS_RUNNING = 3, /* another daemon has the lock, or serves the only endpoint */
         EXIT_STATUS_BIND = 4,    /* no endpoint could be opened */
+        EXIT_STATUS_HOSTED = 5,  /* inside a process that muster hosts, with which it would end */
 };
 
 enum {
@@ -71,6 +73,8 @@ struct Daemon {
         char *shim_path;          /* the program muster-shim */
         struct Host *host;        /* hosted processes of all domains; NULL before setup */
         struct WatchHub *watches; /* what all watched folders share; NULL: nothing is watched */
+
+        Standstill standstill; /* agents that are to stay down */
 
         Collab *collab; /* domain roots */
         struct Sessions *sessions;

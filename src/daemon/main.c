@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/nest.h"
 #include "collab/collab.h"
 #include "core/daemon.h"
 #include "core/version.h"
@@ -147,6 +148,15 @@ static int start(Daemon *daemon) {
         return status;
 }
 
+/* A hosted process's shim takes all that is below it along at the end, also what left its session. */
+static bool is_in_wrong_place(void) {
+        if (nest_is_allowed() || !nest_is_hosted())
+                return false;
+        fprintf(stderr, "musterd: this is inside a process that muster hosts: a daemon started here would "
+                        "end with it. Start it elsewhere, such as in another terminal.\n");
+        return true;
+}
+
 int main(int argc, char **argv) {
         char wrong[OPTIONS_FAULT_MAX] = "out of memory";
         Daemon daemon = {.lock_fd = -1, .argc = argc, .argv = argv};
@@ -161,7 +171,7 @@ int main(int argc, char **argv) {
                 fprintf(stderr, "musterd: %s\n", wrong);
                 status = r < 0 ? EXIT_STATUS_INTERNAL : EXIT_STATUS_USAGE;
         } else
-                status = start(&daemon);
+                status = is_in_wrong_place() ? EXIT_STATUS_HOSTED : start(&daemon);
         config_deinit(&daemon.config);
         return status;
 }

@@ -78,6 +78,8 @@ int op_native_daemon_info(Call *call, _unused_ const NativeDaemonInfoArgs *args)
         jw_field_int(w, "uptime_seconds", (loop_now_ms(daemon->loop) - daemon->started_ms) / 1000);
         jw_field_cstr(w, "home", daemon->home);
         jw_field_cstr(w, "durability", ledger_policy_name(ledger_policy_of(&daemon->config)));
+        if (daemon->standstill.is_on)
+                jw_field_bool(w, "agents_stopped", true);
         write_endpoints(daemon, w);
         jw_key(w, "connections");
         jw_begin_object(w);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "daemon/shutdown"
+
+#include <string.h>
+
 #include "collab/runner.h"
 #include "core/daemon.h"
 #include "core/host/host.h"
@@ -13,8 +17,18 @@ static void all_ended(void *user) {
         daemon_release_stop(user);
 }
 
+/* Before they end: should we be killed meanwhile, those that are gone stay so. */
+static void hold_agents_down(Daemon *daemon) {
+        int r = standstill_write(daemon->home, STR(""));
+
+        if (r)
+                log_warning(&daemon->log, "-", "agents may come back at the next start: agents-stopped: %s",
+                            strerror(-r));
+}
+
 /* The domains first, so that none of them restarts what ends; then whoever belongs to none. */
 static void end_agents(Daemon *daemon) {
+        hold_agents_down(daemon);
         sessions_kill_all(daemon->sessions, true);
         if (daemon->collab)
                 runners_end_all(daemon->collab);

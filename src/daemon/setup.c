@@ -179,7 +179,7 @@ int setup_home(Daemon *daemon) {
                 fprintf(stderr, "musterd: cannot lock %s: %s\n", lock ? lock : "-", strerror(-r));
                 return EXIT_STATUS_INTERNAL;
         }
-        return 0;
+        return standstill_load(&daemon->standstill, daemon->home) ? EXIT_STATUS_INTERNAL : 0;
 }
 
 /* ---- hosted processes ------------------------------------------------------------------------ */

@@ -164,7 +164,8 @@ static void set_limit(Task *task) {
 static int start_agent(Task *task) {
         const Project *project = task->project;
         _cleanup_(buf_deinit) Buf meta = BUF_NULL;
-        _cleanup_(freep) char **argv = make_argv(task);
+        _cleanup_(freep) char **argv = make_argv(task), **env_list = NULL;
+        _cleanup_(strvec_deinit) StrVec env = {0};
         HostedSpec spec = {.owner = "tasks",
                            .object = task->id,
                            .workspace = project->dir,
@@ -172,12 +173,17 @@ static int start_agent(Task *task) {
                            .command = project->agent_command,
                            .kind = SHIM_PIPES,
                            .argv = argv,
-                           .env = environ,
                            .n_ring = TASK_OUTPUT_MAX,
                            .n_ring_err = TASK_STDERR_MAX,
                            .has_no_input = true};
         int r = argv ? make_meta(task, &meta) : -ENOMEM;
 
+        if (!r)
+                r = host_env_base(&env);
+        env_list = r ? NULL : strvec_list(&env);
+        if (!r && !env_list)
+                r = -ENOMEM;
+        spec.env = env_list;
         spec.meta = buf_str(&meta);
         if (!r)
                 r = host_start(project->daemon->host, &spec, &agent_handler, task, &task->hosted);

@@ -357,7 +357,8 @@ def test_daemon_killed_and_back():
                 d.kill()
                 p.until("connection to the daemon is lost")
                 p.ended(3)
-        with _attached(home, name) as p:  # starts one
+        _ok(home, "up")
+        with _attached(home, name) as p:
             p.until("before")
             p.type("after\r")
             p.until("after")
@@ -381,7 +382,6 @@ def test_a_daemon_is_started():
     with Home() as home:
         home.extra_env["MUSTER_SANDBOX"] = "none"
         try:
-            equal(_ok(home, "ls"), "No running sessions.\n")
             name = _new(home, *ECHO)
             check(name in _ok(home, "ls"), "not listed")
         finally:

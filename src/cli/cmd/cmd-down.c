@@ -86,6 +86,17 @@ static int stop(Link *link, const char *path, bool stop_agents, Arena *arena, in
         return CLI_OK;
 }
 
+/* What it hosted may run on: that cannot be ended without it. */
+static void tell_absent(void) {
+        size_t n = find_running();
+
+        printf("no daemon is running, nothing to stop\n");
+        if (n)
+                printf("%zu hosted %s on without it; to end them: muster up, then muster down "
+                       "--stop-agents\n",
+                       n, n == 1 ? "process runs" : "processes run");
+}
+
 static void tell(const Options *options, bool was_running, int64_t pid, const Json *tasks) {
         if (options->json) {
                 printf("{\"stopped\":%s,\"pid\":%lld", was_running ? "true" : "false", (long long)pid);
@@ -96,7 +107,7 @@ static void tell(const Options *options, bool was_running, int64_t pid, const Js
                 printf("musterd stopped, pid %lld\n", (long long)pid);
                 tasks_print(stdout, tasks);
         } else
-                printf("no daemon is running, nothing to stop\n");
+                tell_absent();
 }
 
 int cmd_down(const Options *options) {

@@ -140,7 +140,7 @@ int cmd_new(const Options *options) {
                 return complain(CLI_USAGE, "new: --sandbox: must be none or bwrap");
         if (options->command && !options->n_command)
                 return complain(CLI_USAGE, "new: there is no command behind --");
-        r = coop_open(&coop, "new");
+        r = coop_begin(&coop, "new");
         if (!r)
                 r = create(&coop, options, workspace, &name, &is_old);
         return r || options->detach ? r : attach(&coop, name, is_old);

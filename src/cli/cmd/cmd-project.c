@@ -31,7 +31,8 @@ static void call_deinit(ProjectCall *call) {
 static int call_op(ProjectCall *call, const char *op) {
         const Request request = {.dialect = "native", .op = op, .args = call->args};
         int64_t timeout_ms = call->options->timeout_ms < 0 ? TIMEOUT_MS : call->options->timeout_ms;
-        int r = coop_open(&call->coop, "project");
+        bool begins = strcmp(op, "project.add") == 0;
+        int r = begins ? coop_begin(&call->coop, "project") : coop_open(&call->coop, "project");
 
         if (r)
                 return r;

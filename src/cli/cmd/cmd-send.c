@@ -34,7 +34,7 @@ static int send_text(Cccc *cccc, const char *op, const Options *options, char **
 
 int cmd_send(const Options *options) {
         _cleanup_(cccc_deinit) Cccc cccc = CCCC_NULL;
-        int r = cccc_open(&cccc, "send", options);
+        int r = cccc_begin(&cccc, "send", options);
 
         if (!r)
                 r = cccc_choose_group(&cccc, options);
@@ -43,7 +43,7 @@ int cmd_send(const Options *options) {
 
 int cmd_reply(const Options *options) {
         _cleanup_(cccc_deinit) Cccc cccc = CCCC_NULL;
-        int r = cccc_open(&cccc, "reply", options);
+        int r = cccc_begin(&cccc, "reply", options);
 
         if (!r)
                 r = cccc_choose_group(&cccc, options);

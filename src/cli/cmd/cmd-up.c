@@ -9,7 +9,7 @@
 
 enum { WAIT_MS = 10000 };
 
-static void print_json(const Start *start) {
+static void print_json(const Start *start, bool is_resumed) {
         const Json *info = start->info;
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
@@ -17,6 +17,7 @@ static void print_json(const Start *start) {
         jw_begin_object(&w);
         jw_field_bool(&w, "started", start->pid != 0);
         jw_field_int(&w, "pid", info ? info_pid(info) : start->pid);
+        jw_field_bool(&w, "resumed", is_resumed);
         jw_field_cstr(&w, "log", start->log_path);
         if (info)
                 jw_field_value(&w, "daemon", info);
@@ -25,21 +26,43 @@ static void print_json(const Start *start) {
                 printf(STR_FMT "\n", STR_ARG(buf_str(&text)));
 }
 
-static void print_text(const Start *start) {
+static void print_text(const Start *start, bool is_resumed) {
         const Json *info = start->info;
 
         if (start->pid)
                 printf("musterd started, pid %d, log %s\n", (int)start->pid, start->log_path);
         else
                 printf("musterd is already running, pid %lld\n", (long long)info_pid(info));
+        if (is_resumed)
+                printf("Actors that were stopped with it are started again.\n");
         if (info)
                 info_print_endpoints(stdout, info);
         else
                 printf("It does not listen at %s, so muster cannot reach it.\n", start->socket);
 }
 
+/* Agents that `down --stop-agents` ended stay down until somebody says so. */
+static int up_resume(const Start *start, bool *ret_resumed) {
+        _cleanup_(link_deinit) Link link = LINK_NULL; /* what info says lies in the other one */
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        const Json *answer = NULL;
+        bool is_stopped = false;
+        int r;
+
+        if (!start->info || !json_bool(json_get(start->info, "agents_stopped"), &is_stopped) || !is_stopped)
+                return CLI_OK;
+        r = link_open(&link, start->socket, clock_ms() + WAIT_MS);
+        if (r)
+                return link_complain(r, start->socket);
+        r = native_call(&link, start->socket, "daemon.resume", &arena, &answer);
+        if (!r)
+                (void)json_bool(json_get(answer, "resumed"), ret_resumed);
+        return r;
+}
+
 int cmd_up(const Options *options) {
         _cleanup_(start_deinit) Start start = START_NULL;
+        bool is_resumed = false;
         int r;
 
         r = start_daemon(&start, options->operands, options->n_operands,
@@ -48,9 +71,12 @@ int cmd_up(const Options *options) {
                 return r;
         if (options->n_operands && !start.pid)
                 complain(0, "already running: the flags for musterd were not used");
+        r = up_resume(&start, &is_resumed);
+        if (r)
+                return r;
         if (options->json)
-                print_json(&start);
+                print_json(&start, is_resumed);
         else
-                print_text(&start);
+                print_text(&start, is_resumed);
         return CLI_OK;
 }

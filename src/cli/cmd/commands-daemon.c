@@ -13,7 +13,8 @@ const Command daemon_commands[] = {
                            "where it\n"
                            "listens. Its output goes to musterd.log in the state folder. What stands behind "
                            "-- is\n"
-                           "passed to musterd.\n"
+                           "passed to musterd. Actors that were ended with `down --stop-agents` are started "
+                           "again.\n"
                            "\n"
                            "  --wait SECONDS   how long to wait for it (default 10)\n"
                            "  --json           the outcome as one JSON object\n",
@@ -33,7 +34,8 @@ const Command daemon_commands[] = {
                         "It is fine if none is running. Hosted processes run on and are found again by the\n"
                         "next daemon; tasks that run or wait are left for it, too.\n"
                         "\n"
-                        "  --stop-agents    end them as well, tasks included\n"
+                        "  --stop-agents    end them as well, tasks included; actors stay down until\n"
+                        "                   `muster up` or `muster group start`\n"
                         "  --wait SECONDS   how long to wait for its end (default 15)\n"
                         "  --json           the outcome as one JSON object\n",
                 .examples = "  muster down\n"

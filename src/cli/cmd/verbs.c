@@ -61,7 +61,7 @@ int verbs_run(const char *command, const Options *options, const Verb *verbs, si
                 return refuse(command, verbs, n_verbs, name);
         if (n < verb->n_min || (verb->n_max >= 0 && n > verb->n_max))
                 return complain(CLI_USAGE, "usage: muster %s %s %s", command, verb->name, verb->usage);
-        r = cccc_open(&cccc, command, options);
+        r = verb->begins ? cccc_begin(&cccc, command, options) : cccc_open(&cccc, command, options);
         return r ? r : perform(&cccc, verb, options, operands, n);
 }
 

@@ -10,6 +10,7 @@
 #include "base/json-writer.h"
 #include "base/place.h"
 #include "cli/cli.h"
+#include "cli/link/find.h"
 #include "cli/print/report.h"
 #include "cli/print/wrap.h"
 #include "cli/term/terminal.h"
@@ -108,7 +109,7 @@ static void doctor_init(Doctor *doctor, const Options *options) {
 
         *doctor = (Doctor){.is_json = options->json, .link = LINK_NULL};
         doctor->home = place_home();
-        doctor->socket = place_socket(doctor->home);
+        doctor->socket = find_socket();
         doctor->cccc_home = path_expand(named && *named ? named : "~/.cccc");
         if (isatty(STDOUT_FILENO))
                 (void)terminal_size(&doctor->n_cols, &rows);

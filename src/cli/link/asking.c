@@ -5,6 +5,7 @@
 
 #include "base/macro.h"
 #include "cli/cli.h"
+#include "cli/link/find.h"
 #include "cli/link/native.h"
 #include "cli/print/report.h"
 #include "cli/link/start.h"
@@ -37,6 +38,20 @@ int asking_start(char **ret_socket) {
         if (start.pid && isatty(STDERR_FILENO))
                 advise("musterd started, pid %d", (int)start.pid);
         *ret_socket = steal(&start.socket);
+        return CLI_OK;
+}
+
+int asking_find(char **ret_socket) {
+        _cleanup_(link_deinit) Link link = LINK_NULL;
+        _cleanup_(freep) char *socket = find_socket();
+        int r;
+
+        if (!socket)
+                return complain(CLI_FAILED, "cannot tell where the daemon's socket is: is HOME set?");
+        r = link_open(&link, socket, clock_ms() + START_MS);
+        if (r)
+                return link_complain(r, socket);
+        *ret_socket = steal(&socket);
         return CLI_OK;
 }
 

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Asking: what the commands about groups (cccc.h) and those about sessions (coop.h) have in common: the
- * daemon that is started if none runs, the arguments of the next request, and one request on a connection of
+ * daemon that is found or started, the arguments of the next request, and one request on a connection of
  * its own. Everything it says goes to stderr. Owns nothing: trees live in the arena of the command.
  */
 #include "cli/link/exchange.h"
@@ -16,8 +16,10 @@ void arguments_set(Arguments *arguments, Arena *arena, const char *key, Json *va
 void arguments_set_str(Arguments *arguments, Arena *arena, const char *key, Str value);
 void arguments_set_int(Arguments *arguments, Arena *arena, const char *key, int64_t value);
 
-/* These return an exit status; unless it is CLI_OK, stderr says why. */
+/* These return an exit status; unless it is CLI_OK, stderr says why. What begins something may start a
+ * daemon, what looks or ends something may not: a daemon starts every actor that is wanted to run. */
 int asking_start(char **ret_socket);
+int asking_find(char **ret_socket);
 typedef struct Asking {
         const char *socket, *dialect, *op;
         Link *link; /* opened anew */

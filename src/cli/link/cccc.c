@@ -22,12 +22,21 @@ static const char *from_environment(const char *name) {
         return value && *value ? value : NULL;
 }
 
-int cccc_open(Cccc *cccc, const char *command, const Options *options) {
+static void cccc_init(Cccc *cccc, const char *command, const Options *options) {
         const char *actor = from_environment("CCCC_ACTOR_ID");
 
         cccc->command = command;
         cccc->is_json = options->json;
         cccc->by = str_from(options->as ? options->as : actor ? actor : "user");
+}
+
+int cccc_open(Cccc *cccc, const char *command, const Options *options) {
+        cccc_init(cccc, command, options);
+        return asking_find(&cccc->socket);
+}
+
+int cccc_begin(Cccc *cccc, const char *command, const Options *options) {
+        cccc_init(cccc, command, options);
         return asking_start(&cccc->socket);
 }
 

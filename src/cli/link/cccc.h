@@ -5,7 +5,7 @@
  *
  * Which group and who is asking: the options --group and --as, else CCCC_GROUP_ID and CCCC_ACTOR_ID (an
  * agent finds both in its environment), else the group that the working directory belongs to, and `user`.
- * The daemon is started if none runs. Each request has a connection of its own. Owned by the command.
+ * Each request has a connection of its own. Owned by the command.
  * Everything it says goes to stderr.
  */
 #include "cli/link/asking.h"
@@ -30,6 +30,8 @@ typedef struct Cccc {
 
 /* These return an exit status; unless it is CLI_OK, stderr says why. */
 int cccc_open(Cccc *cccc, const char *command, const Options *options);
+/* The same; starts a daemon if none runs. */
+int cccc_begin(Cccc *cccc, const char *command, const Options *options);
 void cccc_deinit(Cccc *cccc);
 int cccc_choose_group(Cccc *cccc, const Options *options);
 

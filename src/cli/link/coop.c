@@ -14,6 +14,11 @@
 
 int coop_open(Coop *coop, const char *command) {
         coop->command = command;
+        return asking_find(&coop->socket);
+}
+
+int coop_begin(Coop *coop, const char *command) {
+        coop->command = command;
         return asking_start(&coop->socket);
 }
 

@@ -3,9 +3,9 @@
 /*
  * Coop: one command of muster that is about sessions, and its requests to the daemon in the coop dialect.
  *
- * The daemon is started if none runs: what it hosts outlives it, so there may be sessions without a daemon.
- * Each request has a connection of its own; after one that streams, the link carries the stream. Owned by
- * the command. Everything it says goes to stderr.
+ * Sessions outlive the daemon, so there may be some without one; who looks at them is told so. Each request
+ * has a connection of its own; after one that streams, the link carries the stream. Owned by the command.
+ * Everything it says goes to stderr.
  */
 #include "cli/link/asking.h"
 
@@ -28,6 +28,7 @@ typedef struct Coop {
 
 /* These return an exit status; unless it is CLI_OK, stderr says why. */
 int coop_open(Coop *coop, const char *command);
+int coop_begin(Coop *coop, const char *command); /* the same; starts a daemon if none runs */
 void coop_deinit(Coop *coop);
 /* GROUP/ACTOR, as ps names the actors of groups, whose ids begin with g_. */
 bool names_actor(const char *operand);

@@ -104,6 +104,9 @@ static void print_text(FILE *out, const char *label, Str text) {
 
 void info_print(FILE *out, const Json *info, const char *socket) {
         const Json *connections = json_get(info, "connections");
+        bool is_stopped = false;
+
+        (void)json_bool(json_get(info, "agents_stopped"), &is_stopped);
 
         print_text(out, "version", json_str(json_get(info, "version")));
         fprintf(out, "%-13s%lld\n", "pid", (long long)info_pid(info));
@@ -115,6 +118,8 @@ void info_print(FILE *out, const Json *info, const char *socket) {
         print_text(out, "home", json_str(json_get(info, "home")));
         print_text(out, "socket", str_from(socket));
         print_text(out, "durability", json_str(json_get(info, "durability")));
+        if (is_stopped)
+                print_text(out, "agents", STR("stopped; they stay down until: muster up"));
         fprintf(out, "%-13s%lld open, %lld accepted, %lld closed\n\n", "connections",
                 (long long)number(connections, "open"), (long long)number(connections, "accepted"),
                 (long long)number(connections, "closed"));

@@ -34,8 +34,8 @@ typedef struct Report {
 
 /* What the child processes need; made before the first fork, since nothing may be allocated behind it. */
 typedef struct Plan {
-        char *beside; /* musterd in the folder of our own program; NULL: not known */
-        char **argv;
+        char *beside;       /* musterd in the folder of our own program; NULL: not known */
+        char **argv, **env; /* strings of others */
         Notify notify;
         int log_fd, null_fd;
         int report_fds[2]; /* read, write */
@@ -49,6 +49,7 @@ typedef struct Plan {
 static void plan_deinit(Plan *plan) {
         free(plan->beside);
         free(plan->argv);
+        free(plan->env);
         notify_deinit(&plan->notify);
         close_fd(plan->log_fd);
         close_fd(plan->null_fd);
@@ -79,6 +80,32 @@ static int plan_argv(Plan *plan, const Launch *from) {
         return 0;
 }
 
+/* Who the caller is, is not who the daemon is. */
+static bool plan_drops(const char *line) {
+        static const char *const names[] = {
+                "MUSTER_HOSTED=", "MUSTER_SANDBOXED=", "CCCC_GROUP_ID=", "CCCC_ACTOR_ID=",
+                "COOP_SESSION=",  "COOP_WORKSPACE=",   "COOP_CREATED="};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (!strncmp(line, names[i], strlen(names[i])))
+                        return true;
+        return false;
+}
+
+static int plan_environment(Plan *plan) {
+        size_t n = 0;
+
+        while (environ[n])
+                n++;
+        plan->env = calloc(n + 1, sizeof(*plan->env));
+        if (!plan->env)
+                return error_origin(-ENOMEM);
+        for (size_t i = 0, k = 0; i < n; i++)
+                if (!plan_drops(environ[i]))
+                        plan->env[k++] = environ[i];
+        return 0;
+}
+
 static int plan_files(Plan *plan, const char *log_path, off_t *ret_mark) {
         struct stat st;
 
@@ -102,7 +129,7 @@ static int plan_init(Plan *plan, const Launch *from, off_t *ret_mark) {
         plan->beside = path_beside_us();
         if (setenv("NOTIFY_SOCKET", plan->notify.address, 1))
                 return error_origin(-errno);
-        return 0;
+        return error_trace(plan_environment(plan));
 }
 
 /* ---- the child processes --------------------------------------------------------------------- */
@@ -132,9 +159,9 @@ _noreturn_ static void become_daemon(const Plan *plan) {
         (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* what our caller left open is not for the daemon */
         reset_signals();
         if (plan->beside)
-                (void)execv(plan->beside, plan->argv);
+                (void)execve(plan->beside, plan->argv, plan->env);
         if (!plan->beside || errno == ENOENT)
-                (void)execvp("musterd", plan->argv);
+                (void)execvpe("musterd", plan->argv, plan->env);
         report(plan, REPORT_NO_PROGRAM, errno);
         _exit(127);
 }

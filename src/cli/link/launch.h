@@ -4,8 +4,9 @@
  * Starts musterd in the background and waits until it says that it is ready (sd_notify protocol).
  *
  * The daemon gets a session of its own, /dev/null as stdin and the log file as stdout and stderr, and keeps
- * the working directory and the environment. A helper process stands between us and it: it learns how the
- * daemon ended if it ends early, and goes away with us, so that the daemon is never our child.
+ * the working directory and the environment, but for what says who our caller is. A helper process stands
+ * between us and it: it learns how the daemon ended if it ends early, and goes away with us, so that the
+ * daemon is never our child.
  */
 #include <stdint.h>
 #include <sys/types.h>

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "core/host/host-internal.h"
@@ -55,6 +56,28 @@ static int host_env_fill(StrVec *env, const Hosted *hosted, const HostedSpec *sp
                 r = host_env_put(env, "MUSTER_SANDBOXED", spec->sandbox);
         for (char *const *line = spec->env; !r && *line; line++)
                 if (!host_env_is_own(*line))
+                        r = strvec_push(env, *line);
+        return error_trace(r);
+}
+
+/* What leads the daemon, or says who somebody else is: not for those it starts. */
+static bool host_env_is_daemons(const char *line) {
+        static const char *const prefixes[] = {"MUSTER_",        "CCCC_",           "COOP_",
+                                               "LISTEN_",        "NOTIFY_",         "WATCHDOG_",
+                                               "INVOCATION_ID=", "JOURNAL_STREAM=", "SYSTEMD_EXEC_PID=",
+                                               "MANAGERPID=",    "MEMORY_PRESSURE_"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+                if (!strncmp(line, prefixes[i], strlen(prefixes[i])))
+                        return true;
+        return false;
+}
+
+int host_env_base(StrVec *env) {
+        int r = 0;
+
+        for (char **line = environ; !r && *line; line++)
+                if (!host_env_is_daemons(*line))
                         r = strvec_push(env, *line);
         return error_trace(r);
 }

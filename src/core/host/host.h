@@ -177,6 +177,9 @@ Hosted *host_first(Host *host);
 Hosted *host_find(Host *host, Str id);
 const char *hosted_state_name(HostedState state);
 
+/* Our own environment for those that get one like it: without what leads a daemon (MUSTER_*, CCCC_*, COOP_*,
+ * the service manager's), which may also be the identity of a process that we were started from. */
+int host_env_base(StrVec *env);
 /* Starts one; handler->started follows in a later turn. Conditions: HOST_E_WORKSPACE, HOST_E_NO_LIMIT
  * (host_missing_limit() says which), HOST_E_META (too long
  * to be found again). */
