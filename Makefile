@@ -7,26 +7,34 @@ MESON_ARGS := $(if $(SAN),-Db_sanitize=address$(comma)undefined -Db_lundef=false
 SECONDS ?= 60
 ROUNDS ?= 1000
 PREFIX ?= /usr/local
+PROGRAMS := musterd muster muster-shim muster-sandbox
+# On a terminal ninja's status line; elsewhere nothing but complaints. V=1: every command.
+NINJA = quiet=$(if $(V),-v,); [ -t 1 -o '$(V)' ] || quiet=--quiet; ninja -C $(BUILD) $$quiet
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: all deps build run test soak bench fuzz lint format docs install clean
-all: build
+.PHONY: all deps programs build run test soak bench fuzz lint format docs install uninstall clean
+all: programs
 
 deps:
 	@scripts/deps
 
 $(BUILD)/build.ninja: | deps
+	@echo "setting up $(BUILD)/" >&2
 	@meson setup $(BUILD) $(MESON_ARGS) >/dev/null
 
+programs: deps $(BUILD)/build.ninja
+	@$(NINJA) $(PROGRAMS)
+
+# The programs, the unit tests and what the bench runs.
 build: deps $(BUILD)/build.ninja
-	@ninja -C $(BUILD) $(if $(V),-v,--quiet)
+	@$(NINJA)
 
 build-fuzz: deps
 	@[ -f build-fuzz/build.ninja ] || CC=clang CXX=clang++ meson setup build-fuzz -Dfuzzers=true \
 	  -Db_sanitize=address,undefined -Db_lundef=false -Dwerror=false >/dev/null
 	@ninja -C build-fuzz --quiet fuzzers
 
-run: build
+run: programs
 	@exec $(BUILD)/musterd
 
 test: build
@@ -52,8 +60,12 @@ format:
 docs:
 	@scripts/gen-ops.py --schema schema --out build/src/gen --docs docs/reference --version $$(scripts/version)
 
-install: build
-	@meson configure $(BUILD) -Dprefix=$(PREFIX) >/dev/null && DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+install: programs
+	@scripts/install --build $(BUILD) --prefix $(PREFIX) --destdir "$(DESTDIR)" $(PROGRAMS)
+
+# Takes away what install put, by the same list. State, sockets and settings stay: docs/removing.md.
+uninstall: $(BUILD)/build.ninja
+	@scripts/install --remove --build $(BUILD) --prefix $(PREFIX) --destdir "$(DESTDIR)"
 
 clean:
 	rm -rf build build-san build-fuzz build-bench

@@ -10,26 +10,14 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/complete/complete.h"
 #include "cli/print/nearest.h"
 #include "cli/options.h"
 #include "cli/print/report.h"
 #include "core/version.h"
 
 /* ---- help ------------------------------------------------------------------------------------ */
-
-static const Command *command_at(size_t i) {
-        if (i < n_session_commands)
-                return &session_commands[i];
-        i -= n_session_commands;
-        if (i < n_group_commands)
-                return &group_commands[i];
-        i -= n_group_commands;
-        return i < n_task_commands ? &task_commands[i] : &daemon_commands[i - n_task_commands];
-}
-
-static size_t n_commands(void) {
-        return n_session_commands + n_group_commands + n_task_commands + n_daemon_commands;
-}
 
 static void print_list(const char *title, const Command *commands, size_t n) {
         printf("\n%s:\n", title);
@@ -78,13 +66,6 @@ static void print_command_help(const Command *command) {
 
 /* ---- dispatch -------------------------------------------------------------------------------- */
 
-static const Command *find_command(const char *name) {
-        for (size_t i = 0; i < n_commands(); i++)
-                if (!strcmp(name, command_at(i)->name))
-                        return command_at(i);
-        return NULL;
-}
-
 static int refuse_command(const char *name) {
         Nearest nearest = NEAREST(name);
 
@@ -111,7 +92,7 @@ static int run_command(const Command *command, int argc, char **argv) {
 
 /* muster help [COMMAND] */
 static int run_help(const char *name) {
-        const Command *command = name ? find_command(name) : NULL;
+        const Command *command = name ? command_find(name) : NULL;
 
         if (name && !command)
                 return refuse_command(name);
@@ -126,7 +107,7 @@ static int dispatch(int argc, char **argv) {
         const char *slash = strrchr(argv[0], '/'), *program = slash ? slash + 1 : argv[0], *word = argv[1];
 
         if (!strcmp(program, "ac") && word && !strcmp(word, "server:start"))
-                return run_command(find_command("stdio"), argc - 1, argv + 1);
+                return run_command(command_find("stdio"), argc - 1, argv + 1);
         if (!word) {
                 complain(CLI_USAGE, "no command given");
                 advise("try: muster --help");
@@ -136,9 +117,11 @@ static int dispatch(int argc, char **argv) {
                 printf("muster %s\n", MUSTER_VERSION);
                 return CLI_OK;
         }
+        if (!strcmp(word, "__complete")) /* of the completion scripts; in no list */
+                return complete(argc - 2, argv + 2);
         if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help"))
                 return run_help(argv[2]);
-        return find_command(word) ? run_command(find_command(word), argc - 1, argv + 1)
+        return command_find(word) ? run_command(command_find(word), argc - 1, argv + 1)
                                   : refuse_command(word);
 }
 

@@ -80,6 +80,15 @@ static bool is_known(const Command *command, const Row *row) {
         return false;
 }
 
+bool option_shape(const Command *command, size_t i, OptionShape *ret) {
+        for (size_t k = 0; k < N_ROWS; k++)
+                if (is_known(command, &rows[k]) && !i--) {
+                        *ret = (OptionShape){rows[k].name, rows[k].letter, rows[k].kind != KIND_FLAG};
+                        return true;
+                }
+        return false;
+}
+
 /* What getopt_long() wants: the long ones, and the letters of all that have one. */
 static void choose(const Command *command, struct option out[N_ROWS + 1], char letters[N_LETTERS]) {
         char *at = letters;

@@ -9,3 +9,12 @@
 
 /* CLI_OK, or CLI_USAGE after telling what is wrong. */
 int options_parse(const Command *command, int argc, char **argv, Options *ret);
+
+typedef struct OptionShape {
+        const char *name; /* the long one */
+        char letter;      /* 0: none */
+        bool has_value;
+} OptionShape;
+
+/* The i-th option that the command knows; false: it has no more. */
+bool option_shape(const Command *command, size_t i, OptionShape *ret);

@@ -5,6 +5,7 @@
  */
 #define LOG_MODULE "daemon/main"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
@@ -71,13 +72,18 @@ static void raise_descriptor_limit(Daemon *daemon) {
         (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* The commands stand beside the daemon: named so that they can be copied from the screen. */
 static void greet(const Daemon *daemon) {
+        const char *slash = strrchr(program_invocation_name, '/');
+        int n = slash ? (int)(slash - program_invocation_name) + 1 : 0;
+        const char *folder = program_invocation_name;
+
         printf("musterd %s, pid %d\n", MUSTER_VERSION, (int)getpid());
         for (const Endpoint *e = daemon->endpoints; e; e = e->next)
                 if (e->state == ENDPOINT_LISTENING)
                         printf("  %-7s %s\n", e->type->name, e->address);
-        printf("Try in another terminal:  muster status   muster call cccc.ping   muster schema\n");
-        printf("Stop with Ctrl+C or:      muster down\n");
+        printf("Try in another terminal:  %.*smuster status, %.*smuster --help\n", n, folder, n, folder);
+        printf("Stop with Ctrl+C or:      %.*smuster down\n", n, folder);
         fflush(stdout);
 }
 

@@ -148,7 +148,8 @@ const Command group_commands[] = {
                 "  --since EVENT    what came behind this one, and go on\n"
                 "  -f, --follow     go on with messages, notices and acknowledgements\n"
                 "  -a, --all        of all groups, tasks and hosted processes, numbered; one line\n"
-                "                   each, or JSON with --json; --since takes [EPOCH:]NUMBER\n",
+                "                   each, or JSON with --json; --since takes [EPOCH:]NUMBER\n"
+                "  --json           JSON, one object a line, also with --all\n",
                 .examples = "  muster events -f | jq -r 'select(.kind == \"chat.message\") | .data.text'\n",
                 .takes = "group as kind since tail follow json all",
                 .run = cmd_events,
