@@ -328,3 +328,28 @@ def test_projects():
             equal([p["dir"] for p in n.result("project.ls")["projects"]], dirs[1:])
             equal(n.result("project.rm", {"dir": dirs[1], "force": True}), {"removed": True, "tasks": {"running": 0, "queued": 0, "ended": True}})
             equal(n.result("project.ls"), {"projects": []})
+
+
+def test_submit_serves_a_project_that_nobody_serves():
+    """The README said `muster task submit` in a folder with .aiwg/, and it failed until `muster project add` was found."""
+    with Home() as home:
+        home.extra_env["MUSTER_SANDBOX"] = "none"
+        os.mkdir(os.path.join(home.cwd, ".aiwg"))
+        write_text(os.path.join(home.cwd, ".aiwg", "daemon.json"), json.dumps({"daemon": {"agent_command": "/bin/cat"}}))
+        try:
+            status, out, err = home.muster("task", "submit", "hello")
+            equal(status, 0, out + err)
+            check("serving %s from now on" % home.cwd in err, err)
+            equal([p["dir"] for p in json.loads(home.muster("project", "ls", "--json")[1])["projects"]], [home.cwd])
+            status, out, err = home.muster("task", "submit", "again")
+            equal((status, err), (0, ""), "it is said once")
+        finally:
+            home.muster("down")
+
+
+def test_submit_makes_no_project_of_a_folder():
+    with Home() as home:
+        status, _, err = home.muster("task", "submit", "--project", home.cwd, "hello")
+        equal(status, 3)
+        check("muster project add" in err, err)
+        check(not os.path.exists(home.native_sock), "a daemon was started")

@@ -381,7 +381,7 @@ int cmd_chat(const Options *options) {
 
         if (options->priority && !task_is_number(options->priority))
                 return complain(CLI_USAGE, "chat: --priority: %s is not a number", options->priority);
-        r = task_link_open(&chat.link, options->project, -1);
+        r = task_link_open_serving(&chat.link, options->project, -1);
         if (r)
                 return r;
         if (signals_open(&chat.signals, numbers, ARRAY_SIZE(numbers)) ||

@@ -266,7 +266,8 @@ int cmd_task(const Options *options) {
                 advise("try: muster task --help");
                 return CLI_USAGE;
         }
-        r = task_link_open(&link, options->project,
-                           options->timeout_ms < 0 && !verb->is_patient ? TIMEOUT_MS : options->timeout_ms);
+        r = (verb->run == run_submit ? task_link_open_serving : task_link_open)(
+                &link, options->project,
+                options->timeout_ms < 0 && !verb->is_patient ? TIMEOUT_MS : options->timeout_ms);
         return r ? r : verb->run(&link, options, options->operands + 1, n);
 }

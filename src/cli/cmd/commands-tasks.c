@@ -11,7 +11,8 @@ const Command task_commands[] = {
                 .usage = "submit|ls|get|cancel|wait|tail|stats [WORDS…] [--project DIR] [--agent NAME] "
                          "[--priority N] [--state STATE] [--limit N] [--json] [--timeout SECONDS]",
                 .details =
-                        "The project is the folder above this one that has a .aiwg, or --project.\n"
+                        "The project is the folder above this one that has a .aiwg, or --project. submit\n"
+                        "serves it from then on when nobody does, as muster project add.\n"
                         "\n"
                         "  submit WORDS…    the words are the prompt; a single - reads it from stdin\n"
                         "  ls               newest first\n"

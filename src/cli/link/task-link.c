@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json-writer.h"
+#include "cli/link/asking.h"
 #include "cli/link/native.h"
 #include "cli/print/report.h"
 
@@ -37,23 +38,83 @@ static int complain_absent(const char *dir) {
         return CLI_NO_DAEMON;
 }
 
-int task_link_open(TaskLink *link, const char *project, int64_t timeout_ms) {
-        _cleanup_(freep) char *dir = project ? realpath(project, NULL) : task_project_find();
-        int r;
-
-        if (!dir && project)
+/* Which project is meant; malloc'd. */
+static int task_link_choose(const char *project, char **ret) {
+        *ret = project ? realpath(project, NULL) : task_project_find();
+        if (*ret)
+                return CLI_OK;
+        if (project)
                 return complain(CLI_USAGE, "%s: %s", project, strerror(errno));
-        if (!dir) {
-                complain(CLI_USAGE, "this folder is in no project: there is no .aiwg here or above");
-                advise("make it one with: muster project add .");
-                return CLI_USAGE;
-        }
-        link->socket = path_join(dir, ".aiwg/daemon/daemon.sock");
+        complain(CLI_USAGE, "this folder is in no project: there is no .aiwg here or above");
+        advise("make it one with: muster project add .");
+        return CLI_USAGE;
+}
+
+/* Conditions of the Link. */
+static int task_link_connect(TaskLink *link, const char *dir, int64_t timeout_ms) {
         if (!link->socket)
-                return complain(CLI_FAILED, "out of memory");
-        r = link_open(&link->link, link->socket, timeout_ms < 0 ? DEADLINE_NEVER : clock_ms() + timeout_ms);
+                link->socket = path_join(dir, ".aiwg/daemon/daemon.sock");
+        if (!link->socket)
+                return error_origin(-ENOMEM);
+        return link_open(&link->link, link->socket,
+                         timeout_ms < 0 ? DEADLINE_NEVER : clock_ms() + timeout_ms);
+}
+
+int task_link_open(TaskLink *link, const char *project, int64_t timeout_ms) {
+        _cleanup_(freep) char *dir = NULL;
+        int r = task_link_choose(project, &dir);
+
+        if (r)
+                return r;
+        r = task_link_connect(link, dir, timeout_ms);
         if (r == LINK_E_ABSENT)
                 return complain_absent(dir);
+        return r ? link_complain(r, link->socket) : CLI_OK;
+}
+
+/* project.add, which is answered when the project's socket listens. */
+static int task_link_serve(const char *dir) {
+        _cleanup_(link_deinit) Link link = LINK_NULL;
+        _cleanup_(arena_deinit) Arena arena = {0};
+        _cleanup_(freep) char *socket = NULL;
+        Arguments args = {0};
+        Reply reply;
+        int r = asking_start(&socket);
+
+        if (r)
+                return r;
+        arguments_set_str(&args, &arena, "dir", str_from(dir));
+        r = asking(&(Asking){socket, "native", "project.add", &link, &arena}, &args, &reply);
+        if (r || !reply.is_error)
+                return r;
+        reply_complain("project.add", &reply, false);
+        return CLI_FAILED;
+}
+
+/* A folder that was named without being a project is not made one by the way. */
+static bool task_link_is_project(const char *dir) {
+        _cleanup_(freep) char *path = path_join(dir, ".aiwg");
+        struct stat st;
+
+        return path && !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+int task_link_open_serving(TaskLink *link, const char *project, int64_t timeout_ms) {
+        _cleanup_(freep) char *dir = NULL;
+        int r = task_link_choose(project, &dir);
+
+        if (r)
+                return r;
+        r = task_link_connect(link, dir, timeout_ms);
+        if (r == LINK_E_ABSENT && !task_link_is_project(dir))
+                return complain_absent(dir);
+        if (r == LINK_E_ABSENT) {
+                r = task_link_serve(dir);
+                if (r)
+                        return r;
+                advise("serving %s from now on; muster project rm ends that", dir);
+                r = task_link_connect(link, dir, timeout_ms);
+        }
         return r ? link_complain(r, link->socket) : CLI_OK;
 }
 

@@ -25,6 +25,8 @@ typedef struct TaskLink {
 char *task_project_find(void);
 /* project: NULL is the one that this folder is in. An exit status; unless it is CLI_OK, stderr says why. */
 int task_link_open(TaskLink *link, const char *project, int64_t timeout_ms);
+/* For who brings work: a project that nobody serves is served from now on, and stderr says so. */
+int task_link_open_serving(TaskLink *link, const char *project, int64_t timeout_ms);
 void task_link_deinit(TaskLink *link);
 /* Sends without waiting for the answer. Conditions of the Link. */
 int task_link_send(TaskLink *link, const char *method, Str params);
