@@ -71,6 +71,7 @@ struct Daemon {
 
         unsigned long n_files;    /* RLIMIT_NOFILE that we were started with: what hosted processes get */
         char *shim_path;          /* the program muster-shim */
+        char *project_path;       /* the program muster-project */
         struct Host *host;        /* hosted processes of all domains; NULL before setup */
         struct WatchHub *watches; /* what all watched folders share; NULL: nothing is watched */
 

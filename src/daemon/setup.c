@@ -184,8 +184,8 @@ int setup_home(Daemon *daemon) {
 
 /* ---- hosted processes ------------------------------------------------------------------------ */
 
-/* The shim stands beside this program, in the build folder as well as when installed. */
-static char *find_shim(void) {
+/* Our other programs stand beside this one, in the build folder as well as when installed. */
+static char *find_program(const char *name) {
         char self[PATH_MAX], *slash, *path = NULL;
         ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -197,7 +197,7 @@ static char *find_shim(void) {
         for (int i = 0; i < 2; i++) {
                 free(path);
                 path = NULL;
-                if (asprintf(&path, i ? "%s/../libexec/muster/muster-shim" : "%s/muster-shim", self) < 0)
+                if (asprintf(&path, i ? "%s/../libexec/muster/%s" : "%s/%s", self, name) < 0)
                         return NULL;
                 if (!access(path, X_OK))
                         return path;
@@ -218,8 +218,9 @@ static void found(Hosted *hosted, void *user) {
 int setup_host(Daemon *daemon) {
         int r;
 
-        daemon->shim_path = find_shim();
-        r = daemon->shim_path ? host_new(&daemon->host, daemon) : -ENOMEM;
+        daemon->shim_path = find_program("muster-shim");
+        daemon->project_path = find_program("muster-project");
+        r = daemon->shim_path && daemon->project_path ? host_new(&daemon->host, daemon) : -ENOMEM;
         if (!r)
                 r = sessions_new(&daemon->sessions, daemon);
         if (!r)
@@ -235,6 +236,8 @@ void setup_unhost(Daemon *daemon) {
         daemon->host = host_free(daemon->host);
         free(daemon->shim_path);
         daemon->shim_path = NULL;
+        free(daemon->project_path);
+        daemon->project_path = NULL;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */

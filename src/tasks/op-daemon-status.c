@@ -19,7 +19,7 @@ static int run(Call *call, _unused_ const void *args) {
 
         time_format_ms(project->started_us, started);
         jw_begin_object(w);
-        jw_field_int(w, "pid", getpid());
+        jw_field_int(w, "pid", project_pid(project));
         jw_field_int(w, "uptime_seconds", project_uptime_s(project));
         jw_field_cstr(w, "started_at", started);
         jw_field_cstr(w, "health", "healthy");

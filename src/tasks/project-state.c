@@ -47,7 +47,7 @@ static void write_health(JsonWriter *w, int64_t now_us) {
 
 static void write_state(const Project *project, JsonWriter *w, int64_t now_us) {
         jw_begin_object(w);
-        jw_field_int(w, "pid", getpid());
+        jw_field_int(w, "pid", project_pid(project));
         jw_field_time_ms(w, "started_at", project->started_us);
         jw_field_time_ms(w, "last_heartbeat", now_us);
         jw_field_int(w, "uptime_seconds", project_uptime_s(project));
@@ -91,7 +91,7 @@ int project_state_text(const Project *project, Buf *heartbeat, Buf *state) {
         JsonWriter beat = JSON_WRITER(heartbeat), full = JSON_WRITER(state);
 
         jw_begin_object(&beat);
-        jw_field_int(&beat, "pid", getpid());
+        jw_field_int(&beat, "pid", project_pid(project));
         jw_field_time_ms(&beat, "timestamp", now_us);
         jw_field_int(&beat, "uptime_seconds", project_uptime_s(project));
         jw_end_object(&beat);

@@ -97,6 +97,7 @@ int project_new(Project **ret, Endpoint *endpoint, const char *dir) {
         project->daemon = endpoint->daemon;
         project->endpoint = endpoint;
         project->lock_fd = -1;
+        project->process.fd = -1;
         project->store.rows.fd = -1;
         timer_init(&project->heartbeat, endpoint->daemon->loop, on_heartbeat);
         if (make_paths(project, dir) || project_automation_new(project)) {
@@ -111,6 +112,7 @@ Project *project_free(Project *project) {
         if (!project)
                 return NULL;
         timer_clear(&project->heartbeat);
+        project_process_drop(project);
         project_automation_end(project);
         automation_free(project->automation);
         project_log_deinit(&project->log);
@@ -144,13 +146,24 @@ int project_prepare(Project *project, char *reterr, size_t n_reterr) {
         return project_config_load(project, reterr, n_reterr);
 }
 
-int project_begin(Project *project) {
+static int write_pid(const Project *project) {
         char pid[32];
-        int n = snprintf(pid, sizeof(pid), "%d", (int)getpid());
-        int r = file_replace(project->pid_path, (Str){pid, (size_t)n}, 0644, FILE_RUNTIME);
+        int n = snprintf(pid, sizeof(pid), "%d", (int)project_pid(project));
+
+        return error_trace(file_replace(project->pid_path, (Str){pid, (size_t)n}, 0644, FILE_RUNTIME));
+}
+
+int project_begin(Project *project) {
+        int r = project_process_start(project);
 
         if (r)
+                return endpoint_refuse(project->endpoint, ENDPOINT_E_REFUSED, "cannot start %s: %s",
+                                       project->daemon->project_path, strerror(-r));
+        r = write_pid(project);
+        if (r) {
+                project_process_drop(project);
                 return error_trace(r);
+        }
         project->started_us = loop_wall_us(project->daemon->loop);
         project->started_ms = loop_now_ms(project->daemon->loop);
         project->is_open = true;
@@ -166,6 +179,12 @@ int project_begin(Project *project) {
                 timer_set(&project->heartbeat, 0)); /* the first one right after the socket is up */
 }
 
+static void on_process_ended(Project *project) {
+        project->is_ending = false;
+        daemon_release_stop(project->daemon);
+}
+
+/* Its process goes last: who waits for that finds nothing left of the rest. */
 static void on_closed(Project *project) {
         project_log_line(&project->log, "Daemon stopped");
         (void)unlink(project->pid_path);
@@ -173,8 +192,7 @@ static void on_closed(Project *project) {
         project->lock_fd = close_fd(project->lock_fd);
         supervisor_deinit(project);
         task_store_deinit(&project->store);
-        project->is_ending = false;
-        daemon_release_stop(project->daemon);
+        project_process_end(project, on_process_ended);
 }
 
 /* The last state is written on the loop: nothing is served any more that could wait for it. */

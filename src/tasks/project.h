@@ -13,6 +13,7 @@
 #include "core/daemon.h"
 #include "tasks/automation.h"
 #include "tasks/project-log.h"
+#include "tasks/project-process.h"
 #include "tasks/supervisor.h"
 #include "tasks/task-store.h"
 
@@ -35,6 +36,7 @@ struct Project {
         bool is_forced; /* whoever stops it does not want to wait for running tasks */
         bool is_ending; /* no longer served; its last tasks are being ended, or brought to the disk */
         int lock_fd;    /* is_ending: held until that is done */
+        ProjectProcess process;
 
         double timeout_ms;      /* of one task, as the configuration multiplies; 0: none */
         uint64_t max_queue;     /* waiting tasks; 0: no limit */
@@ -60,7 +62,7 @@ Project *project_free(Project *project);
 /* Makes the folders and reads the configuration; reterr says what is wrong with it (PROJECT_E_BAD_CONFIG).
  */
 int project_prepare(Project *project, char *reterr, size_t n_reterr);
-/* Served from now on: pid file, heartbeat. */
+/* Served from now on: its process, pid file, heartbeat. Conditions: as EndpointType.open(). */
 int project_begin(Project *project);
 /* No longer served: its tasks are ended or left, then the last state is written and pid file and lock are
  * removed. */

@@ -16,7 +16,7 @@
 
 static void write_lock_pid(const Endpoint *endpoint) {
         char pid[32];
-        int n = snprintf(pid, sizeof(pid), "%d", (int)getpid());
+        int n = snprintf(pid, sizeof(pid), "%d", (int)project_pid(endpoint->context));
 
         /* For people and for the original; what counts is the lock on the file, not its text. */
         if (ftruncate(endpoint->lock_fd, 0) || pwrite(endpoint->lock_fd, pid, (size_t)n, 0) < 0)
@@ -34,11 +34,14 @@ static int open_project(Endpoint *endpoint, Project *project) {
         r = endpoint_lock(endpoint, project->lock_path);
         if (r)
                 return r;
-        write_lock_pid(endpoint);
         r = endpoint_listen_unix(endpoint, project->sock_path);
-        if (r)
-                return r;
-        return error_fold(project_begin(project));
+        if (!r)
+                r = project_begin(project);
+        if (!r)
+                write_lock_pid(endpoint);
+        else
+                (void)unlink(project->lock_path); /* the original would take it for a daemon that runs */
+        return r;
 }
 
 static int aiwg_open(Endpoint *endpoint) {
