@@ -4,8 +4,10 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -148,10 +150,27 @@ struct LoopWork {
         void *user;
 };
 
+/* Some jobs come back at once, some late, so that they also overtake each other. */
+static void loop_be_late(unsigned max_ms) {
+        uint32_t number = 0;
+        struct timespec pause;
+
+        (void)!getrandom(&number, sizeof(number), 0);
+        number %= max_ms * 2;
+        pause = (struct timespec){.tv_nsec = (long)(number > max_ms ? 0 : number) * 1000000};
+        (void)nanosleep(&pause, NULL);
+}
+
+void loop_work_late(Loop *loop, unsigned max_ms) {
+        loop->late_ms = MIN(max_ms, 999U);
+}
+
 static void on_work(uv_work_t *req) {
         LoopWork *work = container_of(req, LoopWork, uv);
 
         work->run(work->user);
+        if (work->loop->late_ms)
+                loop_be_late(work->loop->late_ms);
 }
 
 static void on_work_done(uv_work_t *req, int status);

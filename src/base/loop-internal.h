@@ -43,6 +43,7 @@ struct Loop {
         pthread_mutex_t post_lock;
         LoopPost *posts, **post_tail;
 
+        unsigned late_ms; /* tests: a job comes back up to so much later than it was done */
         size_t n_work;
         size_t n_slow;               /* of them, slow ones that run */
         LoopWork *slow, **slow_tail; /* … and those that wait for one of these to end */

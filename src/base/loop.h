@@ -93,6 +93,8 @@ int loop_work(Loop *loop, void (*run)(void *user), void (*done)(void *user), voi
  * them run at a time, the others wait in order, so that those that only want the disk have threads left. */
 enum { LOOP_SLOW_MAX = 2 };
 int loop_work_slow(Loop *loop, void (*run)(void *user), void (*done)(void *user), void *user);
+/* For tests: half of the jobs come back up to so many milliseconds late. */
+void loop_work_late(Loop *loop, unsigned max_ms);
 size_t loop_n_work(Loop *loop); /* jobs not done yet, of both kinds */
 
 /* The only call that other threads may make: fn(user) will run on the loop. */

@@ -16,9 +16,10 @@ static bool is_due(Pass *pass, int64_t due_us) {
         return false;
 }
 
+/* The target is copied: it may lie in a document that is replaced while the notice is being kept. */
 static void say(Pass *pass, Str target, const char *kind, Str title, Str message) {
-        pass->notices[pass->n_notices++] =
-                (Notice){.target = target, .kind = kind, .title = title, .message = message};
+        pass->notices[pass->n_notices++] = (Notice){
+                .target = arena_str(&pass->arena, target), .kind = kind, .title = title, .message = message};
 }
 
 static void check_nudge(Pass *pass, AutoActor *actor, _unused_ const ActorView *foreman) {

@@ -36,6 +36,28 @@ static void answer(Call *call, int r) {
                 call_finish(call, r);
 }
 
+static void release_doc(void *object) {
+        group_doc_unref(object);
+}
+
+static void release_document(void *object) {
+        document_unref(object);
+}
+
+static int group_hold(Call *call, Group *group) {
+        int r = group->doc ? call_hold(call, group_doc_ref(group->doc), release_doc) : 0;
+
+        if (!r && group->cursors)
+                r = call_hold(call, document_ref(group->cursors), release_document);
+        return error_trace(r);
+}
+
+int group_run(Call *call, Group *group, GroupFn fn, const void *args) {
+        int r = call ? group_hold(call, group) : 0;
+
+        return r ? r : fn(call, group, args);
+}
+
 /* ---- edits: one at a time -------------------------------------------------------------------- */
 
 static void push_edit(GroupCall *wait) {
@@ -80,7 +102,7 @@ static void run_edit(GroupCall *first) {
         int r;
 
         group->is_entered = true;
-        r = first->fn(call, group, first->args);
+        r = group_run(call, group, first->fn, first->args);
         group->is_entered = false;
         if (r == CALL_LATER)
                 return;
@@ -161,7 +183,7 @@ int group_edit(Group *group, GroupFn fn, const void *args) {
 static void on_settled(LedgerChange *barrier, _unused_ int r) {
         GroupCall *wait = container_of(barrier, GroupCall, barrier);
         Call *call = wait->call;
-        int result = wait->fn(call, wait->group, wait->args);
+        int result = group_run(call, wait->group, wait->fn, wait->args);
 
         leave(wait);
         answer(call, result);
@@ -186,7 +208,7 @@ static bool enter(GroupCall *wait, int *ret) {
                 *ret = settle_read(wait);
                 return *ret == CALL_LATER;
         }
-        *ret = wait->fn(wait->call, wait->group, wait->args);
+        *ret = group_run(wait->call, wait->group, wait->fn, wait->args);
         return false;
 }
 

@@ -51,6 +51,11 @@ GroupDoc *group_doc_clone(const GroupDoc *source) {
         return document ? group_doc_new(document) : NULL;
 }
 
+GroupDoc *group_doc_ref(GroupDoc *doc) {
+        doc->n_refs++;
+        return doc;
+}
+
 GroupDoc *group_doc_unref(GroupDoc *doc) {
         if (!doc || --doc->n_refs)
                 return NULL;

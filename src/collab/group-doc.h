@@ -68,6 +68,7 @@ typedef struct GroupDoc {
 /* Takes the document. NULL without memory (the document is dropped then). */
 GroupDoc *group_doc_new(Document *document);
 GroupDoc *group_doc_clone(const GroupDoc *source);
+GroupDoc *group_doc_ref(GroupDoc *doc);
 GroupDoc *group_doc_unref(GroupDoc *doc); /* NULL is fine; returns NULL */
 int group_doc_view(GroupDoc *doc);        /* the view anew from the tree. 0 or -ENOMEM */
 /* The tree of a group that does not exist yet. */

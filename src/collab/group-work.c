@@ -26,7 +26,7 @@ static void run(void *user) {
 static void done(void *user) {
         WorkJob *job = user;
         Group *group = job->group;
-        int r = job->r ? job->r : job->then(job->call, group, job->args);
+        int r = job->r ? job->r : group_run(job->call, group, job->then, job->args);
 
         if (r != CALL_LATER) {
                 if (job->is_edit)

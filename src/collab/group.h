@@ -5,8 +5,11 @@
  *
  * Other programs edit the same files. So nobody keeps a Group and trusts it later: an op asks with
  * collab_call(), which looks at the files first (stat on the loop, reading on a worker) and then runs the
- * op's own function with a group that is true in that turn. Pointers into group->doc and group->cursors are
- * good for that turn only: copy what is wanted longer.
+ * op's own function with a group that is true in that turn.
+ *
+ * Who may point into group->doc and group->cursors, which a change or another program's edit replaces: a
+ * call may as long as it lives, since group_run() makes it hold what it was run with. Whoever has no call
+ * may in that turn only, and copies what is wanted longer.
  *
  *   collab_call()   for what needs the documents only, and for appending events that change none
  *   collab_read()   for reading the ledger: lines that another program wrote are indexed first
@@ -79,6 +82,9 @@ int collab_edit(Call *call, Str group_id, GroupFn fn, const void *args);
 /* An edit without a call, for what the daemon does by itself: fn gets NULL as call and must not fail with
  * call_fail(). args must live until fn has run. -ENOMEM: it will not run. */
 int group_edit(Group *group, GroupFn fn, const void *args);
+/* fn, and the call holds the documents that fn sees until it has ended. Every way back into a call that
+ * waited goes through here. call may be NULL. */
+int group_run(Call *call, Group *group, GroupFn fn, const void *args);
 bool group_is_editing(const Group *group, const Call *call); /* the edit under way is this call's */
 void group_edit_end(Group *group);
 void group_on_edit_soon(Deferred *deferred);

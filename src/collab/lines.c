@@ -37,11 +37,16 @@ static void resume(Wait *wait, int r) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static int use(Wait *wait) {
-        int r = wait->fn(wait->call, wait->group, &wait->read, wait->args);
+static int lines_use(_unused_ Call *call, Group *group, const void *user) {
+        Wait *wait = (Wait *)user;
+        int r = wait->fn(wait->call, group, &wait->read, wait->args);
 
         ledger_read_deinit(&wait->read);
         return r;
+}
+
+static int use(Wait *wait) {
+        return group_run(wait->call, wait->group, lines_use, wait);
 }
 
 static void on_read(LedgerRead *read, int r) {
@@ -52,7 +57,7 @@ static void on_read(LedgerRead *read, int r) {
                 return;
         }
         ledger_read_deinit(read);
-        resume(wait, r == -ESTALE ? wait->again(wait->call, wait->group, wait->args) : r);
+        resume(wait, r == -ESTALE ? group_run(wait->call, wait->group, wait->again, wait->args) : r);
 }
 
 int lines_read(Call *call, Group *group, const uint64_t *positions, size_t n, LinesFn fn, GroupFn again,
@@ -77,7 +82,7 @@ int lines_read(Call *call, Group *group, const uint64_t *positions, size_t n, Li
 static void on_settled(LedgerChange *barrier, _unused_ int r) {
         Wait *wait = container_of(barrier, Wait, barrier);
 
-        resume(wait, wait->again(wait->call, wait->group, wait->args));
+        resume(wait, group_run(wait->call, wait->group, wait->again, wait->args));
 }
 
 int lines_wait(Call *call, Group *group, GroupFn again, const void *args) {

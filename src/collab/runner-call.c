@@ -50,7 +50,7 @@ static int finish(RunnerJob *job) {
                 r = call_fail(job->call, job->error, "cannot start " STR_FMT ": %s", STR_ARG(job->failed),
                               strerror(job->first_error));
         else
-                r = job->fn(job->call, group, job->args);
+                r = group_run(job->call, group, job->fn, job->args);
         group_unref(group);
         return r;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "core/daemon.h"
 #include "core/dialect.h"
 #include "core/record.h"
@@ -36,6 +37,8 @@ static void call_put(Call *call) {
         Arena arena = call->arena;
         Buf scratch = call->scratch, details = call->details;
 
+        for (CallHold *hold = call->holds; hold; hold = hold->next)
+                hold->release(hold->object);
         arena_reset(&arena);
         if (scratch.cap > CALL_SCRATCH_KEEP)
                 buf_deinit(&scratch);
@@ -109,6 +112,25 @@ JsonWriter *call_details(Call *call) {
 
 void call_after(Call *call, void (*after)(Call *call)) {
         call->after = after;
+}
+
+int call_hold(Call *call, void *object, void (*release)(void *object)) {
+        CallHold *hold = call->holds;
+
+        while (hold && hold->object != object)
+                hold = hold->next;
+        if (hold) {
+                release(object); /* it is held already */
+                return 0;
+        }
+        hold = arena_alloc(&call->arena, sizeof(*hold));
+        if (!hold) {
+                release(object);
+                return error_origin(-ENOMEM);
+        }
+        *hold = (CallHold){.next = call->holds, .object = object, .release = release};
+        call->holds = hold;
+        return 0;
 }
 
 /* ---- the reply ------------------------------------------------------------------------------- */

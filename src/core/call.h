@@ -19,13 +19,21 @@ typedef struct Daemon Daemon;
 
 enum { CALL_LATER = -0x7fff }; /* the handler will finish the call in a later turn */
 
+/* Something that may be replaced or thrown away while the call waits, and that it still points into. */
+typedef struct CallHold {
+        struct CallHold *next;
+        void *object;
+        void (*release)(void *object);
+} CallHold;
+
 struct Call {
         Daemon *daemon;
         Client *client; /* NULL once the client is gone */
         const Op *op;
-        Arena arena; /* reset when the call is done */
-        Str id;      /* JSON-RPC: raw text of the request's id, "" for a notification */
-        Str request; /* raw frame while recording, else empty */
+        Arena arena;     /* reset when the call is done */
+        CallHold *holds; /* released then; in the arena */
+        Str id;          /* JSON-RPC: raw text of the request's id, "" for a notification */
+        Str request;     /* raw frame while recording, else empty */
 
         Buf *out;           /* where the reply goes: the connection, a batch in the making, or scratch */
         Buf scratch;        /* of a reply that nobody gets */
@@ -54,6 +62,9 @@ int call_fail(Call *call, int error, const char *format, ...) _printf_(3, 4);
 JsonWriter *call_details(Call *call);
 /* For what must happen once the reply is queued (shutdown, turning into a stream). */
 void call_after(Call *call, void (*after)(Call *call));
+/* Takes a reference of the caller's and releases it when the call has ended, so that spans into the object
+ * may be kept as long as the call's own arguments. Held once. 0, or -ENOMEM: it is released at once. */
+int call_hold(Call *call, void *object, void (*release)(void *object));
 /* Ends a call that was left for later: r is 0, a CALL_E_* that was set with call_fail(), or negative. */
 void call_finish(Call *call, int r);
 

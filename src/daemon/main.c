@@ -132,8 +132,17 @@ static void stop_clock(Daemon *daemon) {
         daemon->has_test_clock = true;
 }
 
+/* Tests hold back what workers have done, so that the world can change meanwhile: CONTRIBUTING.md. */
+static void slow_workers(Daemon *daemon) {
+        const char *late = getenv("MUSTER_TEST_LATE");
+
+        if (late)
+                loop_work_late(daemon->loop, (unsigned)strtoul(late, NULL, 10));
+}
+
 static int run_all(Daemon *daemon) {
         stop_clock(daemon);
+        slow_workers(daemon);
         return service_take_sockets(daemon) || setup_endpoints(daemon) ? EXIT_STATUS_INTERNAL : run(daemon);
 }
 

@@ -2,17 +2,31 @@
 #include "gen/coop-ops.h"
 #include "sessions/sessions.h"
 
+/* Somebody ended the terminal while its coopfile was read. If its process is gone too, nobody else removes
+ * it. */
+static void restart_in_vain(Pty *pty) {
+        Session *session = pty->session;
+
+        if (!pty->hosted && (pty->id != 0 || !session->is_listed))
+                pty_remove(pty);
+        session_check_gone(session);
+}
+
 /* The coopfile is read again first; a bad one leaves everything as it is. */
 static void configured(Pty *pty, int r, const char *wrong) {
         Call *call = pty->waiting;
 
-        if (!r) {
+        if (!r && !pty->is_stopped) {
                 pty_restart(pty);
                 return;
         }
         pty->waiting = NULL;
-        call_finish(call, r > 0 ? call_fail(call, CALL_E_INVALID_COOPFILE, "%s", wrong) : r);
-        session_check_gone(pty->session);
+        if (!r)
+                r = call_fail(call, CALL_E_SESSION_NOT_FOUND, "it was ended while it was being restarted");
+        else if (r > 0)
+                r = call_fail(call, CALL_E_INVALID_COOPFILE, "%s", wrong);
+        call_finish(call, r);
+        restart_in_vain(pty);
 }
 
 static void write_answer(const Pty *pty, JsonWriter *w) {

@@ -165,6 +165,8 @@ static void finish(Pty *pty) {
                 return;
         host_forget(pty->hosted);
         pty->hosted = NULL;
+        if (pty->is_configuring)
+                return; /* a worker has it: whoever asked for that goes on with it or removes it */
         pty_remove(pty);
         session_check_gone(session);
 }

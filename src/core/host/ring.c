@@ -105,6 +105,8 @@ void ring_close(Ring *ring) {
 Str ring_span(const Ring *ring, uint64_t from) {
         uint64_t begin = ring_begin(ring), end = ring_end(ring);
 
+        if (!ring->header)
+                return STR_NULL; /* of a process that is being started */
         if (from < begin)
                 from = begin;
         if (from > end)

@@ -58,7 +58,7 @@ int ring_open(Ring *ring,
 void ring_close(Ring *ring);
 
 static inline uint64_t ring_end(const Ring *ring) {
-        return atomic_load_explicit(&ring->header->n_written, memory_order_acquire);
+        return ring->header ? atomic_load_explicit(&ring->header->n_written, memory_order_acquire) : 0;
 }
 /* The oldest byte that is still there: the place of the next read is not. */
 static inline uint64_t ring_begin(const Ring *ring) {
