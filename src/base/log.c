@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -14,8 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/time.h"
-#include "base/utf8.h"
+#include "base/log-file.h"
 
 /*
  * How a sink is written without blocking. A terminal or pipe is usually shared with the shell and with other
@@ -23,13 +23,7 @@
  * gives a description of our own. Where that is not allowed, poll(2) before each write has to do: a pipe
  * that is ready takes PIPE_BUF bytes.
  */
-enum { SINK_FILE, SINK_STREAM, SINK_SOCKET };
-
-/* A finished line, with its newline. */
-typedef struct Line {
-        char text[LOG_LINE_MAX];
-        size_t n;
-} Line;
+enum { SINK_FILE, SINK_STREAM, SINK_SOCKET, SINK_OWN };
 
 static const char *const level_names[] = {
         [LOG_ERR] = "err",   [LOG_WARNING] = "warning", [LOG_NOTICE] = "notice",
@@ -108,9 +102,49 @@ int log_add(Log *log, int fd, LogLevel level) {
         return slot;
 }
 
+static int64_t wall_us(Log *log) {
+        struct timespec now;
+
+        if (log->wall_us)
+                return log->wall_us(log->user);
+        clock_gettime(CLOCK_REALTIME, &now);
+        return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static int64_t tick_us(Log *log) {
+        struct timespec now;
+
+        if (log->tick_us)
+                return log->tick_us(log->user);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int log_add_file(Log *log, const char *path, uint64_t n_max, unsigned n_keep, LogLevel level) {
+        LogFile *file;
+        int r = log_file_open(&file, path, n_max, n_keep);
+
+        if (r)
+                return error_trace(r);
+        r = log_add(log, file->fd, level);
+        if (r < 0) {
+                log_file_free(file);
+                return error_trace(r);
+        }
+        log->sinks[r].kind = SINK_OWN;
+        log->sinks[r].file = file;
+        return r;
+}
+
 void log_remove(Log *log, int slot) {
-        release(log->sinks[slot].fd);
-        log->sinks[slot].fd = -1;
+        LogSink *sink = &log->sinks[slot];
+
+        if (sink->file) {
+                (void)log_file_settle(sink->file, wall_us(log), tick_us(log), true);
+                sink->file = log_file_free(sink->file);
+        } else
+                release(sink->fd);
+        sink->fd = -1;
         refresh_level(log);
 }
 
@@ -119,59 +153,13 @@ void log_set_level(Log *log, int slot, LogLevel level) {
         refresh_level(log);
 }
 
-/* Printable UTF-8 only, so that neither a newline nor an escape sequence of a client gets into the log. */
-static void line_sanitize(char *text, size_t n) {
-        for (size_t i = 0; i < n; i++) {
-                unsigned char c = (unsigned char)text[i];
-
-                if (c < ' ' || c == 0x7f)
-                        text[i] = '?';
-                else if (c == 0xc2 && i + 1 < n && (unsigned char)text[i + 1] < 0xa0) /* U+0080 to U+009F */
-                        text[i] = text[i + 1] = '?';
-        }
-        for (size_t i = utf8_valid_prefix(text, n); i < n; i += utf8_valid_prefix(text + i, n - i))
-                text[i] = '?';
-}
-
-static void line_begin(Line *line, int64_t us, LogLevel level, const char *module, const char *id) {
-        char stamp[TIME_TEXT_MAX];
-        int n;
-
-        time_format_ms(us, stamp);
-        n = snprintf(line->text, sizeof(line->text), id ? "%s %s %s [%s] " : "%s %s %s ", stamp,
-                     log_level_name(level), module, id);
-        line->n = MIN((size_t)MAX(n, 0), sizeof(line->text) - 1);
-}
-
-_printf_(2, 0) static void line_vprintf(Line *line, const char *format, va_list ap) {
-        size_t room = sizeof(line->text) - line->n;
-        int n = vsnprintf(line->text + line->n, room, format, ap);
-
-        if (n > 0)
-                line->n += MIN((size_t)n, room - 1);
-}
-
-_printf_(2, 3) static void line_printf(Line *line, const char *format, ...) {
-        va_list ap;
-
-        va_start(ap, format);
-        line_vprintf(line, format, ap);
-        va_end(ap);
-}
-
-/* The printf functions above leave one byte for the newline; a line that was cut ends in dots. */
-static void line_end(Line *line) {
-        if (line->n == sizeof(line->text) - 1)
-                memset(line->text + line->n - 3, '.', 3);
-        line_sanitize(line->text, line->n);
-        line->text[line->n++] = '\n';
-}
-
 /* One attempt, which does not wait. False when not all of it went out. */
 static bool sink_write(LogSink *sink, const char *text, size_t n) {
         struct pollfd pfd = {.fd = sink->fd, .events = POLLOUT};
         ssize_t done;
 
+        if (sink->kind == SINK_OWN)
+                return log_file_write(sink->file, text, n);
         if (sink->kind == SINK_STREAM && (poll(&pfd, 1, 0) != 1 || pfd.revents != POLLOUT))
                 return false; /* full, or nobody reads it any more and SIGPIPE is waiting */
         do
@@ -185,13 +173,13 @@ static bool sink_write(LogSink *sink, const char *text, size_t n) {
 
 /* True when there is nothing (more) to confess. */
 static bool sink_report_lost(LogSink *sink, int64_t us) {
-        Line line;
+        LogLine line;
 
         if (!sink->n_lost)
                 return true;
-        line_begin(&line, us, LOG_WARNING, "base/log", NULL);
-        line_printf(&line, "lost lines=%u", sink->n_lost);
-        line_end(&line);
+        log_line_begin(&line, us, LOG_WARNING, "base/log", NULL);
+        log_line_printf(&line, "lost lines=%u", sink->n_lost);
+        log_line_end(&line);
         if (sink->torn) { /* end the half line that got out before */
                 memmove(line.text + 1, line.text, line.n++);
                 line.text[0] = '\n';
@@ -202,34 +190,46 @@ static bool sink_report_lost(LogSink *sink, int64_t us) {
         return true;
 }
 
-static int64_t wall_us(Log *log) {
-        struct timespec now;
+/* To a file of our own: perhaps it is only counted. */
+static bool sink_takes(Log *log, LogSink *sink, const LogLine *line, const LogFact *fact) {
+        if (!sink->file || log_file_admits(sink->file, line, fact))
+                return true;
+        if (log->held)
+                log->held(log->user);
+        return false;
+}
 
-        if (log->wall_us)
-                return log->wall_us(log->user);
-        clock_gettime(CLOCK_REALTIME, &now);
-        return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+bool log_settle(Log *log) {
+        bool is_left = false;
+
+        for (unsigned i = 0; i < LOG_SINKS; i++)
+                if (log->sinks[i].file &&
+                    log_file_settle(log->sinks[i].file, wall_us(log), tick_us(log), false))
+                        is_left = true;
+        return is_left;
 }
 
 void log_line(Log *log, LogLevel level, const char *module, const char *id, const char *format, ...) {
         const int saved = errno; /* callers log and then return it; %m wants it too */
-        int64_t us = wall_us(log);
-        Line line;
+        const LogFact fact = {wall_us(log), tick_us(log), level, format};
+        LogLine line;
         va_list ap;
 
-        line_begin(&line, us, level, module, id);
+        log_line_begin(&line, fact.wall_us, level, module, id);
         va_start(ap, format);
         errno = saved;
-        line_vprintf(&line, format, ap);
+        log_line_vprintf(&line, format, ap);
         va_end(ap);
-        line_end(&line);
+        log_line_end(&line);
 
         for (unsigned i = 0; i < LOG_SINKS; i++) {
                 LogSink *sink = &log->sinks[i];
 
                 if (sink->fd < 0 || level > sink->level)
                         continue;
-                if (!sink_report_lost(sink, us) || !sink_write(sink, line.text, line.n))
+                if (!sink_takes(log, sink, &line, &fact))
+                        continue;
+                if (!sink_report_lost(sink, fact.wall_us) || !sink_write(sink, line.text, line.n))
                         sink->n_lost++;
         }
         errno = saved;

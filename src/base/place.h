@@ -20,3 +20,5 @@ char *place_socket(
 bool place_socket_is_named(void); /* by MUSTER_SOCKET */
 char *place_address(const char *home);
 char *place_config(void);
+
+#define PLACE_LOG "musterd.log" /* in the home: what a daemon in the background says */

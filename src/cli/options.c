@@ -54,6 +54,8 @@ static const Row rows[] = {
         {"key", 0, KIND_TEXT, AT(key)},
         {"kind", 0, KIND_TEXT, AT(kind)},
         {"read", 0, KIND_FLAG, AT(read)},
+        {"daemon", 0, KIND_FLAG, AT(daemon)},
+        {"timestamps", 't', KIND_FLAG, AT(timestamps)},
         {"since", 0, KIND_TEXT, AT(since)},
         {"agent", 0, KIND_TEXT, AT(agent)},
         {"priority", 0, KIND_TEXT, AT(priority)},

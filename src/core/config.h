@@ -19,6 +19,8 @@ typedef struct Config {
         char *muster_home;
         char *config_file;
         char *log_level;
+        int64_t log_max_kb,
+                log_keep; /* of a log file of our own: its size (0: no limit), how many old ones */
 
         char *cccc_home, *cccc_version;
         char *cccc_transport, *cccc_host, *cccc_port, *cccc_allow_remote;

@@ -40,6 +40,7 @@ enum {
 
 struct Daemon {
         Log log;
+        Timer log_settle; /* lines were counted instead of written: says so */
         Loop *loop;
         Config config;
         int argc; /* what it was started with: a reload reads the same flags again */

@@ -20,6 +20,7 @@
 #include "core/daemon.h"
 #include "core/version.h"
 #include "daemon/options.h"
+#include "daemon/own-log.h"
 #include "daemon/service.h"
 #include "daemon/setup.h"
 
@@ -151,13 +152,16 @@ static int start(Daemon *daemon) {
 
         daemon->stopping = on_stopping;
         log_init(&daemon->log);
-        (void)log_add(&daemon->log, dup(STDERR_FILENO), setup_log_level(&daemon->config));
+        own_log_open(daemon);
         raise_descriptor_limit(daemon);
         if (daemon_init(daemon))
                 fprintf(stderr, "musterd: cannot start (is the file for --record writable?)\n");
-        else
+        else {
+                own_log_follow(daemon);
                 status = run_all(daemon);
+        }
         daemon->collab = collab_free(daemon->collab);
+        own_log_close(daemon);
         daemon_deinit(daemon);
         log_deinit(&daemon->log);
         return status;

@@ -29,6 +29,10 @@ const Option option_table[] = {
          "configuration (default $XDG_CONFIG_HOME/muster/muster.toml)", NULL},
         {"log-level", "MUSTER_LOG_LEVEL", "daemon.log_level", OPTION_STRING, 0, AT(log_level), "LEVEL",
          "err, warning, notice, info or debug (default notice)", level_words},
+        {"log-max-kb", "MUSTER_LOG_MAX_KB", "daemon.log_max_kb", OPTION_INT, 0, AT(log_max_kb), "KB",
+         "musterd.log is changed for a new one at this size; 0: never (default 10240)", NULL},
+        {"log-keep", "MUSTER_LOG_KEEP", "daemon.log_keep", OPTION_INT, 0, AT(log_keep), "N",
+         "so many old ones are kept, as musterd.log.1 and so on (default 3)", NULL},
         {"cccc-home", "CCCC_HOME", "cccc.home", OPTION_STRING, 0, AT(cccc_home), "DIR",
          "CCCC home (default ~/.cccc)", NULL},
         {"cccc-version", "MUSTER_CCCC_VERSION", "cccc.version", OPTION_STRING, 0, AT(cccc_version), "TEXT",
@@ -254,7 +258,11 @@ static int find_config_file(Config *config, int argc, char **argv) {
 int options_load(Config *config, int argc, char **argv, char reterr[OPTIONS_FAULT_MAX]) {
         int r;
 
-        *config = (Config){.max_connections = 16384, .coop_idle_ms = 30000, .max_queued_mb = 512};
+        *config = (Config){.max_connections = 16384,
+                           .coop_idle_ms = 30000,
+                           .max_queued_mb = 512,
+                           .log_max_kb = 10240,
+                           .log_keep = 3};
         for (int i = 1; i < argc; i++) {
                 if (!strcmp(argv[i], "--help"))
                         return print_help(), OPTIONS_E_DONE;

@@ -5,6 +5,7 @@
 #include "cli/link/cccc.h"
 #include "cli/cli.h"
 #include "cli/term/follow.h"
+#include "cli/link/daemon-log.h"
 #include "cli/link/native.h"
 #include "cli/term/printer.h"
 #include "cli/print/report.h"
@@ -64,7 +65,9 @@ static int follow(Coop *coop, const Options *options, Printer *printer) {
 
         if (r)
                 return r;
+        printer->is_past = true;
         is_written = printer_put(printer, chosen_lines(&follow.past, options->tail));
+        printer->is_past = false;
         do
                 r = is_written ? follow_next(&follow, &item) : 0;
         while (is_written && !r && print_item(&item, printer));
@@ -119,12 +122,34 @@ static int logs_of_actor(const Options *options, Printer *printer) {
         return CLI_OK;
 }
 
+/* Times are kept for the daemon's own lines only; of what is hosted they are known while it comes. */
+static int logs_check_times(const Options *options) {
+        if (options->since)
+                return complain(CLI_USAGE,
+                                "logs: when a session printed something is not kept, so --since is for "
+                                "--daemon; try --tail N");
+        if (options->timestamps && !options->follow)
+                return complain(CLI_USAGE,
+                                "logs: when a session printed something is not kept, so --timestamps is for "
+                                "--daemon and, with -f, for what comes");
+        return CLI_OK;
+}
+
 int cmd_logs(const Options *options) {
         _cleanup_(coop_deinit) Coop coop = COOP_NULL;
         _cleanup_(printer_deinit) Printer printer;
         int r;
 
-        printer_init(&printer, options->strip);
+        printer_init(&printer, options->strip || options->timestamps);
+        printer.has_stamps = options->timestamps;
+        if (options->daemon && options->n_operands)
+                return complain(CLI_USAGE, "logs: --daemon is about the daemon, not about %s",
+                                options->operands[0]);
+        if (options->daemon)
+                return daemon_log_show(options);
+        r = logs_check_times(options);
+        if (r)
+                return r;
         if (options->n_operands && str_starts(str_from(options->operands[0]), STR("task-")))
                 return logs_of_task(options);
         if (options->n_operands && names_actor(options->operands[0]) && !options->follow)

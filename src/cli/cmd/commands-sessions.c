@@ -93,8 +93,9 @@ const Command session_commands[] = {
         },
         {
                 .name = "logs",
-                .summary = "print what a session has printed",
-                .usage = "[-f] [--tail N] [--strip] [SESSION] [--pty N]",
+                .summary = "print what a session, or the daemon, has printed",
+                .usage = "[-f] [--tail N] [--strip] [SESSION] [--pty N]\n"
+                         "       muster logs --daemon [-f] [--tail N] [--since TIME]",
                 .details = "Recent output (up to 256 KiB), byte by byte. On a terminal, questions to it are "
                            "left out.\n"
                            "Without SESSION, that of this folder; GROUP/ACTOR: the terminal of an actor.\n"
@@ -102,11 +103,18 @@ const Command session_commands[] = {
                            "  -f, --follow     go on with what comes, until Ctrl+C or the end\n"
                            "  -n, --tail N     only the last N lines of what was printed before\n"
                            "  --strip          plain text: without colours and other control sequences\n"
-                           "  --pty N          which of its terminals (default 0: the agent)\n",
+                           "  --pty N          which of its terminals (default 0: the agent)\n"
+                           "  -t, --timestamps with -f: plain text with the time before each line; a dash\n"
+                           "                   where it is not known, since it was printed before\n"
+                           "  --daemon         the daemon's own log, musterd.log in the state folder with\n"
+                           "                   the older ones; its lines begin with their time\n"
+                           "  --since TIME     --daemon: from then on; 2026-01-02T03:04:05Z, or 30s, 10m,\n"
+                           "                   2h, 1d ago\n",
                 .examples = "  muster logs\n"
+                            "  muster logs --daemon --since 10m\n"
                             "  muster logs -f --tail 20 api\n"
                             "  muster logs --strip api | grep -i error\n",
-                .takes = "follow tail strip pty",
+                .takes = "follow tail strip pty daemon timestamps since",
                 .n_max = 1,
                 .run = cmd_logs,
         },

@@ -3,11 +3,14 @@
  * The daemon, as it answers: its version, what it serves; its projects and its log, also without it.
  */
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/place.h"
 #include "cli/doctor/doctor.h"
 #include "cli/link/native.h"
 #include "cli/print/human.h"
@@ -107,17 +110,24 @@ void doctor_check_projects(Doctor *doctor) {
 /* ---- the log --------------------------------------------------------------------------------- */
 
 void doctor_check_log(Doctor *doctor) {
-        _cleanup_(freep) char *path = doctor->home ? path_join(doctor->home, "musterd.log") : NULL;
-        char size[HUMAN_MAX];
+        _cleanup_(freep) char *path = doctor->home ? path_join(doctor->home, PLACE_LOG) : NULL;
+        char size[HUMAN_MAX], name[PATH_MAX];
         struct stat st;
+        int64_t n = 0;
+        unsigned n_old = 0;
 
         if (!path || stat(path, &st)) {
                 doctor_pass(doctor, "none: the daemon was not started by muster, or never");
                 return;
         }
-        human_memory(st.st_size / 1024, size);
-        if (st.st_size >> 20 >= LOG_LARGE_MB)
-                doctor_find(doctor, DOCTOR_WARNING, path, "is large: %s", size);
+        do {
+                n += st.st_size;
+                snprintf(name, sizeof(name), "%s.%u", path, ++n_old);
+        } while (!stat(name, &st));
+        human_memory(n / 1024, size);
+        if (n >> 20 >= LOG_LARGE_MB)
+                doctor_find(doctor, DOCTOR_WARNING, path, "%s with %u older ones is much: see log_max_kb",
+                            size, n_old - 1);
         else
-                doctor_pass(doctor, "%s, %s", path, size);
+                doctor_pass(doctor, "%s, %s with %u older ones", path, size, n_old - 1);
 }

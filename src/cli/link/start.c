@@ -98,7 +98,7 @@ static int complain_launch(const Start *start, int r, const LaunchOutcome *outco
 static int find_places(Start *start) {
         start->home = place_home();
         start->socket = find_socket();
-        start->log_path = start->home ? path_join(start->home, "musterd.log") : NULL;
+        start->log_path = start->home ? path_join(start->home, PLACE_LOG) : NULL;
         if (!start->socket || !start->log_path)
                 return complain(CLI_FAILED, "cannot tell where the daemon lives: is HOME set?");
         return CLI_OK;

@@ -2,8 +2,11 @@
 #include "cli/print/human.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
 
 #include "base/macro.h"
+#include "base/time.h"
 
 const char *human_age(int64_t seconds, char out[HUMAN_MAX]) {
         long long s = MAX(seconds, (int64_t)0); /* clocks may be set back */
@@ -39,4 +42,21 @@ const char *human_memory(int64_t kb, char out[HUMAN_MAX]) {
         else
                 snprintf(out, HUMAN_MAX, "%.1fG", (double)kb / (1024.0 * 1024));
         return out;
+}
+
+bool human_since(const char *text, int64_t *ret_us) {
+        static const struct {
+                char letter;
+                int64_t seconds;
+        } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+        char *end;
+        double n = strtod(text, &end);
+
+        for (size_t i = 0; end > text && n >= 0 && n < 1e6 && i < ARRAY_SIZE(units); i++)
+                if (end[0] == units[i].letter && !end[1]) {
+                        *ret_us = (int64_t)time(NULL) * 1000000 -
+                                  (int64_t)(n * (double)units[i].seconds * 1000000);
+                        return true;
+                }
+        return time_parse(str_from(text), ret_us);
 }

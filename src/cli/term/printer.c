@@ -2,7 +2,10 @@
 #include "cli/term/printer.h"
 
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "base/time.h"
 
 void printer_init(Printer *printer, bool is_stripped) {
         *printer = (Printer){.is_stripped = is_stripped, .is_terminal = isatty(STDOUT_FILENO)};
@@ -14,11 +17,34 @@ void printer_deinit(Printer *printer) {
         buf_deinit(&printer->text);
 }
 
+/* As in the daemon's log. */
+static void printer_put_stamp(const Printer *printer) {
+        char stamp[TIME_TEXT_MAX] = "-";
+        struct timespec now;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        if (!printer->is_past)
+                time_format_ms((int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000, stamp);
+        printf("%-24s ", stamp);
+}
+
+static void printer_put_stamped(Printer *printer) {
+        for (size_t i = 0; i < printer->text.n; i++) {
+                if (!printer->is_inside_line)
+                        printer_put_stamp(printer);
+                putchar(printer->text.data[i]);
+                printer->is_inside_line = printer->text.data[i] != '\n';
+        }
+}
+
 static bool flush(Printer *printer) {
         if (!printer->text.n)
                 return true;
+        if (printer->has_stamps)
+                printer_put_stamped(printer);
+        else
+                fwrite(printer->text.data, 1, printer->text.n, stdout);
         printer->is_inside_line = printer->text.data[printer->text.n - 1] != '\n';
-        fwrite(printer->text.data, 1, printer->text.n, stdout);
         printer->text.n = 0;
         return !fflush(stdout);
 }

@@ -15,6 +15,8 @@ typedef struct Printer {
         bool is_stripped;
         bool is_terminal;
         bool is_inside_line; /* the last character was no line break */
+        bool has_stamps;     /* a time before each line; with is_stripped only */
+        bool is_past;        /* … or a dash: when this was printed is not known */
         AnsiState ansi;
         Queries queries;
         Modes modes;
