@@ -65,6 +65,7 @@ extern const size_t n_daemon_commands, n_group_commands, n_session_commands, n_t
 int cmd_up(const Options *options);
 int cmd_down(const Options *options);
 int cmd_status(const Options *options);
+int cmd_upgrade_daemon(const Options *options);
 int cmd_call(const Options *options);
 int cmd_schema(const Options *options);
 int cmd_ledger(const Options *options);

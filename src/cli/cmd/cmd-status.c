@@ -26,6 +26,7 @@ int cmd_status(const Options *options) {
                 return r;
         if (!info)
                 return link_complain(LINK_E_CLOSED, path);
+        info_tell_version(info);
         if (!options->json)
                 info_print(stdout, info, path);
         else if (json_print(stdout, info, false))

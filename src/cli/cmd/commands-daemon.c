@@ -44,6 +44,24 @@ const Command daemon_commands[] = {
                 .run = cmd_down,
         },
         {
+                .name = "upgrade-daemon",
+                .summary = "put this version's daemon in the place of the one that runs",
+                .usage = "[--wait SECONDS] [--json] [-- MUSTERD-FLAGS…]",
+                .details =
+                        "Stops the daemon in order, starts the one that belongs to this program, and says\n"
+                        "how many processes run on below it. The new one has the flags and the working\n"
+                        "folder of the old one (unless flags are given) and the environment of this\n"
+                        "shell. Also good for a new PATH or API key with the same version.\n"
+                        "\n"
+                        "  --wait SECONDS   how long to wait for the end (15) and for the start (20)\n"
+                        "  --json           from, to, pid, adopted\n",
+                .examples = "  muster upgrade-daemon\n",
+                .takes = "wait json",
+                .passes_rest = true,
+                .n_max = -1,
+                .run = cmd_upgrade_daemon,
+        },
+        {
                 .name = "status",
                 .summary = "what the daemon is, where it listens, who is connected",
                 .usage = "[--json] [--timeout SECONDS]",

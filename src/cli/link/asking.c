@@ -41,6 +41,16 @@ int asking_start(char **ret_socket) {
         return CLI_OK;
 }
 
+/* What is wrong with the answer, if anything is, shows in the question that follows. */
+static void asking_tell_version(Link *link) {
+        const Request request = {.dialect = "native", .op = "daemon.info"};
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        Reply reply;
+
+        if (!exchange(link, &request, &arena, &reply) && !reply.is_error)
+                info_tell_version(reply.result);
+}
+
 int asking_find(char **ret_socket) {
         _cleanup_(link_deinit) Link link = LINK_NULL;
         _cleanup_(freep) char *socket = find_socket();
@@ -51,6 +61,7 @@ int asking_find(char **ret_socket) {
         r = link_open(&link, socket, clock_ms() + START_MS);
         if (r)
                 return link_complain(r, socket);
+        asking_tell_version(&link);
         *ret_socket = steal(&socket);
         return CLI_OK;
 }

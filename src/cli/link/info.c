@@ -8,6 +8,7 @@
 
 #include "base/macro.h"
 #include "cli/print/report.h"
+#include "core/version.h"
 
 typedef struct Column {
         const char *title, *key;
@@ -27,6 +28,16 @@ static Str text_of(const Json *value) {
 
 int64_t info_pid(const Json *info) {
         return number(info, "pid");
+}
+
+void info_tell_version(const Json *info) {
+        Str version = json_str(json_get(info, "version"));
+
+        if (info && !str_is(version, MUSTER_VERSION))
+                complain(0,
+                         "the daemon is version " STR_FMT
+                         ", this program %s; muster upgrade-daemon changes that",
+                         STR_ARG(version), MUSTER_VERSION);
 }
 
 static void put_cell(FILE *out, Str text, size_t width) {

@@ -199,5 +199,8 @@ int start_daemon(Start *start, char **flags, int n_flags, int64_t wait_ms) {
                 return start_refuse(start);
         if (r == LINK_E_ABSENT)
                 return start_new(start, &how, wait_ms);
-        return r ? exchange_complain(r, start->socket) : CLI_OK;
+        if (r)
+                return exchange_complain(r, start->socket);
+        info_tell_version(start->info);
+        return CLI_OK;
 }

@@ -1,0 +1,12 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stops the daemon at the other end of a link and waits, within the link's deadline, until it has gone: its
+ * process when the kernel tells which one it is, else until nobody listens at the path any more.
+ */
+#include "cli/link/exchange.h"
+
+/* An exit status; unless it is CLI_OK, stderr says why. *ret_tasks is what it says about tasks, in the
+ * arena; NULL: nothing. */
+int stop_daemon(Link *link, const char *path, bool stop_agents, Arena *arena, int64_t *ret_pid,
+                const Json **ret_tasks);
