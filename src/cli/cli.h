@@ -84,6 +84,8 @@ int cmd_replay(const Options *options);
 int cmd_rules(const Options *options);
 int cmd_group(const Options *options);
 int cmd_actor(const Options *options);
+int cmd_template(const Options *options);
+int cmd_context(const Options *options);
 int cmd_send(const Options *options);
 int cmd_reply(const Options *options);
 int cmd_inbox(const Options *options);

@@ -53,6 +53,46 @@ const Command group_commands[] = {
                 .run = cmd_actor,
         },
         {
+                .name = "context",
+                .summary = "what a group shares: vision, sketch, milestones, tasks, notes",
+                .usage = "[-g G] [--as NAME] [--json] [VERB [WORDS…]]",
+                .details = "Verbs:\n"
+                           "  show                all of it (without a verb, this)\n"
+                           "  tasks [NUMBER]      the tasks, or one with its steps\n"
+                           "  vision TEXT…        where it is going; TEXT - is read from stdin\n"
+                           "  sketch TEXT…        how\n"
+                           "  note TEXT…          add a note\n"
+                           "  task NAME…          add a task\n"
+                           "  set OP KEY=VALUE…   any change of docs/cccc-context.md, such as task.update\n"
+                           "\n" WHERE "  --json           the daemon's answer as it is\n",
+                .examples = "  muster context\n"
+                            "  muster context vision A release by Friday\n"
+                            "  muster context set task.update task_id=T001 status=done\n",
+                .takes = "group as json",
+                .n_max = -1,
+                .run = cmd_context,
+        },
+        {
+                .name = "template",
+                .summary = "a group's actors, settings and prompts as a file",
+                .usage = "[-g G] [--as NAME] [--json] [--force] [--name T] [VERB [WORDS…]]",
+                .details = "Verbs:\n"
+                           "  export                  print it as YAML (without a verb, this)\n"
+                           "  preview FILE            what it would change in a group\n"
+                           "  import FILE             replace a group's by the file's; needs --force\n"
+                           "  create FILE [FOLDER]    make a group for a folder (default: this one)\n"
+                           "\nFILE - is stdin. The history of a group stays.\n"
+                           "\n" WHERE "  -f, --force      import: do it\n"
+                           "  -n, --name T     create: title of the group (default: working-group)\n"
+                           "  --json           the daemon's answer as it is\n",
+                .examples = "  muster template export > team.yaml\n"
+                            "  muster template preview team.yaml\n"
+                            "  muster template create team.yaml ~/src/api --name api\n",
+                .takes = "group as json force name",
+                .n_max = -1,
+                .run = cmd_template,
+        },
+        {
                 .name = "send",
                 .summary = "send a message to a group",
                 .usage = "[-g G] [--as NAME] [--to WHOM]… [--attention] [--key K] [--json] TEXT…",
