@@ -13,6 +13,7 @@
 #include "base/json-writer.h"
 #include "base/time.h"
 #include "cli/cli.h"
+#include "cli/print/progress.h"
 #include "cli/print/report.h"
 #include "core/ledger/ledger-tool.h"
 
@@ -184,8 +185,11 @@ static void print_faults(const LedgerReport *report) {
 }
 
 static int inspect(const Target *target, LedgerReport *report) {
-        int r = ledger_inspect(target->path, target->state_path, report);
+        Progress progress = progress_begin(target->name);
+        const LedgerProgress telling = {progress_tell, &progress};
+        int r = ledger_inspect_telling(target->path, target->state_path, &telling, report);
 
+        progress_end(&progress);
         return r ? complain(CLI_FAILED, "cannot read %s: %s", target->path, strerror(-r)) : CLI_OK;
 }
 

@@ -58,6 +58,22 @@ static int take_records(void *user, Buf *records) {
         return error_trace(r);
 }
 
+/* A scan that somebody waits for. */
+typedef struct Reading {
+        Scan scan;
+        Index *index;
+        const LedgerProgress *progress; /* may be NULL */
+} Reading;
+
+static int reading_take(void *user, Buf *records) {
+        const Reading *reading = user;
+        int r = take_records(reading->index, records);
+
+        if (reading->progress)
+                reading->progress->tell(reading->progress->user, reading->scan.at, reading->scan.end);
+        return error_trace(r);
+}
+
 static int count_kinds(const Index *index, LedgerReport *report) {
         uint64_t n = index_n(index);
 
@@ -78,26 +94,30 @@ static int count_kinds(const Index *index, LedgerReport *report) {
         return 0;
 }
 
-static int read_lines(int fd, LedgerReport *report) {
+static int read_lines(int fd, const LedgerProgress *progress, LedgerReport *report) {
+        Reading reading = {
+                .scan = {.fd = fd, .end = report->n_bytes, .classify = classify, .take = reading_take},
+                .progress = progress};
+        Scan *scan = &reading.scan;
         Index *index = NULL;
-        Scan scan = {.fd = fd, .end = report->n_bytes, .classify = classify, .take = take_records};
         int r;
 
         r = index_new(&index, NULL);
         if (r)
                 return error_trace(r);
-        scan.index = scan.user = index;
-        r = scan_run(&scan);
+        scan->index = reading.index = index;
+        scan->user = &reading;
+        r = scan_run(scan);
         if (r == 0)
                 r = count_kinds(index, report);
-        report->n_lines = scan.n_lines;
-        report->n_events = scan.n_events;
-        report->n_damaged = scan.n_damaged;
-        report->n_tail = report->n_bytes - scan.at;
-        report->is_tail_event = scan.is_tail_event;
-        memcpy(report->damage, scan.damage, sizeof(scan.damage));
-        report->n_damage = scan.n_damage;
-        scan_deinit(&scan);
+        report->n_lines = scan->n_lines;
+        report->n_events = scan->n_events;
+        report->n_damaged = scan->n_damaged;
+        report->n_tail = report->n_bytes - scan->at;
+        report->is_tail_event = scan->is_tail_event;
+        memcpy(report->damage, scan->damage, sizeof(scan->damage));
+        report->n_damage = scan->n_damage;
+        scan_deinit(scan);
         index_free(index);
         return error_trace(r);
 }
@@ -133,6 +153,11 @@ static int look_at_journal(const LedgerPlace *place, int fd, LedgerReport *repor
 }
 
 int ledger_inspect(const char *path, const char *state_path, LedgerReport *report) {
+        return ledger_inspect_telling(path, state_path, NULL, report);
+}
+
+int ledger_inspect_telling(const char *path, const char *state_path, const LedgerProgress *progress,
+                           LedgerReport *report) {
         const LedgerPlace place = {.path = (char *)path, .state_path = (char *)state_path};
         _cleanup_(freep) char *chain = path_join(state_path, "chain");
         _cleanup_(closep) int fd = -1;
@@ -141,7 +166,7 @@ int ledger_inspect(const char *path, const char *state_path, LedgerReport *repor
         *report = (LedgerReport){0};
         r = chain ? look(&place, &fd, &report->n_bytes) : error_origin(-ENOMEM);
         if (r == 0)
-                r = read_lines(fd, report);
+                r = read_lines(fd, progress, report);
         if (r == 0)
                 r = look_at_journal(&place, fd, report);
         if (r == 0)

@@ -39,6 +39,13 @@ typedef struct LedgerReport {
 
 /* state_path may be a folder that does not exist: then there is no lock, index or chain. */
 int ledger_inspect(const char *path, const char *state_path, LedgerReport *report);
+/* The same for who waits: tells now and then how many bytes have been read. */
+typedef struct LedgerProgress {
+        void (*tell)(void *user, uint64_t n_done, uint64_t n_bytes);
+        void *user;
+} LedgerProgress;
+int ledger_inspect_telling(const char *path, const char *state_path, const LedgerProgress *progress,
+                           LedgerReport *report); /* progress may be NULL */
 void ledger_report_deinit(LedgerReport *report);
 bool ledger_report_is_sound(const LedgerReport *report);
 
