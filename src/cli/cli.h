@@ -36,7 +36,7 @@ typedef struct Options {
         int64_t pty, tail, limit;                       /* -1: not given */
         double speed;                                   /* 0: not given */
         const char *project, *name, *sandbox, *program; /* NULL: not given */
-        const char *group, *as, *key, *kind, *since;
+        const char *group, *as, *key, *kind, *since, *older_than;
         OptionList to;
         const char *agent, *priority, *state; /* the same */
         char **operands;
@@ -91,6 +91,7 @@ int cmd_reply(const Options *options);
 int cmd_inbox(const Options *options);
 int cmd_doctor(const Options *options);
 int cmd_mail(const Options *options);
+int cmd_prune(const Options *options);
 int cmd_ack(const Options *options);
 int cmd_tail(const Options *options);
 int cmd_events(const Options *options);

@@ -61,6 +61,7 @@ static const Row rows[] = {
         {"priority", 0, KIND_TEXT, AT(priority)},
         {"state", 0, KIND_TEXT, AT(state)},
         {"limit", 0, KIND_COUNT, AT(limit)},
+        {"older-than", 0, KIND_TEXT, AT(older_than)},
 };
 
 enum { N_ROWS = ARRAY_SIZE(rows), N_LETTERS = 2 * N_ROWS + 3 };

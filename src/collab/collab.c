@@ -11,6 +11,8 @@
 #include "base/file.h"
 #include "collab/observability.h"
 #include "collab/parts.h"
+#include "collab/registry-file.h"
+#include "collab/trash.h"
 #include "core/version.h"
 
 /* 5 s: a disk that hangs at the end is left behind. Turns, because a clock may stand still in tests. */
@@ -18,8 +20,9 @@ enum { CLOSE_TURNS = 50000, CLOSE_PAUSE_NS = 100000 };
 enum { BACKLOG_DEFAULT = 10 << 20, BACKLOG_MAX = 50000000 };
 
 static bool has_paths(const Collab *collab) {
-        return collab->home && collab->settings_path && collab->groups_path && collab->active_path &&
-               collab->crossings_path && collab->feed_path && collab->feed_lock_path && collab->inputrc_path;
+        return collab->home && collab->settings_path && collab->groups_path && collab->trash_path &&
+               collab->active_path && collab->crossings_path && collab->feed_path &&
+               collab->feed_lock_path && collab->inputrc_path;
 }
 
 int collab_new(Collab **ret, Daemon *daemon, const char *home) {
@@ -34,6 +37,7 @@ int collab_new(Collab **ret, Daemon *daemon, const char *home) {
         collab->home = strdup(home);
         collab->settings_path = path_join(home, "settings.yaml");
         collab->groups_path = path_join(home, "groups");
+        collab->trash_path = path_join(home, "trash");
         collab->active_path = path_join(home, "active.json");
         collab->crossings_path = path_join(home, "daemon/crossings");
         collab->feed_path = path_join(home, "daemon/ccccd.events.jsonl");
@@ -56,8 +60,25 @@ void collab_close_log(Collab *collab) {
         collab->log_slot = -1;
 }
 
+/* A daemon that died while it deleted a group may have left it in the registry. */
+static int forget_trashed(Collab *collab) {
+        _cleanup_(strvec_deinit) StrVec ids = {0};
+        int r = trash_ids(collab->trash_path, collab->groups_path, &ids);
+
+        for (size_t i = 0; !r && i < ids.n; i++) {
+                RegistryEdit *edit = registry_edit_copy(
+                        &(RegistryEdit){.group_id = str_from(ids.items[i]), .is_removal = true});
+
+                if (edit)
+                        registry_commit(&collab->registry, edit);
+                else
+                        r = error_origin(-ENOMEM);
+        }
+        return error_trace(r);
+}
+
 int collab_start(Collab *collab) {
-        int r = 0;
+        int r = forget_trashed(collab);
 
         for (const CollabPart *const *part = collab_parts; !r && *part; part++)
                 if ((*part)->started)
@@ -127,6 +148,7 @@ Collab *collab_free(Collab *collab) {
         free(collab->home);
         free(collab->settings_path);
         free(collab->groups_path);
+        free(collab->trash_path);
         free(collab->active_path);
         free(collab->crossings_path);
         free(collab->feed_path);

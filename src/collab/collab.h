@@ -24,6 +24,7 @@ struct Collab {
         char *settings_path;           /* settings.yaml */
         char *groups_path;             /* groups/ */
         char *active_path;             /* active.json */
+        char *trash_path;              /* trash/: folders of deleted groups */
         char *crossings_path;          /* daemon/crossings/ */
         struct Crossings *crossings;   /* those of an earlier daemon that are being finished; NULL: none */
         char *feed_path;               /* daemon/ccccd.events.jsonl */

@@ -12,6 +12,7 @@
 #include "base/id.h"
 #include "base/time.h"
 #include "collab/collab.h"
+#include "collab/trash.h"
 
 enum { ID_DIGITS = 12, SUFFIX_DIGITS = 12, WALK_FDS = 16 };
 
@@ -150,13 +151,14 @@ typedef struct RemoveJob {
         Group *group;
         void (*done)(void *user, int r);
         void *user;
+        int64_t now_us;
         int r;
 } RemoveJob;
 
 static void run_remove(void *user) {
         RemoveJob *job = user;
 
-        job->r = remove_dir(job->group->dir);
+        job->r = trash_take(job->group->collab->trash_path, job->group->dir, job->group->id, job->now_us);
 }
 
 static void removed(void *user) {
@@ -173,7 +175,10 @@ int group_remove(Group *group, void (*done)(void *user, int r), void *user) {
         RemoveJob *job = calloc(1, sizeof(*job));
 
         if (job) {
-                *job = (RemoveJob){.group = group_ref(group), .done = done, .user = user};
+                *job = (RemoveJob){.group = group_ref(group),
+                                   .done = done,
+                                   .user = user,
+                                   .now_us = loop_wall_us(group->collab->daemon->loop)};
                 if (!loop_work(group->collab->daemon->loop, run_remove, removed, job))
                         return 0;
                 group_unref(group);

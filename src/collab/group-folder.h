@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A group's folder: made whole before its group.yaml appears in it, and gone at one moment (it is renamed
- * away before it is emptied). Files are touched by workers.
+ * into the trash). Files are touched by workers.
  */
 #include "collab/group.h"
 
@@ -17,7 +17,7 @@ typedef struct GroupSpec {
  */
 int collab_make_group(Call *call, const GroupSpec *spec, GroupFn fn, const void *args);
 
-/* The group leaves the table and its folder goes. done follows in a later turn. -ENOMEM: nothing happened.
+/* The group leaves the table and its folder goes to the trash. done follows in a later turn. -ENOMEM: nothing happened.
  */
 int group_remove(Group *group, void (*done)(void *user, int r), void *user);
 

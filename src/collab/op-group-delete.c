@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group_delete: whatever runs for the group ends, its folder goes, then those files that name it are told:
- * registry, active.json, feed. From the moment the folder is gone the group is deleted, whatever happens to
- * the rest.
+ * group_delete: whatever runs for the group ends, its folder goes to the trash, then those files that name
+ * it are told: registry, active.json, feed. From the moment the folder is gone from groups/ the group is
+ * deleted, whatever happens to the rest.
  */
 #include <errno.h>
 #include <stdlib.h>

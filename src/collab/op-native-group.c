@@ -12,6 +12,7 @@
 #include "gen/native-ops.h"
 
 enum { ANSWER_MAX = 8 * 1024 * 1024 }; /* bytes of events; older ones are left out */
+enum { CANDIDATES_MAX = 8 };           /* that an ambiguous name is answered with */
 
 static int unavailable(Call *call) {
         return call_fail(call, CALL_E_UNAVAILABLE, "this daemon serves no CCCC home");
@@ -26,36 +27,66 @@ static int tell(Call *call, Group *group, _unused_ const void *args) {
         jw_field_cstr(w, "group_id", group->id);
         jw_field_str(w, "title", group->doc->title);
         jw_field_cstr(w, "folder", group->dir);
+        jw_field_int(w, "events", group->ledger ? (int64_t)ledger_n_committed(group->ledger) : 0);
         jw_end_object(w);
         return 0;
 }
 
-static int find_title(Call *call, const Registry *registry, Str title, Str *ret) {
-        *ret = STR_NULL;
-        json_each (group, json_get(registry->document->json, "groups")) {
-                if (!unicode_equal_folded(json_str(json_get(group, "title")), title))
+typedef bool (*GroupMatch)(const Json *group, Str name);
+
+static bool group_has_title(const Json *group, Str name) {
+        return unicode_equal_folded(json_str(json_get(group, "title")), name);
+}
+
+/* With its g_ in front or without. */
+static bool group_id_begins(const Json *group, Str name) {
+        Str id = json_key(group), digits = {id.data + 2, id.n - 2};
+
+        return str_starts(id, name) || (str_starts(id, STR("g_")) && str_starts(digits, name));
+}
+
+static int group_refuse_ambiguous(Call *call, const Json *groups, Str name, GroupMatch matches) {
+        _cleanup_(buf_deinit) Buf list = BUF_NULL;
+        size_t n = 0;
+
+        json_each (group, groups)
+                if (matches(group, name) && n++ < CANDIDATES_MAX &&
+                    buf_printf(&list, "%s" STR_FMT " (" STR_FMT ")", list.n ? ", " : "",
+                               STR_ARG(json_key(group)), STR_ARG(json_str(json_get(group, "title")))))
+                        return error_origin(-ENOMEM);
+        return call_fail(call, CALL_E_AMBIGUOUS_GROUP,
+                         "several groups are meant by " STR_FMT ": " STR_FMT "%s", STR_ARG(name),
+                         STR_ARG(buf_str(&list)), n > CANDIDATES_MAX ? ", …" : "");
+}
+
+/* *ret is empty when there is none. */
+static int group_match(Call *call, const Json *groups, Str name, GroupMatch matches, Str *ret) {
+        json_each (group, groups) {
+                if (!matches(group, name))
                         continue;
                 if (ret->n)
-                        return call_fail(call, CALL_E_AMBIGUOUS_GROUP, "several groups are called " STR_FMT,
-                                         STR_ARG(title));
+                        return group_refuse_ambiguous(call, groups, name, matches);
                 *ret = json_key(group);
         }
-        if (!ret->n)
-                return call_fail(call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT, STR_ARG(title));
         return 0;
 }
 
-/* An id before a title. */
+/* An id before a title, and the beginning of an id last. */
 static int find_named(Call *call, Registry *registry, const void *user) {
         const NativeGroupFindArgs *args = user;
-        Str name = str_trim(args->group), id = name;
+        const Json *groups = json_get(registry->document->json, "groups");
+        Str name = str_trim(args->group), id = json_get_str(groups, name) ? name : STR_NULL;
         int r = 0;
 
-        if (!json_get_str(json_get(registry->document->json, "groups"), name) && !group_id_is_valid(name))
-                r = find_title(call, registry, name, &id);
+        if (!id.n)
+                r = group_match(call, groups, name, group_has_title, &id);
+        if (!r && !id.n)
+                r = group_match(call, groups, name, group_id_begins, &id);
         if (r)
                 return r;
-        id = arena_str(&call->arena, id);
+        if (!id.n && !group_id_is_valid(name))
+                return call_fail(call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT, STR_ARG(name));
+        id = arena_str(&call->arena, id.n ? id : name);
         return id.data ? collab_call(call, id, tell, args) : error_origin(-ENOMEM);
 }
 

@@ -81,7 +81,7 @@ def test_group_by_title():
 
 def test_find_answers():
     with _daemon() as d, d.native() as n:
-        equal(n.result("group.find", {"group": GROUP}), {"group_id": GROUP, "title": "made by hand", "folder": os.path.join(d.home.cccc_home, "groups", GROUP)})
+        equal(n.result("group.find", {"group": GROUP}), {"group_id": GROUP, "title": "made by hand", "folder": os.path.join(d.home.cccc_home, "groups", GROUP), "events": 0})
         folder = _folder(d)
         group = ok(d, "attach", path=folder, group_id=None)["group_id"]
         equal(n.result("group.find", {"path": folder})["group_id"], group)
@@ -204,7 +204,7 @@ def test_group_verbs():
         for args in (["group", "nonsense"], ["group", "state"], ["group", "delete"], ["group", "-g", group, "set", "x"], ["group", "list", "x"], ["group", "lst"]):
             _fails(d, 2, *args)
         check("did you mean: muster group list?" in _fails(d, 2, "group", "lst"), "no advice")
-        _ok(d, "group", "delete", group)
+        _ok(d, "group", "delete", "--force", group)
         equal(_ok(d, "group"), "No groups.\n")
 
 

@@ -8,6 +8,7 @@
 #include "cli/print/report.h"
 #include "cli/print/table.h"
 #include "cli/cmd/verbs.h"
+#include "cli/term/confirm.h"
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
@@ -73,13 +74,71 @@ static int prepare_path(Cccc *cccc, _unused_ const Options *options, char **oper
 
 /* Without --group the folder gets the group that it has, or one of its own. */
 static int prepare_attach(Cccc *cccc, const Options *options, char **operands, int n) {
-        if (options->group)
-                cccc_set_str(cccc, "group_id", str_from(options->group));
+        if (options->group) {
+                Str by = cccc->by;
+                int r;
+
+                cccc->args.object = NULL;
+                r = cccc_choose_group(cccc, options);
+                if (r)
+                        return r;
+                cccc_set_str(cccc, "group_id", cccc->group);
+                cccc_set_str(cccc, "by", by);
+        }
         return put_path(cccc, n ? operands[0] : ".");
 }
 
 static int prepare_patch(Cccc *cccc, _unused_ const Options *options, char **operands, int n) {
         return verbs_patch(cccc, operands, n);
+}
+
+/* ---- delete ---------------------------------------------------------------------------------- */
+
+static int group_count_actors(Cccc *cccc, Str group, size_t *ret_actors, size_t *ret_running) {
+        int r;
+
+        *ret_actors = *ret_running = 0;
+        cccc_set_str(cccc, "group_id", group);
+        r = cccc_call(cccc, "actor_list");
+        json_each (actor, json_get(cccc->reply.result, "actors")) {
+                ++*ret_actors;
+                *ret_running += json_truth_of(actor, "running");
+        }
+        return r;
+}
+
+static void group_say_what_goes(Str id, Str title, int64_t n_events, size_t n_actors, size_t n_running) {
+        advise("Group " STR_FMT " (" STR_FMT ") with %lld event%s and %zu actor%s is deleted.", STR_ARG(id),
+               STR_ARG(title), (long long)n_events, n_events == 1 ? "" : "s", n_actors,
+               n_actors == 1 ? "" : "s");
+        if (n_running)
+                advise("%zu of them run%s now and will be ended.", n_running, n_running == 1 ? "s" : "");
+        advise("Its files go to the trash; muster prune removes them for good.");
+}
+
+/* What cannot be undone is named, never found by the folder one stands in. */
+static int prepare_delete(Cccc *cccc, const Options *options, char **operands, _unused_ int n) {
+        Str by = cccc->by, id, title;
+        int64_t n_events = 0;
+        size_t n_actors, n_running;
+        int r;
+
+        cccc->args.object = NULL;
+        cccc_set_str(cccc, "group", str_from(operands[0]));
+        r = cccc_call_native(cccc, "group.find");
+        if (r)
+                return r;
+        (void)json_int64(json_get(cccc->reply.result, "events"), &n_events);
+        id = arena_str(&cccc->arena, json_text_of(cccc->reply.result, "group_id"));
+        title = arena_str(&cccc->arena, json_text_of(cccc->reply.result, "title"));
+        r = group_count_actors(cccc, id, &n_actors, &n_running);
+        if (!r && !options->json)
+                group_say_what_goes(id, title, n_events, n_actors, n_running);
+        if (!r)
+                r = confirm("group delete", options->force);
+        cccc_set_str(cccc, "group_id", id);
+        cccc_set_str(cccc, "by", by);
+        return r;
 }
 
 static const Verb verbs[] = {
@@ -136,13 +195,12 @@ static const Verb verbs[] = {
          .needs_group = true,
          .prepare = prepare_patch,
          .show = show_settings},
-        /* What cannot be undone is named in full, never found by the folder one stands in. */
         {.name = "delete",
          .op = "group_delete",
          .usage = "GROUP",
          .n_min = 1,
          .n_max = 1,
-         .operand = "group_id"},
+         .prepare = prepare_delete},
 };
 
 int cmd_group(const Options *options) {

@@ -24,13 +24,31 @@ const Command group_commands[] = {
                            "  set KEY=VALUE…            settings, such as default_send_to=broadcast\n"
                            "  state active|idle|paused\n"
                            "  start, stop               all its actors\n"
-                           "  delete GROUP              with its ledger\n"
-                           "\n" WHERE "  --json           the daemon's answer as it is\n",
+                           "  delete GROUP              ends its actors; its files go to the trash, which\n"
+                           "                            muster prune empties. Asks first\n"
+                           "\n" WHERE "  -f, --force      delete: do not ask\n"
+                           "  --json           the daemon's answer as it is\n",
                 .examples = "  muster group attach\n"
                             "  muster group set nudge_after_seconds=600\n",
-                .takes = "group as json",
+                .takes = "group as force json",
                 .n_max = -1,
                 .run = cmd_group,
+        },
+        {
+                .name = "prune",
+                .summary = "show the trash of deleted groups, and empty it",
+                .usage = "[--older-than AGE] [-f] [--json]",
+                .details =
+                        "Lists the groups that were deleted and whose files are still there, and asks\n"
+                        "whether to remove them for good. Without a terminal it needs --force.\n"
+                        "\n"
+                        "  --older-than AGE  only those deleted so long ago: 30d, 12h, 5m (default: all)\n"
+                        "  -f, --force       do not ask\n"
+                        "  --json            the list; with --force, what was removed\n",
+                .examples = "  muster prune\n"
+                            "  muster prune --older-than 30d --force\n",
+                .takes = "older-than force json",
+                .run = cmd_prune,
         },
         {
                 .name = "actor",
