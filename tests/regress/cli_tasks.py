@@ -144,7 +144,7 @@ def test_wrong_lines_and_wrong_places():
         check("not ls" not in Run(t, "project", "ls", "x").err, "what is wrong")
         check("did you mean: muster task submit?" in Run(t, "task", "submti", "x").err, "advice")
         got = Run(t, "task", "get", "task-7777")
-        equal((got.status, got.err), (1, "muster: task get: -32000: Task not found: task-7777\n"))
+        equal((got.status, got.err), (1, "muster: task get: Task not found: task-7777\n"))
         equal(Run(t, "task", "ls", cwd="/").status, 2, "no project here")
         inner = os.path.join(t.home.project, "a", "b")
         os.makedirs(inner)

@@ -21,7 +21,7 @@ typedef struct Show {
 /* false: stdout takes no more. */
 static bool put_event(const Show *show, const Json *event) {
         if (show->is_text)
-                event_print(stdout, event);
+                event_print(stdout, event, show->cccc->folder);
         else if (json_print(stdout, event, false))
                 return false;
         return fflush(stdout) == 0;
@@ -92,6 +92,8 @@ static int run(const char *command, bool is_text, const Options *options) {
 
         if (!r)
                 r = cccc_choose_group(&cccc, options);
+        if (!r && options->since)
+                r = cccc_event_id(&cccc, options->since, &since);
         if (!r && !options->since)
                 r = show_past(&show, options, &since);
         return r || !(options->follow || options->since) ? r : follow(&show, options, since);

@@ -124,8 +124,7 @@ static int prepare_delete(Cccc *cccc, const Options *options, char **operands, _
         int r;
 
         cccc->args.object = NULL;
-        cccc_set_str(cccc, "group", str_from(operands[0]));
-        r = cccc_call_native(cccc, "group.find");
+        r = cccc_find_group(cccc, operands[0]);
         if (r)
                 return r;
         (void)json_int64(json_get(cccc->reply.result, "events"), &n_events);

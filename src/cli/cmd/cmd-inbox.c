@@ -28,7 +28,7 @@ static int list(Cccc *cccc, const Options *options) {
                 return r ? r : cccc_print(cccc);
         messages = json_get(cccc->reply.result, "messages");
         json_each (event, messages)
-                event_print(stdout, event);
+                event_print(stdout, event, cccc->folder);
         if (!json_count(messages))
                 printf("Nothing unread.\n");
         return CLI_OK;

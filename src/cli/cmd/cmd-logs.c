@@ -98,13 +98,16 @@ enum { ACTOR_CHARS_MAX = 200000 };
 static int logs_of_actor(const Options *options, Printer *printer) {
         _cleanup_(cccc_deinit) Cccc cccc = CCCC_NULL;
         const char *name = options->operands[0], *slash = strchr(name, '/');
-        Str text;
+        Str text, group;
         int r;
 
-        r = cccc_open(&cccc, "logs", options);
+        group = arena_str(&cccc.arena, (Str){name, (size_t)(slash - name)});
+        r = group.data ? cccc_open(&cccc, "logs", options) : complain(CLI_FAILED, "out of memory");
+        if (!r)
+                r = cccc_find_group(&cccc, group.data);
         if (r)
                 return r;
-        cccc.group = (Str){name, (size_t)(slash - name)};
+        cccc.group = json_str(json_get(cccc.reply.result, "group_id"));
         cccc_set_target(&cccc);
         cccc_set_str(&cccc, "actor_id", str_from(slash + 1));
         cccc_set_int(&cccc, "max_chars", ACTOR_CHARS_MAX);

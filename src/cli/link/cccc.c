@@ -9,8 +9,9 @@
 #include "base/error.h"
 #include "cli/link/native.h"
 #include "cli/print/report.h"
+#include "gen/errors.h"
 
-enum { TEXT_MAX = 2000000, READ_STEP = 65536 };
+enum { TEXT_MAX = 2000000, READ_STEP = 65536, EVENT_ID_LENGTH = 32, EVENTS_LOOKED_AT = 2000 };
 
 static int out_of_memory(void) {
         return complain(CLI_FAILED, "out of memory");
@@ -99,8 +100,10 @@ int cccc_print(Cccc *cccc) {
 
 /* ---- which group ----------------------------------------------------------------------------- */
 
-static int ask_for_group(Cccc *cccc, const char *named) {
+int cccc_find_group(Cccc *cccc, const char *named) {
         _cleanup_(freep) char *folder = named ? NULL : getcwd(NULL, 0);
+        int64_t code;
+        int r;
 
         if (!named && !folder)
                 return complain(CLI_FAILED, "%s: %s", cccc->command, strerror(errno));
@@ -108,19 +111,85 @@ static int ask_for_group(Cccc *cccc, const char *named) {
                 cccc_set_str(cccc, "group", str_from(named));
         else
                 cccc_set_str(cccc, "path", str_from(folder));
-        return cccc_call_native(cccc, "group.find");
+        r = cccc_call_native(cccc, "group.find");
+        if (r == CLI_FAILED && named && !cccc->is_json && json_int64(cccc->reply.code, &code) &&
+            code == native_error_code(CALL_E_GROUP_NOT_FOUND))
+                advise("see which groups there are with: muster group list");
+        return r;
+}
+
+/* A name that nobody bears is a mistake: the daemon would keep a message of it. */
+static int cccc_check_as(Cccc *cccc) {
+        _cleanup_(buf_deinit) Buf names = BUF_NULL;
+        int r;
+
+        if (str_is(cccc->by, "user"))
+                return CLI_OK;
+        cccc_set_str(cccc, "group_id", cccc->group);
+        r = cccc_call(cccc, "actor_list");
+        if (r)
+                return r;
+        json_each (actor, json_get(cccc->reply.result, "actors")) {
+                if (str_eq(json_text_of(actor, "id"), cccc->by))
+                        return CLI_OK;
+                if (buf_printf(&names, ", " STR_FMT, STR_ARG(json_text_of(actor, "id"))))
+                        return out_of_memory();
+        }
+        complain(CLI_USAGE, "%s: nobody in this group is called " STR_FMT, cccc->command, STR_ARG(cccc->by));
+        advise("--as takes one of: user" STR_FMT, STR_ARG(buf_str(&names)));
+        return CLI_USAGE;
 }
 
 int cccc_choose_group(Cccc *cccc, const Options *options) {
         const char *named = options->group ? options->group : from_environment("CCCC_GROUP_ID");
-        int r = ask_for_group(cccc, named);
+        int r = cccc_find_group(cccc, named);
 
         if (r == CLI_FAILED && !named && !cccc->is_json)
                 advise("name one with --group, or make one for this folder with: muster group attach");
         if (r)
                 return r;
         cccc->group = arena_str(&cccc->arena, json_str(json_get(cccc->reply.result, "group_id")));
-        return cccc->group.data ? CLI_OK : out_of_memory();
+        cccc->folder = arena_str(&cccc->arena, json_str(json_get(cccc->reply.result, "folder")));
+        if (!cccc->group.data || !cccc->folder.data)
+                return out_of_memory();
+        return options->as ? cccc_check_as(cccc) : CLI_OK;
+}
+
+/* ---- which event ----------------------------------------------------------------------------- */
+
+static int cccc_refuse_event(Cccc *cccc, const char *text) {
+        complain(CLI_FAILED, "%s: several events begin with %s:", cccc->command, text);
+        json_each (event, json_get(cccc->reply.result, "events"))
+                if (str_starts(json_text_of(event, "id"), str_from(text)))
+                        advise("  " STR_FMT "  " STR_FMT, STR_ARG(json_text_of(event, "id")),
+                               STR_ARG(json_text_of(event, "kind")));
+        return CLI_FAILED;
+}
+
+int cccc_event_id(Cccc *cccc, const char *text, Str *ret) {
+        Str given = str_from(text), found = given;
+        size_t n = 0;
+        int r;
+
+        *ret = given;
+        if (!given.n)
+                return complain(CLI_USAGE, "%s: the id of an event is empty", cccc->command);
+        if (given.n >= EVENT_ID_LENGTH)
+                return CLI_OK;
+        cccc_set_str(cccc, "group", cccc->group);
+        cccc_set_int(cccc, "limit", EVENTS_LOOKED_AT);
+        r = cccc_call_native(cccc, "group.events");
+        if (r)
+                return r;
+        json_each (event, json_get(cccc->reply.result, "events"))
+                if (str_starts(json_text_of(event, "id"), given)) {
+                        found = json_text_of(event, "id");
+                        n++;
+                }
+        if (n > 1)
+                return cccc_refuse_event(cccc, text);
+        *ret = arena_str(&cccc->arena, found);
+        return ret->data ? CLI_OK : out_of_memory();
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */

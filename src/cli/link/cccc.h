@@ -15,8 +15,9 @@ typedef struct Cccc {
         const char *command; /* of muster */
         bool is_json;        /* complaints as JSON, too */
         char *socket;
-        Str group; /* id; arena's */
-        Str by;    /* who asks */
+        Str group;  /* id; arena's */
+        Str folder; /* of the chosen group; arena's */
+        Str by;     /* who asks */
         Link link;
         Arena arena;
         Arguments args; /* of the next request */
@@ -34,6 +35,8 @@ int cccc_open(Cccc *cccc, const char *command, const Options *options);
 int cccc_begin(Cccc *cccc, const char *command, const Options *options);
 void cccc_deinit(Cccc *cccc);
 int cccc_choose_group(Cccc *cccc, const Options *options);
+/* What group.find says of an id, a title or the beginning of an id; NULL: of the working directory. */
+int cccc_find_group(Cccc *cccc, const char *named);
 
 void cccc_set(Cccc *cccc, const char *key, Json *value); /* NULL: no memory, which cccc_call() says */
 void cccc_set_str(Cccc *cccc, const char *key, Str value);
@@ -46,5 +49,7 @@ int cccc_call(Cccc *cccc, const char *op);
 int cccc_call_native(Cccc *cccc, const char *op);
 /* The result as it came. */
 int cccc_print(Cccc *cccc);
+/* The id that text is, or is the only one of the last events to begin with. *ret is the arena's. */
+int cccc_event_id(Cccc *cccc, const char *text, Str *ret);
 /* The rest of the command line as one text; a lone `-`: all of stdin. *ret is the arena's. */
 int cccc_text(Cccc *cccc, char **words, int n, Str *ret);

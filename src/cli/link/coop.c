@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/link/native.h"
 #include "cli/print/report.h"
+#include "gen/errors.h"
 
 int coop_open(Coop *coop, const char *command) {
         coop->command = command;
@@ -50,6 +51,33 @@ static char *resolve(const char *path) {
         return resolved;
 }
 
+/* The group may be named by the beginning of its id. One that is not found is left to the request. */
+static int coop_complete_actor(Coop *coop) {
+        const Asking what = {coop->socket, "native", "group.find", &coop->link, &coop->arena};
+        const char *slash = strchr(coop->session, '/');
+        int64_t code;
+        char *whole;
+        Str id;
+        int r;
+
+        coop_set_str(coop, "group", (Str){coop->session, (size_t)(slash - coop->session)});
+        r = asking(&what, &coop->args, &coop->reply);
+        if (r)
+                return r;
+        if (json_int64(coop->reply.code, &code) && code == native_error_code(CALL_E_AMBIGUOUS_GROUP)) {
+                reply_complain(coop->command, &coop->reply, false);
+                return CLI_FAILED;
+        }
+        id = json_str(json_get(coop->reply.result, "group_id"));
+        if (!id.n)
+                return CLI_OK;
+        if (asprintf(&whole, STR_FMT "%s", STR_ARG(id), slash) < 0)
+                return complain(CLI_FAILED, "out of memory");
+        free(coop->session);
+        coop->session = whole;
+        return CLI_OK;
+}
+
 int coop_choose(Coop *coop, const char *operand) {
         free(coop->session);
         coop->is_here = !operand;
@@ -60,7 +88,7 @@ int coop_choose(Coop *coop, const char *operand) {
                 coop->session = resolve(operand ? operand : ".");
         if (!coop->session)
                 return complain(CLI_FAILED, "%s: %s", coop->command, strerror(errno ? errno : ENOMEM));
-        return CLI_OK;
+        return coop->is_actor && coop->socket ? coop_complete_actor(coop) : CLI_OK;
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */

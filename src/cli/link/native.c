@@ -4,9 +4,32 @@
 #include "base/json-writer.h"
 #include "cli/cli.h"
 #include "cli/print/report.h"
+#include "gen/errors.h"
 
-static Str code_text(const Json *code) {
-        return json_is(code, JSON_NUMBER) ? (Str){code->text, code->n} : json_str(code);
+/* What a person can do about an error of the CCCC contract. */
+static const char *reply_advice(Str code) {
+        static const struct {
+                int error;
+                const char *advice;
+        } rows[] = {
+                {CALL_E_GROUP_NOT_FOUND, "see which groups there are with: muster group list"},
+                {CALL_E_INVALID_RECIPIENT, "see who is there with: muster actor list"},
+                {CALL_E_ACTOR_NOT_FOUND, "see who is there with: muster actor list"},
+                {CALL_E_NO_ENABLED_RECIPIENTS,
+                 "start somebody with: muster actor start NAME; or name others with --to"},
+                {CALL_E_EVENT_NOT_FOUND, "see the ids of messages with: muster tail"},
+                {CALL_E_MISSING_PROJECT_ROOT, "attach a folder first: muster group attach FOLDER -g GROUP"},
+                {CALL_E_SCOPE_NOT_ATTACHED, "attach the folder first: muster group attach FOLDER -g GROUP"},
+                {CALL_E_INVALID_PROJECT_ROOT,
+                 "attach a folder that exists: muster group attach FOLDER -g GROUP"},
+                {CALL_E_ACTOR_NOT_RUNNING, "start it with: muster actor start NAME"},
+                {CALL_E_UNKNOWN_OP, "the daemon may be of another version; see: muster status"},
+        };
+
+        for (size_t i = 0; code.n && i < ARRAY_SIZE(rows); i++)
+                if (str_is(code, cccc_error_code(rows[i].error)))
+                        return rows[i].advice;
+        return NULL;
 }
 
 static void complain_json(const Reply *reply) {
@@ -28,15 +51,21 @@ static void complain_json(const Reply *reply) {
 }
 
 void reply_complain(const char *what, const Reply *reply, bool json) {
-        Str code = code_text(reply->code);
+        Str code = json_str(reply->code), hint = json_str(json_get(reply->details, "hint"));
+        const char *advice = reply_advice(code);
 
         if (json) {
                 complain_json(reply);
                 return;
         }
+        /* Codes that are words help to look for them; numbers are for programs. */
         complain(CLI_FAILED, "%s: " STR_FMT "%s" STR_FMT, what, STR_ARG(code),
                  code.n && reply->message.n ? ": " : "", STR_ARG(reply->message));
-        if (reply->details) {
+        if (advice)
+                advise("%s", advice);
+        else if (hint.n)
+                advise(STR_FMT, STR_ARG(hint));
+        else if (json_count(reply->details)) {
                 fputs("details: ", stderr);
                 (void)json_print(stderr, reply->details, false);
         }

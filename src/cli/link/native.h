@@ -17,7 +17,8 @@ int native_call_with(Link *link, const char *path, const char *method, const Jso
                      const Json **ret); /* args: an object */
 /* Says what an outcome of exchange() means; r is not 0. Returns the exit status. */
 int exchange_complain(int r, const char *path);
-/* The daemon's error on stderr: `muster: WHAT: CODE: MESSAGE`, or as one JSON object. */
+/* The daemon's error on stderr, with what to do about it where that is known, or as one JSON object. Codes
+ * that are numbers are in the latter only. */
 void reply_complain(const char *what, const Reply *reply, bool json);
 
 int64_t info_pid(const Json *info); /* 0: none there */
