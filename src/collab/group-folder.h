@@ -17,7 +17,8 @@ typedef struct GroupSpec {
  */
 int collab_make_group(Call *call, const GroupSpec *spec, GroupFn fn, const void *args);
 
-/* The group leaves the table and its folder goes to the trash. done follows in a later turn. -ENOMEM: nothing happened.
+/* The group leaves the table and its folder goes to the trash. done follows in a later turn. -ENOMEM:
+ * nothing happened.
  */
 int group_remove(Group *group, void (*done)(void *user, int r), void *user);
 
