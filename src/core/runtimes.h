@@ -15,6 +15,12 @@
 
 enum { RUNTIME_ARGS_MAX = 8 };
 
+/* Below the home, `~/...`. */
+typedef struct RuntimePath {
+        const char *path;
+        bool is_writable;
+} RuntimePath;
+
 typedef struct Runtime {
         const char *name;                          /* as contracts spell it */
         const char *program;                       /* found on PATH; NULL: custom */
@@ -22,6 +28,10 @@ typedef struct Runtime {
         const char *headless[RUNTIME_ARGS_MAX];    /* arguments before the prompt, without a terminal */
         const char *agent_flag;                    /* before the name of a persona; NULL: it has none */
         const char *structured[RUNTIME_ARGS_MAX];  /* more headless arguments for output that can be read */
+        /* What a sandbox has to show it for it to be logged in, and to remember what it did. What names
+         * programs that it runs (hooks, servers) is read-only: the same runtime obeys it outside. */
+        RuntimePath login[RUNTIME_ARGS_MAX];
+        const char *secrets[RUNTIME_ARGS_MAX]; /* of those: what others are not to see */
 } Runtime;
 
 const Runtime *runtime_first(void); /* in order of names; then runtime + 1 until name is NULL */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * muster-sandbox enter BWRAP ARGUMENT...
+ * muster-sandbox enter [--network SLIRP4NETNS] BWRAP ARGUMENT...
  * muster-sandbox confine [--expect DEVICE:INODE PATH]... [--write PATH]... -- COMMAND [ARGUMENT]...
  *
  * The two small steps on both sides of bubblewrap; core/host/sandbox.h has the picture and makes both
@@ -24,6 +24,7 @@
 #include "base/signals.h"
 #include "sandbox/filter.h"
 #include "sandbox/landlock.h"
+#include "sandbox/network.h"
 
 enum { EXIT_SANDBOX = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
@@ -53,10 +54,31 @@ static void ignore_signals(void) {
                 (void)signal(ignored[i], SIG_IGN);
 }
 
+/* A network of its own, with the name server that goes with it in the place of the word. */
+static void enter_network(const char *program, int argc, char **argv) {
+        static char number[16];
+        char wrong[256] = "";
+        int fd = network_resolver_fd(), r = fd < 0 ? fd : network_enter(program, wrong, sizeof(wrong));
+
+        if (r)
+                fail(-r, "a network of its own, by %s%s%s", program, *wrong ? ": " : "", wrong);
+        snprintf(number, sizeof(number), "%d", fd);
+        for (int i = 0; i < argc; i++)
+                if (strcmp(argv[i], "--") == 0)
+                        return;
+                else if (strcmp(argv[i], NETWORK_RESOLVER_WORD) == 0)
+                        argv[i] = number;
+}
+
 static _noreturn_ void enter(int argc, char **argv) {
         char **command = calloc((size_t)argc + 3, sizeof(*command)), number[16];
         int fd = sandbox_filter_fd();
 
+        if (argc > 2 && strcmp(argv[0], "--network") == 0) {
+                enter_network(argv[1], argc - 2, argv + 2);
+                argc -= 2;
+                argv += 2;
+        }
         if (!command || fd < 0)
                 fail(command ? -fd : ENOMEM, "cannot make the filter");
         snprintf(number, sizeof(number), "%d", fd);

@@ -7,7 +7,7 @@
 
 #include "sessions/coopfile-internal.h"
 
-enum { USER_MAX = 32 };
+enum { USER_MAX = 32, VOLUME_NAME_MAX = 64 };
 
 static bool is_one_of(const char *text, const char *const *words) {
         for (; *words; words++)
@@ -70,9 +70,27 @@ const char *check_folder(const char *text) {
 }
 
 const char *check_source(const char *text) {
-        if (*text && text[0] != '.' && text[0] != '~' && !strchr(text, '/'))
-                return "named volumes are not known: the host path must begin with /, ~/ or ./";
+        if (*text && text[0] != '.' && text[0] != '~' && !strchr(text, '/') && !is_volume_name(text))
+                return "a named volume has 1 to 64 letters, digits and _ - . in its name; a path begins "
+                       "with "
+                       "/, ~/ or ./";
         return check_folder(text);
+}
+
+/* Becomes a folder of ours: nothing that could leave it. */
+bool is_volume_name(const char *text) {
+        size_t n = 0;
+
+        for (; text[n]; n++)
+                if (!isalnum((unsigned char)text[n]) && text[n] != '_' && (!n || !strchr("-.", text[n])))
+                        return false;
+        return n && n <= VOLUME_NAME_MAX;
+}
+
+const char *check_hide(const char *text) {
+        if (text[0] != '/' && !is_from_home(text))
+                return "must begin with / or ~/";
+        return has_dotdot(text) ? "must not contain .." : NULL;
 }
 
 const char *check_inside(const char *text) {

@@ -30,10 +30,17 @@ static int replace(char **field, char *value) {
         return 0;
 }
 
+static char *volume_path(const char *name) {
+        _cleanup_(freep) char *folder = path_expand("~/.coop/volumes");
+
+        return folder ? path_join(folder, name) : NULL;
+}
+
 static int expand_mounts(Coopfile *file, const char *workspace) {
         for (size_t i = 0; i < file->n_mounts; i++) {
                 Mount *mount = &file->mounts[i];
-                int r = replace(&mount->host, host_path(mount->host, workspace));
+                int r = replace(&mount->host, mount->is_volume ? volume_path(mount->host)
+                                                               : host_path(mount->host, workspace));
 
                 if (!r)
                         r = replace(&mount->inside, path_expand(mount->inside));

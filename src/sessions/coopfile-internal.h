@@ -18,6 +18,7 @@ typedef struct Layer {
         Coopfile *file;
         CoopfileLayer which;
         const char *name; /* in messages: a path, or `coopfile` */
+        bool is_agents;   /* the agent could have written it */
         Str text;
 
         Str table, key; /* being looked at; empty: none */
@@ -49,6 +50,9 @@ int layer_refuse_at(const Layer *layer, size_t line, const char *what);
 /* coopfile-values.c: functions for CoopfileKey.apply. Condition: COOPFILE_E_INVALID. */
 int apply_text(Layer *layer, const CoopfileKey *key, const Json *value);
 int apply_mode(Layer *layer, const CoopfileKey *key, const Json *value);
+int apply_login(Layer *layer, const CoopfileKey *key, const Json *value);
+int apply_persist(Layer *layer, const CoopfileKey *key, const Json *value);
+int apply_hide(Layer *layer, const CoopfileKey *key, const Json *value);
 int apply_bool(Layer *layer, const CoopfileKey *key, const Json *value);
 int apply_ms(Layer *layer, const CoopfileKey *key, const Json *value);
 int apply_count(Layer *layer, const CoopfileKey *key, const Json *value);
@@ -75,7 +79,9 @@ const char *check_mode(const char *text);
 const char *check_size(const char *text);
 const char *check_user(const char *text);
 const char *check_folder(const char *text); /* on the host */
-const char *check_source(const char *text); /* on the host, of a mount */
+const char *check_source(const char *text); /* on the host, of a mount, or the name of a volume */
+bool is_volume_name(const char *text);
+const char *check_hide(const char *text);
 const char *check_inside(const char *text);
 const char *check_persist(const char *text);
 

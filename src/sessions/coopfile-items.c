@@ -48,7 +48,10 @@ static int add_mount(Layer *layer, const char *host, const char *inside) {
                 return error_origin(-ENOMEM);
         file->mounts = mount;
         mount += file->n_mounts++;
-        *mount = (Mount){strdup(host), strdup(inside)};
+        *mount = (Mount){.host = strdup(host),
+                         .inside = strdup(inside),
+                         .is_volume = is_volume_name(host),
+                         .is_project = layer->is_agents};
         return mount->host && mount->inside ? 0 : error_origin(-ENOMEM);
 }
 

@@ -65,9 +65,36 @@ int apply_mode(Layer *layer, const CoopfileKey *key, const Json *value) {
         const char *mode = "";
         int r = value_text(layer, key, value, &mode);
 
-        if (!r && layer->which == COOPFILE_PROJECT && !strcmp(mode, "none"))
+        if (!r && layer->is_agents && !strcmp(mode, "none")) {
+                layer->file->none_is_ignored = true;
                 return 0;
+        }
         return error_trace(r ? r : apply_text(layer, key, value));
+}
+
+int apply_persist(Layer *layer, const CoopfileKey *key, const Json *value) {
+        layer->file->persist_is_said = layer->which != COOPFILE_BUILT_IN;
+        return error_trace(apply_list(layer, key, value));
+}
+
+/* A person says what is hidden; the project's file can only hide more. */
+int apply_hide(Layer *layer, const CoopfileKey *key, const Json *value) {
+        CoopfileKey more = *key;
+
+        more.adds = layer->is_agents;
+        if (!layer->is_agents)
+                layer->file->hide_is_said = true;
+        return error_trace(apply_list(layer, &more, value));
+}
+
+/* And it can only do without a login. */
+int apply_login(Layer *layer, const CoopfileKey *key, const Json *value) {
+        bool before = layer->file->login;
+        int r = apply_bool(layer, key, value);
+
+        if (!r && layer->is_agents)
+                layer->file->login = layer->file->login && before;
+        return error_trace(r);
 }
 
 int apply_bool(Layer *layer, const CoopfileKey *key, const Json *value) {

@@ -16,10 +16,11 @@ static const char built_in[] = "[agent]\n"
                                "command = 'claude'\n"
                                "[sandbox]\n"
                                "shell = '/bin/sh'\n"
+                               "login = true\n"
                                "[workspace]\n"
                                "mount = '.'\n"
                                "[network]\n"
-                               "mode = 'veth'\n"
+                               "mode = 'host'\n"
                                "[session]\n"
                                "persist = ['.claude']\n"
                                "auto_restart = true\n"
@@ -54,14 +55,22 @@ static bool is_exhausted(int error) {
         return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
-/* path NULL: there was no memory for it. */
-static int merge_file(Layer *layer, const char *path) {
+/* Of the text that was read, or that is kept. */
+static int keep_text(char **kept, const Buf *text) {
+        *kept = strndup(text->n ? text->data : "", text->n);
+        return *kept ? 0 : error_origin(-ENOMEM);
+}
+
+/* path NULL: there was no memory for it. kept: see CoopfileTexts; NULL: nobody wants it. */
+static int merge_file(Layer *layer, const char *path, const CoopfileTexts *texts, char **kept) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         int r;
 
         if (!path)
                 return error_origin(-ENOMEM);
         layer->name = path;
+        if (texts && texts->is_kept)
+                return *kept ? error_trace(merge_text(layer, str_from(*kept))) : 0;
         r = file_read(path, TEXT_MAX, &text);
         if (r == FILE_E_MISSING)
                 return 0;
@@ -71,6 +80,11 @@ static int merge_file(Layer *layer, const char *path) {
                 return error_trace(r);
         if (r)
                 return layer_refuse_at(layer, 0, strerror(-r));
+        if (kept) {
+                r = keep_text(kept, &text);
+                if (r)
+                        return error_trace(r);
+        }
         return error_trace(merge_text(layer, buf_str(&text)));
 }
 
@@ -81,20 +95,36 @@ static char *global_path(void) {
                                       : path_expand("~/.config/coop/default.toml");
 }
 
-static int merge_layer(Layer layer, const char *workspace, Str override) {
+/* Whoever works in a folder that holds the user's own file can write that, too. */
+static bool is_below(const char *path, const char *folder) {
+        _cleanup_(freep) char *real = path ? path_resolve(path) : NULL, *above = realpath(folder, NULL);
+        size_t n = above ? strlen(above) : 0;
+
+        return real && above && !strncmp(real, above, n) && (real[n] == '/' || n == 1);
+}
+
+static int merge_layer(Layer layer, const char *workspace, Str override, CoopfileTexts *texts) {
         _cleanup_(freep) char *path = NULL;
 
         switch (layer.which) {
-        case COOPFILE_GLOBAL: return error_trace(merge_file(&layer, path = global_path()));
+        case COOPFILE_GLOBAL:
+                path = global_path();
+                layer.is_agents = is_below(path, workspace);
+                if (!layer.is_agents)
+                        return error_trace(merge_file(&layer, path, NULL, NULL));
+                return error_trace(merge_file(&layer, path, texts, texts ? &texts->everybody : NULL));
         case COOPFILE_PROJECT:
-                return error_trace(merge_file(&layer, path = path_join(workspace, "coop.toml")));
+                path = path_join(workspace, "coop.toml");
+                layer.is_agents = true;
+                return error_trace(merge_file(&layer, path, texts, texts ? &texts->project : NULL));
         case COOPFILE_OVERRIDE: layer.name = "coopfile"; return error_trace(merge_text(&layer, override));
         case COOPFILE_BUILT_IN:
         default: layer.name = "built-in"; return error_fold(merge_text(&layer, str_from(built_in)));
         }
 }
 
-int coopfile_load(Coopfile *ret, const char *workspace, Str override, char *reterr, size_t n_reterr) {
+int coopfile_load(Coopfile *ret, const char *workspace, Str override, CoopfileTexts *texts, char *reterr,
+                  size_t n_reterr) {
         _cleanup_(coopfile_deinit) Coopfile file = {0};
         int r;
 
@@ -102,7 +132,7 @@ int coopfile_load(Coopfile *ret, const char *workspace, Str override, char *rete
                 Layer layer = {
                         .file = &file, .which = which, .item = -1, .reterr = reterr, .n_reterr = n_reterr};
 
-                r = merge_layer(layer, workspace, override);
+                r = merge_layer(layer, workspace, override, texts);
                 if (r)
                         return error_trace(r);
         }
@@ -112,6 +142,49 @@ int coopfile_load(Coopfile *ret, const char *workspace, Str override, char *rete
         *ret = file;
         file = (Coopfile){0};
         return 0;
+}
+
+void coopfile_texts_deinit(CoopfileTexts *texts) {
+        free(texts->everybody);
+        free(texts->project);
+        *texts = (CoopfileTexts){0};
+}
+
+static bool text_eq(const char *a, const char *b) {
+        return a && b ? !strcmp(a, b) : a == b;
+}
+
+bool coopfile_texts_eq(const CoopfileTexts *a, const CoopfileTexts *b) {
+        return text_eq(a->everybody, b->everybody) && text_eq(a->project, b->project);
+}
+
+/* Variables as well: one that begins with $ takes a value of the host inside. What the file had instead goes
+ * with held. */
+void coopfile_hold(Coopfile *file, Coopfile *held) {
+        const Coopfile own = *file;
+
+        file->sandbox_mode = held->sandbox_mode;
+        file->network = held->network;
+        file->mounts = held->mounts;
+        file->n_mounts = held->n_mounts;
+        file->hide = held->hide;
+        file->hide_is_said = held->hide_is_said;
+        file->login = held->login;
+        file->persist = held->persist;
+        file->persist_is_said = held->persist_is_said;
+        file->env = held->env;
+        file->env_unset = held->env_unset;
+        held->sandbox_mode = own.sandbox_mode;
+        held->network = own.network;
+        held->mounts = own.mounts;
+        held->n_mounts = own.n_mounts;
+        held->hide = own.hide;
+        held->hide_is_said = own.hide_is_said;
+        held->login = own.login;
+        held->persist = own.persist;
+        held->persist_is_said = own.persist_is_said;
+        held->env = own.env;
+        held->env_unset = own.env_unset;
 }
 
 static void lists_deinit(Coopfile *file) {
@@ -134,7 +207,8 @@ void coopfile_deinit(Coopfile *file) {
         char *texts[] = {file->command,      file->shell,           file->image,
                          file->user,         file->workspace_mount, file->workspace_path,
                          file->sandbox_mode, file->network,         file->size};
-        StrVec *vecs[] = {&file->args, &file->setup, &file->env, &file->env_unset, &file->persist};
+        StrVec *vecs[] = {&file->args,      &file->setup,   &file->env,
+                          &file->env_unset, &file->persist, &file->hide};
 
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
                 free(texts[i]);

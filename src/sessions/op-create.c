@@ -70,6 +70,7 @@ static void configured(Pty *pty, int r, const char *wrong) {
 static void write_answer(const Pty *pty, JsonWriter *w) {
         jw_field_cstr(w, "session", pty->session->name);
         jw_field_int(w, "pid", pty_pid(pty));
+        session_write_notes(pty->session, w);
 }
 
 static int begin(Call *call, Session *session) {

@@ -32,6 +32,8 @@ static void configured(Pty *pty, int r, const char *wrong) {
 static void write_answer(const Pty *pty, JsonWriter *w) {
         jw_field_int(w, "pid", pty_pid(pty));
         jw_field_uint(w, "pty", pty->id);
+        if (pty->id == 0)
+                session_write_notes(pty->session, w);
 }
 
 int op_coop_restart(Call *call, const CoopRestartArgs *args) {

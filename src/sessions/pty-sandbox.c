@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sandbox around a terminal's command. Looking for bubblewrap and checking mounts may take a while, so
- * it is done on a worker. A sandbox that was asked for and cannot be had is an error by name; there is no
- * fallback.
+ * The sandbox around a terminal's command: what the coopfile asks for, in the words of core/host.
  */
+#define LOG_MODULE "sessions/sandbox"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,225 +11,134 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "core/host/sandbox.h"
 #include "sessions/pty-start.h"
 
-typedef struct Wrap {
-        PtyStart *start;
-        char *helper, *home, *name;
-        StrVec hidden;
+/* Mounts of all kinds, until the job has copied them. */
+typedef struct Asked {
+        StrVec texts; /* host and inside of each that is not the coopfile's own */
         SandboxMount *mounts, *persist;
         size_t n_mounts, n_persist;
-        StrVec texts; /* that persist points into */
-        SandboxNetwork network;
-        SandboxKnown known; /* a copy of Sessions.sandbox: workers have their own */
-        StrVec argv;        /* the sandboxed command */
-        SandboxReport report;
-        int error; /* CALL_E_*, with report.problem; 0: fine */
-        int r;
-} Wrap;
+        StrVec hide;
+} Asked;
 
-static void wrap_free(Wrap *wrap) {
-        free(wrap->helper);
-        free(wrap->home);
-        free(wrap->name);
-        strvec_deinit(&wrap->hidden);
-        free(wrap->mounts);
-        free(wrap->persist);
-        strvec_deinit(&wrap->texts);
-        strvec_deinit(&wrap->argv);
-        sandbox_report_deinit(&wrap->report);
-        free(wrap);
-}
-
-/* ---- what goes into it ----------------------------------------------------------------------- */
-
-/* Connecting works on a read-only file system: our own sockets are covered, or an agent could ask the daemon
- * for a session without a sandbox. */
-static int hide_sockets(Wrap *wrap, const Daemon *daemon) {
-        _cleanup_(freep) char *host = path_join(daemon->home, "host");
-        _cleanup_(freep) char *recordings = path_join(daemon->home, "recordings");
-        int r = host && recordings ? strvec_push(&wrap->hidden, host) : -ENOMEM;
-
-        if (!r)
-                r = strvec_push(&wrap->hidden, recordings);
-
-        for (const Endpoint *e = daemon->endpoints; !r && e; e = e->next)
-                if (e->state == ENDPOINT_LISTENING && e->bound.path)
-                        r = strvec_push(&wrap->hidden, e->bound.path);
-        return error_trace(r);
-}
-
-static int add_mounts(Wrap *wrap, const Coopfile *config) {
-        wrap->mounts = calloc(config->n_mounts + 1, sizeof(*wrap->mounts));
-        if (!wrap->mounts)
-                return error_origin(-ENOMEM);
-        for (size_t i = 0; i < config->n_mounts; i++)
-                if (strvec_push(&wrap->texts, config->mounts[i].host) ||
-                    strvec_push(&wrap->texts, config->mounts[i].inside))
-                        return error_origin(-ENOMEM);
-        wrap->n_mounts = config->n_mounts;
-        return 0;
+static void asked_deinit(Asked *asked) {
+        strvec_deinit(&asked->texts);
+        strvec_deinit(&asked->hide);
+        free(asked->mounts);
+        free(asked->persist);
 }
 
 /* Folders below the home that outlive the session: ~/.coop/sessions/<name>/persist/<folder>. */
-static int add_persist(Wrap *wrap, const Coopfile *config) {
-        wrap->persist = calloc(config->persist.n + 1, sizeof(*wrap->persist));
-        if (!wrap->persist)
-                return error_origin(-ENOMEM);
-        for (size_t i = 0; i < config->persist.n; i++) {
-                _cleanup_(freep) char *host = NULL,
-                                      *inside = path_join(wrap->home, config->persist.items[i]);
+static int asked_persist(Asked *asked, const Session *session) {
+        const StrVec *persist = &session->config.persist;
 
-                if (!inside || asprintf(&host, "%s/.coop/sessions/%s/persist/%s", wrap->home, wrap->name,
-                                        config->persist.items[i]) < 0)
+        for (size_t i = 0; i < persist->n; i++) {
+                _cleanup_(freep) char *host = NULL, *inside = path_join("~", persist->items[i]);
+
+                if (!inside ||
+                    asprintf(&host, "~/.coop/sessions/%s/persist/%s", session->name, persist->items[i]) < 0)
                         return error_origin(-ENOMEM);
-                if (strvec_push(&wrap->texts, host) || strvec_push(&wrap->texts, inside))
+                if (strvec_push(&asked->texts, host) || strvec_push(&asked->texts, inside))
                         return error_origin(-ENOMEM);
         }
-        wrap->n_persist = config->persist.n;
+        for (size_t i = 0; i < persist->n; i++)
+                asked->persist[asked->n_persist++] = (SandboxMount){.host = asked->texts.items[2 * i],
+                                                                    .inside = asked->texts.items[2 * i + 1],
+                                                                    .is_writable = true};
         return 0;
 }
 
-/* The texts no longer move: point into them. */
-static void point(Wrap *wrap) {
-        char **text = wrap->texts.items;
+/* A volume takes the place of a persistent folder. */
+static void asked_mounts(Asked *asked, const Coopfile *config) {
+        for (size_t i = 0; i < config->n_mounts; i++) {
+                const Mount *mount = &config->mounts[i];
 
-        for (size_t i = 0; i < wrap->n_mounts; i++, text += 2)
-                wrap->mounts[i] = (SandboxMount){.host = text[0], .inside = text[1]};
-        for (size_t i = 0; i < wrap->n_persist; i++, text += 2)
-                wrap->persist[i] = (SandboxMount){.host = text[0], .inside = text[1], .is_writable = true};
+                if (mount->is_volume)
+                        asked->persist[asked->n_persist++] = (SandboxMount){.host = mount->host,
+                                                                            .inside = mount->inside,
+                                                                            .is_writable = true,
+                                                                            .is_volume = true};
+                else
+                        asked->mounts[asked->n_mounts++] =
+                                (SandboxMount){.host = mount->host,
+                                               .inside = mount->inside,
+                                               .shows_hidden = !mount->is_project};
+        }
 }
 
-static int fill(Wrap *wrap, const Session *session) {
-        const Daemon *daemon = session->owner->daemon;
-        _cleanup_(freep) char *folder = strdup(daemon->shim_path);
-        char *slash = folder ? strrchr(folder, '/') : NULL;
-        const char *home = getenv("HOME");
-        int r;
+/* What is hidden anyway and what the project's file adds; or what a person said. */
+static int asked_hide(Asked *asked, const Coopfile *config) {
+        int r = config->hide_is_said ? 0 : sandbox_secrets(&asked->hide);
 
-        if (!slash)
-                return error_origin(-ENOMEM);
-        *slash = 0;
-        wrap->helper = path_join(folder, "muster-sandbox");
-        wrap->home = strdup(home ? home : "/");
-        wrap->name = strdup(session->name);
-        wrap->network = session->config.network && !strcmp(session->config.network, "none")
-                                ? SANDBOX_NETWORK_NONE
-                                : SANDBOX_NETWORK_HOST;
-        if (!wrap->helper || !wrap->home || !wrap->name)
-                return error_origin(-ENOMEM);
-        r = hide_sockets(wrap, daemon);
-        if (!r)
-                r = add_mounts(wrap, &session->config);
-        if (!r)
-                r = add_persist(wrap, &session->config);
-        if (!r)
-                point(wrap);
+        for (size_t i = 0; !r && i < config->hide.n; i++)
+                r = strvec_push(&asked->hide, config->hide.items[i]);
         return error_trace(r);
 }
 
-/* ---- on a worker ----------------------------------------------------------------------------- */
-
-static int call_error(int condition) {
-        switch (condition) {
-        case SANDBOX_E_WORKSPACE: return CALL_E_INVALID_WORKSPACE;
-        case SANDBOX_E_MOUNT: return CALL_E_INVALID_COOPFILE;
-        case SANDBOX_E_COMMAND: return CALL_E_SPAWN_FAILED;
-        default: return CALL_E_INTERNAL;
-        }
-}
-
-static int refuse(Wrap *wrap, int error, const char *why) {
-        snprintf(wrap->report.problem, sizeof(wrap->report.problem), "%s", why);
-        wrap->error = error;
-        return 0;
-}
-
-static int wrap_with(Wrap *wrap, const SandboxProbe *probe) {
-        PtyStart *start = wrap->start;
-        _cleanup_(freep) char **argv = strvec_list(&start->argv), **env = strvec_list(&start->env);
-        _cleanup_(freep) char **hidden = strvec_list(&wrap->hidden);
-        SandboxSpec spec = {.mode = SANDBOX_BWRAP,
-                            .bwrap = probe->program,
-                            .helper = wrap->helper,
-                            .name = wrap->name,
-                            .workspace = start->workspace,
-                            .home = wrap->home,
-                            .env = env,
-                            .mounts = wrap->mounts,
-                            .n_mounts = wrap->n_mounts,
-                            .persist = wrap->persist,
-                            .n_persist = wrap->n_persist,
-                            .hidden = hidden,
-                            .network = wrap->network};
+static int asked_fill(Asked *asked, const Session *session) {
+        const Coopfile *config = &session->config;
         int r;
 
-        if (!argv || !env || !hidden)
-                return error_origin(-ENOMEM);
-        if (wrap->network == SANDBOX_NETWORK_NONE && !probe->has_network_none)
-                return refuse(wrap, CALL_E_NAMESPACE_ERROR, probe->network_reason);
-        r = sandbox_wrap(&spec, argv, &wrap->argv, &wrap->report);
-        if (r > 0)
-                wrap->error = call_error(r);
-        return r < 0 ? error_trace(r) : 0;
+        asked->mounts = calloc(config->n_mounts + 1, sizeof(*asked->mounts));
+        asked->persist = calloc(config->n_mounts + config->persist.n + 1, sizeof(*asked->persist));
+        r = asked->mounts && asked->persist ? asked_persist(asked, session) : error_origin(-ENOMEM);
+        if (r)
+                return error_trace(r);
+        asked_mounts(asked, config);
+        return error_trace(asked_hide(asked, config));
 }
 
-static void run(void *user) {
-        Wrap *wrap = user;
-        SandboxProbe probe = {0};
+/* ---- and what came of it --------------------------------------------------------------------- */
 
-        wrap->r = sandbox_probe(wrap->helper, wrap->network, &wrap->known, &probe);
-        if (!wrap->r && !probe.is_available)
-                wrap->r = refuse(wrap, CALL_E_NAMESPACE_ERROR, probe.reason);
-        else if (!wrap->r)
-                wrap->r = wrap_with(wrap, &probe);
-        sandbox_probe_deinit(&probe);
-}
-
-/* ---- on the loop ----------------------------------------------------------------------------- */
-
-/* Of a command that is not there only the reason: the message names it already. */
-static const char *problem(const Wrap *wrap) {
-        if (!wrap->error)
-                return strerror(-wrap->r);
-        return wrap->report.command_errno ? strerror(wrap->report.command_errno) : wrap->report.problem;
-}
-
-static void done(void *user) {
-        Wrap *wrap = user;
-        PtyStart *start = wrap->start;
+static void sandbox_done(SandboxJob *job) {
+        PtyStart *start = job->user;
         Pty *pty = start->pty;
 
         pty->is_configuring = false;
-        pty->session->owner->sandbox = wrap->known;
-        if (!wrap->r && !wrap->error) {
-                strvec_deinit(&start->argv);
-                start->argv = wrap->argv;
-                wrap->argv = (StrVec){0};
-                pty_start_run(start);
-        } else {
-                pty_failed(pty, wrap->error ? wrap->error : CALL_E_INTERNAL, problem(wrap));
+        if (job->error) {
+                pty_failed(pty, job->error, job->problem);
                 pty_start_free(start);
+                return;
         }
-        wrap_free(wrap);
+        strvec_deinit(&start->argv);
+        start->argv = job->argv;
+        job->argv = (StrVec){0};
+        for (size_t i = 0; i < job->notes.n; i++) {
+                log_notice(&job->daemon->log, pty->session->name, "%s", job->notes.items[i]);
+                if (pty->id == 0)
+                        (void)strvec_push(&pty->session->notes, job->notes.items[i]);
+        }
+        pty_start_run(start);
 }
 
+/* What is built in gives way to what a runtime needs and to mounts, what was said does not. */
 int pty_sandbox(PtyStart *start) {
-        Wrap *wrap = calloc(1, sizeof(*wrap));
-        int r;
+        const Session *session = start->pty->session;
+        const Coopfile *config = &session->config;
+        _cleanup_(freep) char **argv = strvec_list(&start->argv), **env = strvec_list(&start->env);
+        Asked asked = {0};
+        SandboxAsk ask = {.name = session->name,
+                          .workspace = start->workspace,
+                          .command = config->command,
+                          .argv = argv,
+                          .env = env,
+                          .has_no_login = !config->login};
+        int r = argv && env ? asked_fill(&asked, session) : error_origin(-ENOMEM);
+        size_t n_defaults = config->persist_is_said ? 0 : config->persist.n;
 
-        if (!wrap)
-                return error_origin(-ENOMEM);
-        wrap->start = start;
-        wrap->known = start->pty->session->owner->sandbox;
-        r = fill(wrap, start->pty->session);
-        if (!r)
-                r = loop_work_slow(start->pty->session->owner->daemon->loop, run, done, wrap);
-        if (r) {
-                wrap_free(wrap);
-                return error_trace(r);
+        if (!r) {
+                ask.network = (SandboxNetwork)MAX(sandbox_network_from_name(config->network), 0);
+                ask.defaults = asked.persist;
+                ask.n_defaults = n_defaults;
+                ask.mounts = asked.mounts;
+                ask.n_mounts = asked.n_mounts;
+                ask.persist = asked.persist + n_defaults;
+                ask.n_persist = asked.n_persist - n_defaults;
+                ask.hide = &asked.hide;
+                r = sandbox_job_start(session->owner->daemon, &ask, sandbox_done, start);
         }
-        start->pty->is_configuring = true;
-        return 0;
+        asked_deinit(&asked);
+        if (!r)
+                start->pty->is_configuring = true;
+        return error_trace(r);
 }

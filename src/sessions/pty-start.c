@@ -128,6 +128,19 @@ static int build_argv(const Pty *pty, StrVec *argv) {
         return error_trace(r);
 }
 
+/* For a later daemon, which finds the files as the agent has left them. */
+static void write_accepted(const CoopfileTexts *accepted, JsonWriter *w) {
+        if (!accepted->is_kept)
+                return;
+        jw_key(w, "accepted");
+        jw_begin_object(w);
+        if (accepted->everybody)
+                jw_field_cstr(w, "default", accepted->everybody);
+        if (accepted->project)
+                jw_field_cstr(w, "project", accepted->project);
+        jw_end_object(w);
+}
+
 static int build_meta(const Pty *pty, Buf *out) {
         const Session *session = pty->session;
         JsonWriter w = JSON_WRITER(out);
@@ -138,15 +151,26 @@ static int build_meta(const Pty *pty, Buf *out) {
         jw_field_int(&w, "created", session->created_s);
         jw_field_uint(&w, "pty", pty->id);
         jw_field_cstr(&w, "coopfile", session->override);
+        write_accepted(&session->accepted, &w);
         jw_end_object(&w);
         return w.failed ? error_origin(-ENOMEM) : 0;
 }
 
-static const char *sandbox_mode(const Session *session) {
+const char *session_sandbox_mode(const Session *session) {
         const char *wide = session->owner->daemon->config.sandbox, *said = session->config.sandbox_mode;
         const char *mode = said ? said : wide ? wide : "bwrap";
 
         return strcmp(mode, "none") == 0 ? "none" : "bwrap";
+}
+
+void session_write_notes(const Session *session, JsonWriter *w) {
+        if (!session->notes.n)
+                return;
+        jw_key(w, "notes");
+        jw_begin_array(w);
+        for (size_t i = 0; i < session->notes.n; i++)
+                jw_cstr(w, session->notes.items[i]);
+        jw_end_array(w);
 }
 
 /* ---- the start ------------------------------------------------------------------------------- */
@@ -263,8 +287,12 @@ int pty_start(Pty *pty, unsigned cols, unsigned rows) {
 
         if (!start)
                 return error_origin(-ENOMEM);
-        *start = (PtyStart){.pty = pty, .cols = cols, .rows = rows, .sandbox = sandbox_mode(pty->session)};
+        *start = (PtyStart){
+                .pty = pty, .cols = cols, .rows = rows, .sandbox = session_sandbox_mode(pty->session)};
         r = build(start);
+        if (!r && pty->id == 0)
+                r = coopfile_notes(&pty->session->config, pty->session->workspace, start->sandbox,
+                                   &pty->session->notes);
         if (!r)
                 r = strcmp(start->sandbox, "none") == 0 ? start_soon(start) : pty_sandbox(start);
         if (r)

@@ -14,6 +14,8 @@ static void on_restart(Timer *timer) {
 
         if (pty->hosted)
                 pty_carry_over(pty);
+        if (!pty->waiting && pty->id == 0)
+                strvec_deinit(&pty->session->notes); /* nobody asked this time */
         r = pty_start(pty, pty->cols, pty->rows);
         if (r)
                 pty_failed(pty, pty_error(-r), strerror(-r));
@@ -178,8 +180,7 @@ static void on_ended(Hosted *hosted) {
         if (timer_is_set(&pty->look))
                 answer(pty); /* it was quicker than we */
         if (code && was_quick(pty) && !pty->is_stopped && !pty->session->is_killed)
-                pty->session->owner->sandbox =
-                        (SandboxKnown){0}; /* perhaps it was the sandbox: look again */
+                sandbox_forget(pty->session->owner->daemon); /* perhaps it was the sandbox: look again */
         for (PtyClient *client = pty->clients, *next; client; client = next) {
                 next = client->next;
                 client->ops->exited(client, code);

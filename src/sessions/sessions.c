@@ -28,6 +28,8 @@ static void session_free(Session *session) {
         while (session->ptys)
                 pty_remove(session->ptys);
         coopfile_deinit(&session->config);
+        coopfile_texts_deinit(&session->accepted);
+        strvec_deinit(&session->notes);
         free(session->name);
         free(session->workspace);
         free(session->resolved);
@@ -148,6 +150,23 @@ static char *text_of(Arena *arena, const Json *json, const char *key) {
         return (char *)arena_str(arena, s).data;
 }
 
+static char *copy_text(const Json *text) {
+        Str s = json_str(text);
+
+        return s.data ? strndup(s.data, s.n) : NULL;
+}
+
+/* One that was started before there was such a member goes on with the files as they are. */
+static void accept_from_meta(Session *session, const Json *meta) {
+        const Json *accepted = json_get(meta, "accepted");
+
+        if (!json_is(accepted, JSON_OBJECT))
+                return;
+        session->accepted = (CoopfileTexts){.is_kept = true,
+                                            .everybody = copy_text(json_get(accepted, "default")),
+                                            .project = copy_text(json_get(accepted, "project"))};
+}
+
 /* The session of an adopted process, made anew from what its meta says. */
 static Session *session_from_meta(Sessions *sessions, Arena *arena, const Json *meta, Hosted *hosted) {
         const char *name = text_of(arena, meta, "session"), *override = text_of(arena, meta, "coopfile");
@@ -163,8 +182,8 @@ static Session *session_from_meta(Sessions *sessions, Arena *arena, const Json *
         free(session->override);
         session->override = strdup(override ? override : "");
         session->is_listed = true;
-        if (coopfile_load(&session->config, session->workspace, str_from(session->override), wrong,
-                          sizeof(wrong))) {
+        accept_from_meta(session, meta);
+        if (session_configure(session, strcmp(hosted->sandbox, "none") != 0, wrong, sizeof(wrong))) {
                 log_warning(&sessions->daemon->log, name,
                             "coopfile cannot be read any more, the agent is not restarted");
                 session->config.auto_restart = false;

@@ -9,7 +9,7 @@
  * shows a terminal is a PtyClient. Owned by the Daemon.
  */
 #include "core/host/host.h"
-#include "core/host/sandbox.h"
+#include "core/host/sandbox-job.h"
 #include "sessions/coopfile.h"
 
 typedef struct Sessions Sessions;
@@ -36,16 +36,17 @@ struct Sessions {
                 int64_t limit_ms, since_ms; /* limit 0: it stays */
                 uint64_t n_clients;         /* that there ever were, when it was looked last */
         } idle;
-        SandboxKnown sandbox; /* from the last probe */
 };
 
 struct Session {
         Sessions *owner;
         Session *next;
         char *name;
-        char *workspace; /* as sent */
-        char *resolved;  /* as the file system has it */
-        char *override;  /* the coopfile text of create */
+        char *workspace;        /* as sent */
+        char *resolved;         /* as the file system has it */
+        char *override;         /* the coopfile text of create */
+        CoopfileTexts accepted; /* the files as they were at create: what a sandbox is made by */
+        StrVec notes;           /* what the last start of the agent has to tell people */
         int64_t created_s;
         Coopfile config;
         Pty *ptys;      /* by id */
@@ -164,10 +165,15 @@ Str pty_target_scrollback(const PtyTarget *target);
  * COOPFILE_E_INVALID and what is wrong, or a negative number. */
 typedef void (*ConfiguredFn)(Pty *pty, int r, const char *wrong);
 int pty_configure(Pty *pty, ConfiguredFn fn);
+/* The same at once, for a session that an earlier daemon started; held: its agent is in a sandbox. */
+int session_configure(Session *session, bool is_held, char *wrong, size_t n_wrong);
 
 /* pty-start.c: starts the process of a terminal, in its sandbox. Negative when that cannot even be tried;
  * else pty_hosted_handler or pty_failed() follow in a later turn. */
 int pty_start(Pty *pty, unsigned cols, unsigned rows);
+const char *session_sandbox_mode(const Session *session); /* none, bwrap */
+/* The member notes of an answer, when there are any. */
+void session_write_notes(const Session *session, JsonWriter *w);
 int pty_error(int error); /* CALL_E_* for the errno of a start */
 int pty_fail(Call *call, int error, const char *command);
 /* pty.c: a start did not come to anything: answers pty->waiting, may free the terminal and its session. */

@@ -55,7 +55,7 @@ static void write_file(const char *path, const char *text) {
 static int try_load(Place *place, Str override) {
         coopfile_deinit(&place->file);
         place->message[0] = 0;
-        return coopfile_load(&place->file, place->workspace, override, place->message,
+        return coopfile_load(&place->file, place->workspace, override, NULL, place->message,
                              sizeof(place->message));
 }
 
@@ -112,7 +112,7 @@ static void test_defaults(void **state) {
         assert_below(place, file->workspace_mount, "/ws");
         assert_null(file->workspace_path);
         assert_list(&file->env, "");
-        assert_string_equal(file->network, "veth");
+        assert_string_equal(file->network, "host");
         assert_list(&file->persist, ".claude");
         assert_true(file->auto_restart);
         assert_int_equal(file->restart_delay_ms, 1000);
@@ -366,8 +366,13 @@ static const struct {
         {"[sandbox]\nmounts = ['/a://']\n", ":2: sandbox.mounts[0]: the path inside must not be /"},
         {"[sandbox]\nmounts = ['/a:~/x/../..']\n",
          ":2: sandbox.mounts[0]: the path inside must not contain .."},
-        {"[sandbox]\nmounts = ['vol:/b']\n",
-         ":2: sandbox.mounts[0]: named volumes are not known: the host path must begin with /, ~/ or ./"},
+        {"[sandbox]\nmounts = ['my vol:/b']\n",
+         ":2: sandbox.mounts[0]: a named volume has 1 to 64 letters, digits and _ - . in its name; a path "
+         "begins with /, ~/ or ./"},
+        {"[sandbox]\nmounts = ['-v:/b']\n", NULL},
+        {"[sandbox]\nhide = ['.ssh']\n", ":2: sandbox.hide[0]: must begin with / or ~/"},
+        {"[sandbox]\nhide = ['~/a/../..']\n", ":2: sandbox.hide[0]: must not contain .."},
+        {"[sandbox]\nlogin = 'yes'\n", ":2: sandbox.login: true or false is required"},
         {"[sandbox]\nmounts = ['~root/x:/b']\n",
          ":2: sandbox.mounts[0]: only ~ and ~/… are known, not the home of another user"},
         {"[sandbox]\nmounts = [{host = '/a'}]\n",
@@ -567,8 +572,9 @@ static void test_message_room(void **state) {
 
         for (size_t n = 0; n <= sizeof(message); n++) {
                 memset(message, '!', sizeof(message));
-                assert_int_equal(coopfile_load(&place->file, place->workspace, text, n ? message : NULL, n),
-                                 COOPFILE_E_INVALID);
+                assert_int_equal(
+                        coopfile_load(&place->file, place->workspace, text, NULL, n ? message : NULL, n),
+                        COOPFILE_E_INVALID);
                 if (n == 0)
                         continue;
                 assert_true(strnlen(message, n) < n);

@@ -12,7 +12,7 @@ from clients import Coop
 from coop_stream import hosting
 from harness import DEADLINE, MUSTERD, Skip, check, equal, eventually, write_text
 
-PROBES = 2  # runs of bubblewrap before the first start
+PROBES = 1  # runs of bubblewrap before the first start
 GOOD = 'exec "%s" "$@"'
 BAD = "echo 'this bwrap does not like you' >&2; exit 1"
 

@@ -140,8 +140,9 @@ def run(argv, home, deadline=DEADLINE, env=None, cwd=None, stdin=b""):
 class Home:
     """Private folders of one test and the environment that leads there."""
 
-    def __init__(self):
-        self.base = tempfile.mkdtemp(prefix="m", dir="/tmp")
+    def __init__(self, parent="/tmp"):
+        """parent: "/var/tmp" for what has to be seen in a sandbox, whose /tmp is its own."""
+        self.base = tempfile.mkdtemp(prefix="m", dir=parent)
         self.user = os.path.join(self.base, "h")
         self.runtime = os.path.join(self.base, "run")
         self.state = os.path.join(self.base, "state")

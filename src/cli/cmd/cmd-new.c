@@ -110,6 +110,7 @@ static int create(Coop *coop, const Options *options, const char *workspace, con
         if (!*ret_name)
                 return complain(CLI_FAILED, "out of memory");
         fprintf(options->detach ? stdout : stderr, "Session '%s' created\n", *ret_name);
+        coop_tell_notes(coop);
         return CLI_OK;
 }
 

@@ -23,5 +23,6 @@ int cmd_restart(const Options *options) {
                 return r;
         (void)json_int64(json_get(coop.reply.result, "pid"), &pid);
         printf("Session '%s' restarted, pid %lld\n", name, (long long)pid);
+        coop_tell_notes(&coop);
         return CLI_OK;
 }

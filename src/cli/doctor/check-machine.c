@@ -114,8 +114,7 @@ void doctor_check_namespaces(Doctor *doctor) {
                             probe.reason);
         else
                 doctor_pass(doctor, "a sandbox can be made%s%s",
-                            probe.has_network_none ? "" : ", but none without a network: ",
-                            probe.network_reason);
+                            probe.has_network ? "" : ", but none without a network: ", probe.network_reason);
 }
 
 /* ---- staying, and room ----------------------------------------------------------------------- */

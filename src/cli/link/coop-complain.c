@@ -13,6 +13,11 @@ bool coop_was_refused(const Coop *coop, int error) {
         return coop->reply.is_error && str_is(json_str(coop->reply.code), coop_error_code(error));
 }
 
+void coop_tell_notes(const Coop *coop) {
+        json_each (note, json_get(coop->reply.result, "notes"))
+                advise("  " STR_FMT, STR_ARG(json_str(note)));
+}
+
 /* The sessions that there are, or NULL. Uses a request of its own. */
 static const Json *list(Coop *coop) {
         if (coop_ask(coop, "ls") || coop->reply.is_error)

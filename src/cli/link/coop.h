@@ -48,6 +48,8 @@ int coop_ask(Coop *coop, const char *op);
 int coop_call(Coop *coop, const char *op);
 /* After attach to an actor: somebody else types there; until he leaves, what we type does not count. */
 bool coop_is_out_of_turn(const Coop *coop);
+/* What the answer has to tell beside its result, a line each on stderr. */
+void coop_tell_notes(const Coop *coop);
 /* With this error; one of CALL_E_*. */
 bool coop_was_refused(const Coop *coop, int error);
 /* Says what the error answer means for this command. Returns CLI_FAILED. */

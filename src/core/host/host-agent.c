@@ -18,11 +18,23 @@ static bool is_helper(pid_t pid) {
                (!strcmp(name, "bwrap\n") || !strncmp(name, "muster-sandbox", 14));
 }
 
+/* What carries the network of a sandbox is a child of bubblewrap, too. */
+static bool is_carrier(pid_t pid) {
+        char name[32];
+
+        return process_read(pid, "comm", name, sizeof(name)) > 0 && !strcmp(name, "slirp4netns\n");
+}
+
 static pid_t first_child(pid_t pid) {
-        char name[64], text[64];
+        char name[64], text[64], *end = text;
 
         snprintf(name, sizeof(name), "task/%d/children", (int)pid);
-        return process_read(pid, name, text, sizeof(text)) > 0 ? (pid_t)atoi(text) : 0;
+        if (process_read(pid, name, text, sizeof(text)) <= 0)
+                return 0;
+        for (pid_t child; (child = (pid_t)strtol(end, &end, 10)) > 0;)
+                if (!is_carrier(child))
+                        return child;
+        return 0;
 }
 
 /* 0: it is on its way in, or out. */

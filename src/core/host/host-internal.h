@@ -7,6 +7,7 @@
  * before), host-screen.c (what it shows), host-sweep.c (finding what has no shim any more).
  */
 #include "core/host/host.h"
+#include "core/host/sandbox-internal.h"
 
 /* What a later daemon reads back; more is refused at the start. */
 enum { HOST_META_MAX = 4 << 20 };
@@ -20,6 +21,7 @@ struct Host {
         Daemon *daemon;
         char *dir; /* <home>/host */
         HostCgroups cgroups;
+        SandboxKnown sandbox; /* what the last look found out */
         Hosted *first;
         char *spares[HOST_SPARES_MAX]; /* folders for processes to come; when there are as many, others are
                                           removed */

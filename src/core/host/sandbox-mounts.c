@@ -45,16 +45,44 @@ static void bind_deinit(SandboxBind *bind) {
         *bind = (SandboxBind){0};
 }
 
-/* Takes what bind holds, also on failure. A later bind for the same place wins. */
-static int add_bind(SandboxBinds *binds, SandboxBind *bind) {
+static void drop_bind(SandboxBinds *binds, size_t i) {
+        bind_deinit(&binds->items[i]);
+        memmove(&binds->items[i], &binds->items[i + 1], (--binds->n - i) * sizeof(*binds->items));
+}
+
+/* What a runtime needs is there or not there as a whole. */
+static void drop_login_below(SandboxBinds *binds, const char *place) {
+        for (size_t i = binds->n; i-- > 0;)
+                if (binds->items[i].is_login && sandbox_path_is_within(binds->items[i].inside, place))
+                        drop_bind(binds, i);
+}
+
+/* The same thing once more: it can be written if either says so. Something else takes the place. */
+static void take_place(SandboxBinds *binds, size_t i, SandboxBind *bind) {
+        SandboxBind *old = &binds->items[i];
+        bool is_same = old->host.dev == bind->host.dev && old->host.ino == bind->host.ino;
+
+        if (is_same && old->is_login) {
+                bind_deinit(bind);
+                return;
+        }
+        bind->is_writable = bind->is_writable || (is_same && old->is_writable);
+        if (old->is_login)
+                drop_login_below(binds, bind->inside);
+        else
+                drop_bind(binds, i);
+}
+
+int sandbox_binds_add(SandboxBinds *binds, SandboxBind *bind) {
         SandboxBind *items;
 
         for (size_t i = 0; i < binds->n; i++)
                 if (strcmp(binds->items[i].inside, bind->inside) == 0) {
-                        bind_deinit(&binds->items[i]);
-                        binds->items[i] = *bind;
-                        return 0;
+                        take_place(binds, i, bind);
+                        break;
                 }
+        if (!bind->inside)
+                return 0;
         items = realloc(binds->items, (binds->n + 1) * sizeof(*items));
         if (!items) {
                 bind_deinit(bind);
@@ -103,6 +131,12 @@ static int check_inside(const Collect *collect, const char *inside) {
         return 0;
 }
 
+static int make_in_home(const SandboxBinds *binds, const char *inside) {
+        _cleanup_(sandbox_path_deinit) SandboxPath made = SANDBOX_PATH_NULL;
+
+        return sandbox_path_below(binds->home.path, inside + strlen(binds->home.path), true, &made);
+}
+
 /* The root is read-only, so bubblewrap can make mount points in the workspace and in /tmp only. In the home
  * we do. NULL: there is a place now; else why not. */
 static const char *make_mount_point(const Collect *collect, const char *inside, bool is_dir) {
@@ -117,62 +151,104 @@ static const char *make_mount_point(const Collect *collect, const char *inside, 
         if (sandbox_path_is_within(inside, binds->workspace.path))
                 return NULL;
         if (is_dir && binds->home.path && sandbox_path_is_within(inside, binds->home.path))
-                return dir_make(inside, 0700) ? "the place in the home cannot be made" : NULL;
+                return make_in_home(binds, inside) ? "the place in the home cannot be made" : NULL;
         return "there is no such place inside, and the root is read-only";
 }
 
 /* ---- mounts ---------------------------------------------------------------------------------- */
 
-/* A path of the workspace has to lead into the workspace, one of the home into the home. Either may itself
- * be named by a link. */
-static bool leads_out(const char *asked, const char *found, const char *folder, const char *real_folder) {
-        bool is_ours = sandbox_path_is_within(asked, folder) || sandbox_path_is_within(asked, real_folder);
+/* A folder that sources may lie in: as it is named, and where it is. */
+typedef struct Anchor {
+        const char *named, *real;
+} Anchor;
 
-        return !is_ours || !sandbox_path_is_within(found, real_folder);
+/* What stands behind the folder's name; NULL: the path is not in it. */
+static const char *rest_of(const Anchor *anchor, const char *path) {
+        const char *folder = anchor->named;
+        size_t n;
+
+        if (!anchor->named || !anchor->real)
+                return NULL;
+        if (!sandbox_path_is_within(path, folder))
+                folder = anchor->real;
+        if (!sandbox_path_is_within(path, folder))
+                return NULL;
+        for (n = strlen(folder); n && folder[n - 1] == '/';)
+                n--;
+        return path + n;
 }
 
-static bool is_in_workspace(const Collect *collect, const char *asked) {
-        return sandbox_path_is_within(asked, collect->spec->workspace) ||
-               sandbox_path_is_within(asked, collect->binds->workspace.path);
+/* Step by step from the workspace or the home, without links. -EXDEV: it lies in neither. */
+static int open_source(const Collect *collect, const char *text, bool make, SandboxPath *ret) {
+        const Anchor anchors[] = {{collect->spec->workspace, collect->binds->workspace.path},
+                                  {collect->spec->home, collect->binds->home.path}};
+        _cleanup_(freep) char *expanded = sandbox_path_expand(text, collect->spec->home), *flat = NULL;
+        int r = expanded ? sandbox_path_flat(expanded, &flat) : error_origin(-ENOMEM);
+
+        for (size_t i = make ? 1 : 0; !r && i < ARRAY_SIZE(anchors); i++) {
+                const char *rest = rest_of(&anchors[i], flat);
+
+                if (rest)
+                        return sandbox_path_below(anchors[i].real, rest, make, ret);
+        }
+        return r ? r : -EXDEV;
 }
 
-static bool is_allowed(const Collect *collect, const char *asked, const char *found) {
-        const SandboxBinds *binds = collect->binds;
-
-        if (is_in_workspace(collect, asked))
-                return !leads_out(asked, found, collect->spec->workspace, binds->workspace.path);
-        return binds->home.path && !leads_out(asked, found, collect->spec->home, binds->home.path);
+/* Success with an empty ret: it is not shown, and a warning was written unless nobody asked for it. */
+static int skip_source(const Collect *collect, const SandboxMount *mount, const char *why) {
+        return mount->is_login ? 0
+                               : error_trace(sandbox_warn(collect->report, "mount %s: %s, skipped",
+                                                          mount->host, why));
 }
 
-/* Condition SANDBOX_E_MOUNT. Success with an empty ret: not there, and a warning was written. */
-static int host_path(const Collect *collect, const char *text, SandboxPath *ret) {
-        _cleanup_(freep) char *asked = sandbox_path_expand(text, collect->spec->home);
-        int r;
+static bool is_concealed(const Collect *collect, const char *path) {
+        bool is_in = false;
 
-        if (!asked)
-                return error_origin(-ENOMEM);
-        if (asked[0] != '/')
-                return sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "mount %s: must be absolute", text);
-        r = sandbox_path_open(asked, ret);
+        for (char *const *text = collect->spec->conceal; !is_in && text && *text; text++) {
+                _cleanup_(freep) char *expanded = sandbox_path_expand(*text, collect->binds->home.path);
+                _cleanup_(freep) char *real = expanded ? realpath(expanded, NULL) : NULL;
+
+                is_in = real && sandbox_path_is_within(path, real);
+        }
+        return is_in;
+}
+
+/* Condition SANDBOX_E_MOUNT. */
+static int host_path(const Collect *collect, const SandboxMount *mount, SandboxPath *ret) {
+        int r = open_source(collect, mount->host, false, ret);
+
         if (r == -ENOENT || r == -ENOTDIR)
-                return error_trace(sandbox_warn(collect->report, "mount %s: does not exist, skipped", text));
+                return skip_source(collect, mount, "does not exist");
+        if (r == -ELOOP)
+                return error_trace(sandbox_warn(collect->report,
+                                                "mount %s: is a link, or behind one, skipped; name where it "
+                                                "leads",
+                                                mount->host));
+        if (r == -EINVAL)
+                return sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "mount %s: must be absolute",
+                                      mount->host);
+        if (r == -EXDEV)
+                return sandbox_refuse(collect->report, SANDBOX_E_MOUNT,
+                                      "mount %s: lies outside the home and the workspace", mount->host);
         if (r)
-                return sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "mount %s: %s", text, strerror(-r));
-        if (!is_allowed(collect, asked, ret->path))
-                r = sandbox_refuse(collect->report, SANDBOX_E_MOUNT,
-                                   "mount %s: lies outside the home and the workspace", text);
-        else if (is_hidden(collect->spec, ret->path, true))
-                r = sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "mount %s: would show what is hidden",
-                                   text);
-        if (r)
+                return r == -ENOMEM ? r
+                                    : sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "mount %s: %s",
+                                                     mount->host, strerror(-r));
+        if (is_hidden(collect->spec, ret->path, true)) {
                 sandbox_path_deinit(ret);
-        return r;
+                return sandbox_refuse(collect->report, SANDBOX_E_MOUNT,
+                                      "mount %s: would show what is hidden", mount->host);
+        }
+        if (mount->shows_hidden || mount->is_login || !is_concealed(collect, ret->path))
+                return 0;
+        sandbox_path_deinit(ret);
+        return skip_source(collect, mount, "is hidden (sandbox.hide)");
 }
 
 static int add_mount(const Collect *collect, const SandboxMount *mount) {
-        SandboxBind bind = {.is_writable = mount->is_writable};
+        SandboxBind bind = {.is_writable = mount->is_writable, .is_login = mount->is_login};
         const char *obstacle;
-        int r = host_path(collect, mount->host, &bind.host);
+        int r = host_path(collect, mount, &bind.host);
 
         if (r || !bind.host.path)
                 return r;
@@ -184,41 +260,56 @@ static int add_mount(const Collect *collect, const SandboxMount *mount) {
                 r = sandbox_warn(collect->report, "mount %s: %s: %s, skipped", mount->host, mount->inside,
                                  obstacle);
         if (!r && !obstacle)
-                return error_trace(add_bind(collect->binds, &bind));
+                return error_trace(sandbox_binds_add(collect->binds, &bind));
         bind_deinit(&bind);
         return r;
 }
 
-/* ---- persistent folders ---------------------------------------------------------------------- */
+/* ---- persistent folders and volumes ---------------------------------------------------------- */
 
-static int persist_inside(const Collect *collect, const char *text, char **ret) {
+static int persist_inside(const Collect *collect, const SandboxMount *persist, char **ret) {
         const char *home = collect->binds->home.path, *obstacle;
-        int r = inside_path(collect, text, ret);
+        int r = inside_path(collect, persist->inside, ret);
 
         if (r)
                 return r;
-        if (!home || !sandbox_path_is_within(*ret, home))
+        if (!persist->is_volume && (!home || !sandbox_path_is_within(*ret, home)))
                 return sandbox_refuse(collect->report, SANDBOX_E_MOUNT,
-                                      "persist %s: must lie below the home", text);
+                                      "persist %s: must lie below the home", persist->inside);
         r = check_inside(collect, *ret);
         obstacle = r ? NULL : make_mount_point(collect, *ret, true);
-        return obstacle ? sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "persist %s: %s", text, obstacle)
+        return obstacle ? sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "persist %s: %s", persist->inside,
+                                         obstacle)
                         : r;
+}
+
+/* A copy of what the host has at that place, once. */
+static int make_volume(const Collect *collect, const SandboxMount *volume) {
+        const char *home = collect->binds->home.path;
+        const Anchor anchor = {collect->spec->home, home};
+        _cleanup_(freep) char *from = home ? sandbox_path_expand(volume->inside, home) : NULL;
+        const char *rest = home ? rest_of(&anchor, volume->host) : NULL;
+
+        if (!rest || !from)
+                return home && !from ? error_origin(-ENOMEM) : -EXDEV;
+        return sandbox_volume_make(home, rest + strspn(rest, "/"), rest_of(&anchor, from), collect->report);
 }
 
 static int add_persist(const Collect *collect, const SandboxMount *persist) {
         SandboxBind bind = {.is_writable = true};
-        int r = dir_make(persist->host, 0700);
+        int r = persist->is_volume ? make_volume(collect, persist) : 0;
 
         if (!r)
-                r = sandbox_path_open(persist->host, &bind.host);
+                r = open_source(collect, persist->host, true, &bind.host);
         if (r < 0 && r != -ENOMEM)
                 return sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "persist %s: %s", persist->host,
-                                      strerror(-r));
+                                      r == -ELOOP   ? "a link is on the way to it"
+                                      : r == -EXDEV ? "lies outside the home"
+                                                    : strerror(-r));
         if (!r)
-                r = persist_inside(collect, persist->inside, &bind.inside);
+                r = persist_inside(collect, persist, &bind.inside);
         if (!r)
-                return error_trace(add_bind(collect->binds, &bind));
+                return error_trace(sandbox_binds_add(collect->binds, &bind));
         bind_deinit(&bind);
         return error_trace(r);
 }
@@ -258,7 +349,7 @@ static int add_workspace(SandboxBinds *binds) {
         bind.host.path = strdup(binds->workspace.path);
         bind.inside = strdup(binds->workspace.path);
         if (bind.host.path && bind.inside)
-                return error_trace(add_bind(binds, &bind));
+                return error_trace(sandbox_binds_add(binds, &bind));
         bind_deinit(&bind);
         return error_origin(-ENOMEM);
 }
@@ -275,10 +366,14 @@ int sandbox_binds_collect(SandboxBinds *ret, const SandboxSpec *spec, SandboxRep
                 r = open_home(&collect);
         if (!r)
                 r = add_workspace(ret);
+        for (size_t i = 0; !r && i < spec->n_defaults; i++)
+                r = add_persist(&collect, &spec->defaults[i]);
         for (size_t i = 0; !r && i < spec->n_mounts; i++)
                 r = add_mount(&collect, &spec->mounts[i]);
         for (size_t i = 0; !r && i < spec->n_persist; i++)
                 r = add_persist(&collect, &spec->persist[i]);
+        if (!r)
+                r = sandbox_binds_conceal(ret, spec);
         if (r)
                 return r;
         qsort(ret->items, ret->n, sizeof(*ret->items), by_inside);

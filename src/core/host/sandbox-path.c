@@ -52,6 +52,35 @@ int sandbox_path_normal(const char *path, char **ret) {
         return 0;
 }
 
+int sandbox_path_flat(const char *path, char **ret) {
+        char *flat = malloc(strlen(path) + 2), *end = flat;
+
+        if (!flat)
+                return error_origin(-ENOMEM);
+        if (path[0] != '/') {
+                free(flat);
+                return -EINVAL;
+        }
+        while (*(path += strspn(path, "/"))) {
+                size_t n = strcspn(path, "/");
+
+                if (n == 2 && path[0] == '.' && path[1] == '.')
+                        while (end > flat && *--end != '/')
+                                ;
+                else if (n != 1 || path[0] != '.') {
+                        *end++ = '/';
+                        memcpy(end, path, n);
+                        end += n;
+                }
+                path += n;
+        }
+        if (end == flat)
+                *end++ = '/';
+        *end = 0;
+        *ret = flat;
+        return 0;
+}
+
 /* The name that the kernel has for an open file. One that was removed meanwhile, or lies outside our root,
  * has none. */
 static int name_of(int fd, char **ret) {
@@ -68,20 +97,68 @@ static int name_of(int fd, char **ret) {
         return *ret ? 0 : error_origin(-ENOMEM);
 }
 
-int sandbox_path_open(const char *path, SandboxPath *ret) {
-        _cleanup_(closep) int fd = open(path, O_PATH | O_CLOEXEC);
+static int path_of(int fd, SandboxPath *ret) {
         struct stat st;
         char *name;
         int r;
 
-        if (fd < 0 || fstat(fd, &st))
+        if (fstat(fd, &st))
                 return -errno;
+        if (S_ISLNK(st.st_mode))
+                return -ELOOP;
         r = name_of(fd, &name);
         if (r)
                 return r;
         *ret = (SandboxPath){
                 .path = name, .dev = st.st_dev, .ino = st.st_ino, .is_dir = S_ISDIR(st.st_mode)};
         return 0;
+}
+
+int sandbox_path_open(const char *path, SandboxPath *ret) {
+        _cleanup_(closep) int fd = open(path, O_PATH | O_CLOEXEC);
+
+        return fd < 0 ? -errno : path_of(fd, ret);
+}
+
+/* One step down. A link is opened as itself, and is nothing that a further step could go into. */
+static int step_down(int *fd, const char *name, bool make) {
+        int next = openat(*fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        struct stat st;
+
+        if (next < 0 && errno == ENOENT && make) {
+                if (mkdirat(*fd, name, 0700) && errno != EEXIST)
+                        return -errno;
+                next = openat(*fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        }
+        if (next < 0)
+                return -errno;
+        close_fd(*fd);
+        *fd = next;
+        if (fstat(next, &st))
+                return -errno;
+        return S_ISLNK(st.st_mode) ? -ELOOP : 0;
+}
+
+int sandbox_path_below(const char *folder, const char *rest, bool make, SandboxPath *ret) {
+        _cleanup_(closep) int fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        char name[NAME_MAX + 1];
+
+        if (fd < 0)
+                return -errno;
+        while (*(rest += strspn(rest, "/"))) {
+                size_t n = strcspn(rest, "/");
+                int r;
+
+                if (n > NAME_MAX)
+                        return -ENAMETOOLONG;
+                memcpy(name, rest, n);
+                name[n] = 0;
+                r = step_down(&fd, name, make);
+                if (r)
+                        return r;
+                rest += n;
+        }
+        return path_of(fd, ret);
 }
 
 void sandbox_path_deinit(SandboxPath *path) {

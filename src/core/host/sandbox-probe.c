@@ -132,10 +132,10 @@ static int run_once(char *const *argv, char *reason, size_t n_reason) {
         return 0;
 }
 
-static int try_network(const char *helper, const char *bwrap, SandboxNetwork network, char *reason,
+static int try_network(const char *helper, const SandboxProbe *probe, SandboxNetwork network, char *reason,
                        size_t n_reason) {
         _cleanup_(strvec_deinit) StrVec argv = {0};
-        int r = sandbox_base(&argv, helper, bwrap, "probe", network);
+        int r = sandbox_base(&argv, helper, probe->program, probe->slirp, "probe", network);
 
         if (!r)
                 r = sandbox_push(&argv, "--ro-bind", helper, helper, "--", helper, "confine", "--write",
@@ -184,43 +184,61 @@ static uint64_t fingerprint(const char *helper, const char *program) {
         return hash | 1;
 }
 
-static int try_networks(const char *helper, SandboxProbe *ret) {
-        int r = try_network(helper, ret->program, SANDBOX_NETWORK_HOST, ret->reason, sizeof(ret->reason));
+static int try_networks(const char *helper, SandboxNetwork network, SandboxProbe *ret) {
+        int r = try_network(helper, ret, SANDBOX_NETWORK_HOST, ret->reason, sizeof(ret->reason));
 
-        if (r || ret->reason[0])
+        ret->is_available = !r && !ret->reason[0];
+        if (!ret->is_available || network == SANDBOX_NETWORK_HOST) {
+                ret->has_network = ret->is_available;
                 return error_trace(r);
-        ret->is_available = true;
-        r = try_network(helper, ret->program, SANDBOX_NETWORK_NONE, ret->network_reason,
-                        sizeof(ret->network_reason));
-        ret->has_network_none = !r && !ret->network_reason[0];
+        }
+        if (network == SANDBOX_NETWORK_OWN && !ret->slirp)
+                snprintf(
+                        ret->network_reason, sizeof(ret->network_reason),
+                        "a network of its own (veth) needs slirp4netns, which is not installed; install it, "
+                        "or say network.mode = \"host\" or \"none\"");
+        else
+                r = try_network(helper, ret, network, ret->network_reason, sizeof(ret->network_reason));
+        ret->has_network = !r && !ret->network_reason[0];
         return error_trace(r);
+}
+
+static void find_programs(SandboxNetwork network, SandboxProbe *ret) {
+        const char *folders = getenv("PATH");
+
+        folders = folders ? folders : "/usr/bin:/bin";
+        ret->program = path_search(folders, "bwrap");
+        if (network == SANDBOX_NETWORK_OWN)
+                ret->slirp = path_search(folders, "slirp4netns");
 }
 
 int sandbox_probe(const char *helper, SandboxNetwork network, SandboxKnown *known, SandboxProbe *ret) {
         long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
-        const char *folders = getenv("PATH");
         uint64_t now;
         int r;
 
         *ret = (SandboxProbe){.landlock = abi < 0 ? 0 : (int)abi};
-        ret->program = path_search(folders ? folders : "/usr/bin:/bin", "bwrap");
+        find_programs(network, ret);
         if (!ret->program) {
                 snprintf(ret->reason, sizeof(ret->reason), "bubblewrap (bwrap) is not installed");
                 return 0;
         }
         now = fingerprint(helper, ret->program);
-        if (known->fingerprint == now && (network == SANDBOX_NETWORK_HOST || known->has_network_none)) {
-                ret->is_available = true;
-                ret->has_network_none = known->has_network_none;
+        if (known->fingerprint != now)
+                *known = (SandboxKnown){0};
+        if (known->has[network] && (network != SANDBOX_NETWORK_OWN || ret->slirp)) {
+                ret->is_available = ret->has_network = true;
                 return 0;
         }
-        r = try_networks(helper, ret);
-        *known = (SandboxKnown){.fingerprint = !r && ret->is_available ? now : 0,
-                                .has_network_none = ret->has_network_none};
+        r = try_networks(helper, network, ret);
+        known->fingerprint = !r && ret->is_available ? now : 0;
+        known->has[SANDBOX_NETWORK_HOST] = !r && ret->is_available;
+        known->has[network] = !r && ret->has_network;
         return error_trace(r);
 }
 
 void sandbox_probe_deinit(SandboxProbe *probe) {
         free(probe->program);
+        free(probe->slirp);
         *probe = (SandboxProbe){0};
 }

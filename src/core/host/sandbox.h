@@ -22,10 +22,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "core/config.h"
 
 typedef enum SandboxMode { SANDBOX_NONE, SANDBOX_BWRAP } SandboxMode;
-typedef enum SandboxNetwork { SANDBOX_NETWORK_HOST, SANDBOX_NETWORK_NONE } SandboxNetwork;
+typedef enum SandboxNetwork {
+        SANDBOX_NETWORK_HOST,
+        SANDBOX_NETWORK_NONE,
+        SANDBOX_NETWORK_OWN, /* the world, but not the host's own loopback; by slirp4netns */
+        _SANDBOX_NETWORK_N,
+} SandboxNetwork;
 
 enum {
         _SANDBOX_E_SUCCESS,
@@ -34,14 +40,19 @@ enum {
         SANDBOX_E_COMMAND,   /* no such program, or not executable: report->command_errno */
 };
 
+/* Nothing on the way from the home or the workspace to host may be a link: the agent could have made it. */
 typedef struct SandboxMount {
         const char *host, *inside; /* absolute or `~/...` */
         bool is_writable;
+        bool is_login;     /* of a known runtime; what is missing is not spoken of */
+        bool shows_hidden; /* also what is concealed, if it is that or lies in it: a person asked for it */
+        bool is_volume;    /* of persist: made with a copy of what the host has at `inside` */
 } SandboxMount;
 
 typedef struct SandboxSpec {
         SandboxMode mode;
         const char *bwrap;     /* SandboxProbe.program */
+        const char *slirp;     /* SandboxProbe.slirp, for SANDBOX_NETWORK_OWN */
         const char *helper;    /* the program muster-sandbox */
         const char *name;      /* becomes the host name inside */
         const char *workspace; /* absolute; read-write at the same path */
@@ -51,26 +62,33 @@ typedef struct SandboxSpec {
          * skipped with a warning. */
         const SandboxMount *mounts;
         size_t n_mounts;
-        /* host: a folder of ours, made when missing; inside: below the home. Always writable. */
+        /* host: a folder in the home that is ours, made when missing; inside: below the home. Always
+         * writable; is_volume ones may be anywhere inside. After the mounts. */
         const SandboxMount *persist;
         size_t n_persist;
-        char *const
-                *hidden; /* files and folders to show empty, such as our sockets; NULL, or ends with NULL */
+        /* The same, but before the mounts: what is built in gives way to what was asked for. */
+        const SandboxMount *defaults;
+        size_t n_defaults;
+        /* Files and folders to show empty, NULL or ending with NULL: such as our sockets, which no mount may
+         * show; and secrets of the user, `~/...` or absolute, which a mount may show that shows_hidden. */
+        char *const *hidden, *const *conceal;
         SandboxNetwork network;
 } SandboxSpec;
 
 typedef struct SandboxReport {
         StrVec warnings;   /* for people, one line each; also filled on success */
+        Buf login;         /* what was mounted for the runtime: "~/.a, ~/.b read-write; ~/.c read-only" */
         char problem[512]; /* for people, with a condition */
         int command_errno; /* SANDBOX_E_COMMAND: ENOENT or EACCES, as exec would say */
 } SandboxReport;
 
 typedef struct SandboxProbe {
         bool is_available;
-        bool has_network_none;
+        bool has_network;         /* the one that was asked for */
         char *program;            /* bubblewrap, absolute; NULL: not found */
+        char *slirp;              /* slirp4netns, absolute; NULL: not found, or not asked for */
         char reason[512];         /* why it is not available */
-        char network_reason[512]; /* why there is no network "none" */
+        char network_reason[512]; /* why there is no such network */
         int landlock;             /* ABI; 0: this kernel has none, and that layer is left out */
 } SandboxProbe;
 
@@ -78,13 +96,14 @@ typedef struct SandboxProbe {
  * (sets it to zero) when a sandbox did not come up after all. */
 typedef struct SandboxKnown {
         uint64_t fingerprint; /* of bubblewrap, the helper and the kernel's switches at that time */
-        bool has_network_none;
+        bool has[_SANDBOX_NETWORK_N];
 } SandboxKnown;
 
 int sandbox_network_from_name(const char *name); /* a SandboxNetwork, or -EINVAL */
 
-/* Runs a sandbox with `true` in it, twice, each with a deadline; nothing is run when it is known already
- * that this network can be had. 0 also when nothing can be had: see reason. Call deinit always. */
+/* Runs a sandbox with `true` in it, with the host's network and with this one, each with a deadline; nothing
+ * is run when it is known already that this network can be had. 0 also when nothing can be had: see reason.
+ * Call deinit always. */
 int sandbox_probe(const char *helper, SandboxNetwork network, SandboxKnown *known, SandboxProbe *ret);
 void sandbox_probe_deinit(SandboxProbe *probe);
 

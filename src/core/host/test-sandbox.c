@@ -101,7 +101,8 @@ static const char *at_path(const World *world, const char *name, char *ret, size
 
 static void test_names(_unused_ void **state) {
         assert_int_equal(sandbox_network_from_name("none"), SANDBOX_NETWORK_NONE);
-        assert_int_equal(sandbox_network_from_name("veth"), -EINVAL);
+        assert_int_equal(sandbox_network_from_name("veth"), SANDBOX_NETWORK_OWN);
+        assert_int_equal(sandbox_network_from_name("mesh"), -EINVAL);
 }
 
 /* ---- paths
@@ -321,24 +322,41 @@ static void test_mounts_from_elsewhere(void **state) {
                 assert_int_equal(wrap_mount(world, wrong[i], "/tmp/x"), SANDBOX_E_MOUNT);
 }
 
+static void assert_skipped(World *world, const char *host) {
+        assert_int_equal(wrap_mount(world, host, "/tmp/x"), 0);
+        assert_int_equal(world->report.warnings.n, 1);
+        assert_non_null(strstr(world->report.warnings.items[0], "is a link"));
+        for (size_t i = 0; i < world->argv.n; i++)
+                assert_string_not_equal(world->argv.items[i], "/tmp/x");
+}
+
 static void test_links_that_lead_out(void **state) {
         World *world = *state;
         char link[128];
 
         assert_int_equal(symlink("/etc", "home/link"), 0);
-        assert_int_equal(wrap_mount(world, "~/link", "/tmp/x"), SANDBOX_E_MOUNT);
+        assert_skipped(world, "~/link");
         assert_int_equal(symlink("../outside", "home/relative"), 0);
-        assert_int_equal(wrap_mount(world, "~/relative", "/tmp/x"), SANDBOX_E_MOUNT);
+        assert_skipped(world, "~/relative");
         assert_int_equal(mkdir("outside/deep", 0700), 0);
-        assert_int_equal(wrap_mount(world, "~/relative/deep", "/tmp/x"), SANDBOX_E_MOUNT);
+        assert_skipped(world, "~/relative/deep");
         /* The agent can make links in its workspace: they must not choose a folder of the home. */
         assert_int_equal(symlink("../data", "home/project/link"), 0);
-        assert_int_equal(
-                wrap_mount(world, at_path(world, "home/project/link", link, sizeof(link)), "/tmp/x"),
-                SANDBOX_E_MOUNT);
-        /* A link within is fine. */
+        assert_skipped(world, at_path(world, "home/project/link", link, sizeof(link)));
+        /* Nor does it matter that it leads to a place that could be mounted by its name. */
         assert_int_equal(symlink("data", "home/inner"), 0);
-        assert_int_equal(wrap_mount(world, "~/inner", "/tmp/x"), 0);
+        assert_skipped(world, "~/inner");
+}
+
+static void test_dots_are_worked_out_by_the_text(void **state) {
+        World *world = *state;
+        char beside[128], data[128];
+
+        at_path(world, "home/data", data, sizeof(data));
+        assert_int_equal(wrap_mount(world, at_path(world, "home/project/./../data", beside, sizeof(beside)),
+                                    "/tmp/x"),
+                         0);
+        assert_true(find(world, 0, "--ro-bind", data, "/tmp/x") > 0);
 }
 
 static void test_a_home_that_is_a_link(void **state) {
@@ -428,7 +446,7 @@ static void test_persist(void **state) {
         SandboxMount persist = {.host = host, .inside = "~/.agent"};
         SandboxSpec spec = spec_of(world);
 
-        at_path(world, "outside/persist/agent", host, sizeof(host));
+        at_path(world, "home/.ours/agent", host, sizeof(host));
         at_path(world, "home/.agent", inside, sizeof(inside));
         spec.persist = &persist;
         spec.n_persist = 1;
@@ -447,6 +465,76 @@ static void test_persist(void **state) {
         assert_int_equal(symlink("nowhere", "home/dangling"), 0);
         persist.inside = "~/dangling";
         assert_int_equal(wrap(world, &spec), SANDBOX_E_MOUNT);
+}
+
+/* What an agent leaves in a folder of its own leads nowhere: neither as the folder nor on the way to it. */
+static void test_links_in_persistent_folders(void **state) {
+        World *world = *state;
+        char host[128];
+        SandboxMount persist = {.host = host, .inside = "~/.agent"};
+        SandboxSpec spec = spec_of(world);
+
+        spec.persist = &persist;
+        spec.n_persist = 1;
+        assert_int_equal(mkdir("home/.ours", 0700), 0);
+        assert_int_equal(symlink("../..", "home/.ours/x"), 0);
+        at_path(world, "home/.ours/x", host, sizeof(host));
+        assert_int_equal(wrap(world, &spec), SANDBOX_E_MOUNT);
+        assert_non_null(strstr(world->report.problem, "a link is on the way"));
+        at_path(world, "home/.ours/x/outside/new", host, sizeof(host));
+        assert_int_equal(wrap(world, &spec), SANDBOX_E_MOUNT);
+        assert_int_not_equal(access("outside/new", F_OK), 0);
+        at_path(world, "outside/new", host, sizeof(host));
+        assert_int_equal(wrap(world, &spec), SANDBOX_E_MOUNT);
+}
+
+/* ---- secrets --------------------------------------------------------------------------------- */
+
+static void test_concealed(void **state) {
+        World *world = *state;
+        char keys[128], shown[128], *conceal[] = {"~/.keys", "~/token", "~/nothing", NULL};
+        SandboxMount mount = {.host = "~/.keys", .inside = "~/.keys"};
+        SandboxSpec spec = spec_of(world);
+
+        assert_int_equal(mkdir("home/.keys", 0700), 0);
+        assert_int_equal(file_replace("home/token", STR("x"), 0600, FILE_RUNTIME), 0);
+        at_path(world, "home/.keys", keys, sizeof(keys));
+        at_path(world, "home/token", shown, sizeof(shown));
+        spec.conceal = conceal;
+        assert_int_equal(wrap(world, &spec), 0);
+        assert_true(find(world, 0, "--tmpfs", keys, NULL) > 0);
+        assert_true(find(world, 0, "--ro-bind", "/dev/null", shown) > 0);
+        spec.mounts = &mount;
+        spec.n_mounts = 1;
+        assert_int_equal(wrap(world, &spec), 0); /* of the project's file: it says nothing */
+        assert_int_equal(world->report.warnings.n, 1);
+        assert_true(find(world, 0, "--tmpfs", keys, NULL) > 0);
+        mount.shows_hidden = true;
+        assert_int_equal(wrap(world, &spec), 0);
+        assert_int_equal(find(world, 0, "--tmpfs", keys, NULL), -1);
+        assert_true(find(world, 0, "--ro-bind", keys, keys) > 0);
+}
+
+/* A folder that is mounted elsewhere takes no secret with it. */
+static void test_concealed_in_a_mount(void **state) {
+        World *world = *state;
+        char *conceal[] = {"~/data/key", NULL}, data[128];
+        SandboxMount mount = {.host = "~/data", .inside = "/tmp/x", .shows_hidden = true};
+        SandboxSpec spec = spec_of(world);
+
+        assert_int_equal(file_replace("home/data/key", STR("x"), 0600, FILE_RUNTIME), 0);
+        spec.conceal = conceal;
+        spec.mounts = &mount;
+        spec.n_mounts = 1;
+        assert_int_equal(wrap(world, &spec), 0);
+        assert_true(find(world, 0, "--ro-bind", "/dev/null", "/tmp/x/key") > 0);
+        assert_true(find(world, 0, "--ro-bind", "/dev/null",
+                         at_path(world, "home/data/key", data, sizeof(data))) > 0);
+        mount.is_login = true; /* the runtime whose it is */
+        mount.inside = "~/data";
+        assert_int_equal(wrap(world, &spec), 0);
+        assert_int_equal(find(world, 0, "--ro-bind", "/dev/null", NULL), -1);
+        assert_string_equal(buf_cstr(&world->report.login), "~/data read-only");
 }
 
 /* ---- for the black-box tests
@@ -496,9 +584,9 @@ static char *helper_path(void) {
 static int show_probe(void) {
         SandboxKnown known = {0};
         SandboxProbe probe;
-        int r = sandbox_probe(helper_path(), SANDBOX_NETWORK_HOST, &known, &probe);
+        int r = sandbox_probe(helper_path(), SANDBOX_NETWORK_NONE, &known, &probe);
 
-        printf("%d %d %d\n%s\n%s\n%s\n", probe.is_available, probe.has_network_none, probe.landlock,
+        printf("%d %d %d\n%s\n%s\n%s\n", probe.is_available, probe.has_network, probe.landlock,
                probe.program ? probe.program : "", probe.reason, probe.network_reason);
         sandbox_probe_deinit(&probe);
         return r ? 1 : 0;
@@ -555,6 +643,11 @@ int main(int argc, char **argv) {
                 cmocka_unit_test_setup_teardown(test_mounts_from_elsewhere, world_make, world_remove),
                 cmocka_unit_test_setup_teardown(test_links_that_lead_out, world_make, world_remove),
                 cmocka_unit_test_setup_teardown(test_a_home_that_is_a_link, world_make, world_remove),
+                cmocka_unit_test_setup_teardown(test_dots_are_worked_out_by_the_text, world_make,
+                                                world_remove),
+                cmocka_unit_test_setup_teardown(test_links_in_persistent_folders, world_make, world_remove),
+                cmocka_unit_test_setup_teardown(test_concealed, world_make, world_remove),
+                cmocka_unit_test_setup_teardown(test_concealed_in_a_mount, world_make, world_remove),
                 cmocka_unit_test_setup_teardown(test_places_that_cannot_be_mounted_on, world_make,
                                                 world_remove),
                 cmocka_unit_test_setup_teardown(test_mount_points, world_make, world_remove),
