@@ -135,3 +135,16 @@ def test_who_is_not_there():
         status, _, err = d.home.muster("kill", group + "/a")
         equal(status, 1, err)
         check("no session" in err and "muster actor" in err, err)
+
+
+# ---------------------------------------------------------------------------------------------------- what is added
+def test_add_says_what_runs_and_that_nothing_holds_it():
+    """Somebody took an actor for as safe as a session. The id alone is on stdout."""
+    with Daemon() as d:
+        group, _ = project(d)
+        status, out, err = d.home.muster("actor", "add", "dev", "runtime=custom", "-g", group, "--", "/bin/cat", "a\x1bb")
+        equal((status, out), (0, "dev\n"), err)
+        check("runs /bin/cat a" in err and "without a sandbox" in err and "\x1b" not in err, err)
+        status, out, err = d.home.muster("actor", "add", "bot", "runtime=custom", "runner=headless", "-g", group, "--", "/bin/cat")
+        equal((status, out), (0, "bot\n"), err)
+        check("nothing is run" in err, err)

@@ -44,6 +44,22 @@ static void show_id(const Cccc *cccc) {
         putchar('\n');
 }
 
+/* The id for scripts, and for people what they have just let loose: an actor has no sandbox. */
+static void show_added(const Cccc *cccc) {
+        const Json *actor = json_get(cccc->reply.result, "actor");
+        _cleanup_(buf_deinit) Buf line = BUF_NULL;
+        int r = 0;
+
+        show_id(cccc);
+        json_each (word, json_get(actor, "command"))
+                r = r ? r : buf_printf(&line, " " STR_FMT, STR_ARG(json_str(word)));
+        if (str_is(json_text_of(actor, "runner"), "headless"))
+                advise("nothing is run for it: it is headless");
+        else if (!r)
+                advise("runs%s, without a sandbox: it may do whatever you may",
+                       line.n ? buf_cstr(&line) : " a shell");
+}
+
 /* ---- operands -------------------------------------------------------------------------------- */
 
 static int prepare_list(Cccc *cccc, _unused_ const Options *options, _unused_ char **operands,
@@ -77,7 +93,7 @@ static const Verb verbs[] = {
          .needs_group = true,
          .operand = "actor_id",
          .prepare = prepare_add,
-         .show = show_id},
+         .show = show_added},
         {.name = "set",
          .op = "actor_update",
          .usage = "ACTOR KEY=VALUE…",
