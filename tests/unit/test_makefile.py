@@ -10,7 +10,7 @@ import tempfile
 
 from harness import MUSTERD, ROOT, check, equal, write_text
 
-PROGRAMS = ["musterd", "muster", "muster-shim", "muster-sandbox"]
+PROGRAMS = ["musterd", "muster", "muster-shim", "muster-sandbox", "muster-project"]
 NINJA = """#!/bin/sh
 [ -t 1 ] && tty=terminal || tty=pipe
 echo "$tty $*" >> calls
@@ -65,6 +65,13 @@ def test_run_is_quiet_without_a_terminal():
 def test_plain_make_builds_the_programs():
     equal(_make()[0], ["pipe -C build --quiet " + " ".join(PROGRAMS)])
     equal(_make("SAN=1")[0], ["pipe -C build-san --quiet " + " ".join(PROGRAMS)])
+
+
+def test_the_programs_are_those_that_are_installed():
+    """A fifth program once was not in the list: the daemon that `make run` started could not serve a project."""
+    build = os.path.dirname(MUSTERD)
+    targets = json.loads(subprocess.run(["meson", "introspect", build, "--targets"], check=True, stdout=subprocess.PIPE).stdout)
+    equal(sorted(t["name"] for t in targets if t["type"] == "executable" and t["installed"]), sorted(PROGRAMS))
 
 
 def test_tests_need_everything():
