@@ -29,7 +29,7 @@ typedef struct OptionList { /* of an option that may be repeated */
 } OptionList;
 
 typedef struct Options {
-        bool json, help, detach, once, read_only, watch, follow, strip, enter, literal, all, force,
+        bool json, help, detach, once, read_only, watch, follow, await, strip, enter, literal, all, force,
                 stop_agents;
         bool attention, read, daemon, timestamps;
         int64_t wait_ms, timeout_ms, max_idle_ms;       /* -1: not given */

@@ -62,11 +62,17 @@ static const Row rows[] = {
         {"state", 0, KIND_TEXT, AT(state)},
         {"limit", 0, KIND_COUNT, AT(limit)},
         {"older-than", 0, KIND_TEXT, AT(older_than)},
+        {"await", 0, KIND_FLAG, AT(await)},
 };
 
 enum { N_ROWS = ARRAY_SIZE(rows), N_LETTERS = 2 * N_ROWS + 3 };
 
 /* ---- which of them a command knows ----------------------------------------------------------- */
+
+/* As people write it: `--wait SECONDS` of some commands is a bare `--wait` of others. */
+static const char *spelling(const Row *row) {
+        return strcmp(row->name, "await") != 0 ? row->name : "wait";
+}
 
 static bool is_known(const Command *command, const Row *row) {
         size_t n = strlen(row->name);
@@ -86,7 +92,7 @@ static bool is_known(const Command *command, const Row *row) {
 bool option_shape(const Command *command, size_t i, OptionShape *ret) {
         for (size_t k = 0; k < N_ROWS; k++)
                 if (is_known(command, &rows[k]) && !i--) {
-                        *ret = (OptionShape){rows[k].name, rows[k].letter, rows[k].kind != KIND_FLAG};
+                        *ret = (OptionShape){spelling(&rows[k]), rows[k].letter, rows[k].kind != KIND_FLAG};
                         return true;
                 }
         return false;
@@ -105,7 +111,7 @@ static void choose(const Command *command, struct option out[N_ROWS + 1], char l
 
                 if (!is_known(command, &rows[i]))
                         continue;
-                out[n++] = (struct option){rows[i].name, has_value, NULL, VALUE_BASE + i};
+                out[n++] = (struct option){spelling(&rows[i]), has_value, NULL, VALUE_BASE + i};
                 if (!rows[i].letter)
                         continue;
                 *at++ = rows[i].letter;

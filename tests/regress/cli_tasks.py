@@ -56,7 +56,7 @@ def test_submit_list_get_and_stats():
         equal(Run(t, "task", "wait", "task-0001").out, "agent=me")
         equal(Run(t, "task", "wait", "task-0002").out, "from stdin")
         lines = Run(t, "task", "ls").out.splitlines()
-        equal([line.split()[0] for line in lines], ["ID", "task-0002", "task-0001", "task-0000"])
+        equal([line.split()[0] for line in lines], ["ID", "2", "1", "0"])
         equal(len(Run(t, "task", "ls", "--limit", "1").out.splitlines()), 2)
         equal(Run(t, "task", "ls", "--state", "failed").out, "No tasks found\n")
         equal(len(json.loads(Run(t, "task", "ls", "--json").out)), 3)

@@ -18,7 +18,7 @@
 #include "cli/link/task-link.h"
 #include "cli/cmd/task-watch.h"
 
-enum { TIMEOUT_MS = 30000, PROMPT_SHOWN = 60, STDIN_STEP = 65536 };
+enum { TIMEOUT_MS = 30000, PROMPT_SHOWN = 44, PROMPT_SHORT = 24, REASON_SHOWN = 18, STDIN_STEP = 65536 };
 
 typedef struct TaskVerb {
         const char *name;
@@ -81,8 +81,58 @@ static int submit_params(const Options *options, char **words, int n, Buf *param
         return w.failed ? error_origin(-ENOMEM) : 0;
 }
 
+/* Behind its answer the daemon tells whether the agent has started, or that the task is over. */
+static void submit_await_start(TaskLink *link, const char *id) {
+        const Json *note;
+
+        while (!task_link_next(link, &note)) {
+                const Json *params = json_get(note, "params");
+
+                if (task_note_is_end(note, str_from(id)) ||
+                    (str_is(json_str(json_get(note, "method")), "event.taskStarted") &&
+                     str_is(json_str(json_get(params, "taskId")), id)))
+                        return;
+        }
+}
+
+/* Whether an agent that could not even be started was found out at once: then that is what is told. */
+static int submit_refused(TaskLink *link, const char *id) {
+        _cleanup_(buf_deinit) Buf params = BUF_NULL;
+        Reply reply = {0};
+        Str error;
+
+        submit_await_start(link, id);
+        if (task_params(&params, id) || task_link_call(link, NULL, "task.get", buf_str(&params), &reply))
+                return CLI_OK;
+        error = json_str(json_get(reply.result, "error"));
+        if (!str_is(json_str(json_get(reply.result, "state")), "failed") || error.n < 6 ||
+            memcmp(error.data, "spawn ", 6) != 0)
+                return CLI_OK;
+        complain(CLI_FAILED, "%s: the agent cannot be started: " STR_FMT, id, STR_ARG(error));
+        advise("the daemon looks for it on the PATH that agents get; another program: daemon.agent_command "
+               "in .aiwg/daemon.json");
+        return CLI_FAILED;
+}
+
+static char *submit_word(const Reply *reply, const char *key) {
+        Str word = json_str(json_get(reply->result, key));
+
+        return strndup(word.n ? word.data : "", word.n);
+}
+
+static int submit_told(TaskLink *link, const Options *options, const char *id, const char *state) {
+        if (options->follow)
+                return task_tail(link, id);
+        if (options->await)
+                return task_wait(link, id, options->json);
+        if (!options->json)
+                printf("Task submitted: %s (%s)\n", id, state);
+        return strcmp(state, "running") != 0 ? CLI_OK : submit_refused(link, id);
+}
+
 static int run_submit(TaskLink *link, const Options *options, char **words, int n) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
+        _cleanup_(freep) char *id = NULL, *state = NULL;
         Reply reply = {0};
         int r;
 
@@ -94,49 +144,73 @@ static int run_submit(TaskLink *link, const Options *options, char **words, int 
         r = task_link_call(link, "task submit", "task.submit", buf_str(&params), &reply);
         if (r)
                 return r;
-        if (options->json)
-                return json_print(stdout, reply.result, false) ? CLI_FAILED : CLI_OK;
-        printf("Task submitted: " STR_FMT " (" STR_FMT ")\n",
-               STR_ARG(json_str(json_get(reply.result, "taskId"))),
-               STR_ARG(json_str(json_get(reply.result, "state"))));
-        return CLI_OK;
+        if (options->json && !options->await && !options->follow)
+                (void)json_print(stdout, reply.result, false);
+        id = submit_word(&reply, "taskId"); /* the next answer takes its place */
+        state = submit_word(&reply, "state");
+        return id && state ? submit_told(link, options, id, state) : complain(CLI_FAILED, "out of memory");
 }
 
 /* ---- ls, get, stats, cancel ------------------------------------------------------------------ */
 
-static const TableColumn columns[] = {
-        {.title = "ID"}, {.title = "STATE"}, {.title = "AGE", .is_right = true}, {.title = "PROMPT"}};
-
-static void add_age(Table *table, const Json *record) {
+static int64_t table_seconds(const Json *record, const char *key) {
         int64_t us = 0;
-        char age[HUMAN_MAX];
 
-        if (time_parse(json_str(json_get(record, "createdAt")), &us))
-                table_addf(table, "%s", human_age(MAX((int64_t)time(NULL) - us / 1000000, (int64_t)0), age));
-        else
+        return time_parse(json_str(json_get(record, key)), &us) ? us / 1000000 : -1;
+}
+
+static void table_add_span(Table *table, int64_t from, int64_t to) {
+        char span[HUMAN_MAX];
+
+        if (from < 0)
                 table_add(table, STR("-"));
+        else
+                table_addf(table, "%s", human_age(MAX(to - from, (int64_t)0), span));
+}
+
+/* The first line of it, as far as there is room. */
+static void table_add_text(Table *table, Str text, size_t n_max) {
+        size_t n = MIN(MIN(text.n, n_max), text.n ? strcspn(text.data, "\n") : 0);
+
+        while (n < text.n && n && utf8_is_tail(text.data[n]))
+                n--; /* not inside a character */
+        table_addf(table, STR_FMT "%s", (int)n, text.data ? text.data : "", n < text.n ? "…" : "");
+}
+
+static void table_add_task(Table *table, const Json *record, bool has_reasons) {
+        int64_t now = (int64_t)time(NULL), ended = table_seconds(record, "completedAt");
+
+        table_add(table, task_id_short(json_str(json_get(record, "id"))));
+        table_add(table, json_str(json_get(record, "state")));
+        table_add_span(table, table_seconds(record, "createdAt"), now);
+        table_add_span(table, table_seconds(record, "startedAt"), ended < 0 ? now : ended);
+        table_add_text(table, json_str(json_get(record, "prompt")),
+                       has_reasons ? PROMPT_SHORT : PROMPT_SHOWN);
+        if (has_reasons)
+                table_add_text(table, json_str(json_get(record, "error")), REASON_SHOWN);
 }
 
 void task_table_print(const Json *records) {
-        _cleanup_(table_deinit) Table table = TABLE(columns);
+        static const TableColumn with_reason[] = {
+                {.title = "ID", .is_right = true},   {.title = "STATE"},  {.title = "AGE", .is_right = true},
+                {.title = "TOOK", .is_right = true}, {.title = "PROMPT"}, {.title = "REASON"}};
+        static const TableColumn plain[] = {{.title = "ID", .is_right = true},
+                                            {.title = "STATE"},
+                                            {.title = "AGE", .is_right = true},
+                                            {.title = "TOOK", .is_right = true},
+                                            {.title = "PROMPT"}};
+        _cleanup_(table_deinit) Table bare = TABLE(plain), full = TABLE(with_reason);
+        bool has_reasons = false;
 
         if (!json_count(records)) {
                 printf("No tasks found\n");
                 return;
         }
-        json_each (record, records) {
-                Str prompt = json_str(json_get(record, "prompt"));
-                size_t n = MIN(prompt.n, (size_t)PROMPT_SHOWN);
-
-                while (n < prompt.n && n && utf8_is_tail(prompt.data[n]))
-                        n--; /* not inside a character */
-                table_add(&table, json_str(json_get(record, "id")));
-                table_add(&table, json_str(json_get(record, "state")));
-                add_age(&table, record);
-                table_addf(&table, STR_FMT "%s", (int)n, prompt.data ? prompt.data : "",
-                           n < prompt.n ? "…" : "");
-        }
-        table_print(&table, stdout, 0, 0, "\n");
+        json_each (record, records)
+                has_reasons |= json_str(json_get(record, "error")).n > 0;
+        json_each (record, records)
+                table_add_task(has_reasons ? &full : &bare, record, has_reasons);
+        table_print(has_reasons ? &full : &bare, stdout, 0, 0, "\n");
 }
 
 static bool is_state(const char *name) {
@@ -251,9 +325,30 @@ static int refuse(const char *name) {
         return CLI_USAGE;
 }
 
+/* The words of all but submit are ids. */
+static int run_verb(TaskLink *link, const TaskVerb *verb, const Options *options, int n) {
+        char **words = options->operands + 1;
+        _cleanup_(freep) char **ids = calloc((size_t)n + 1, sizeof(*ids));
+        int r = ids ? CLI_OK : complain(CLI_FAILED, "out of memory");
+
+        if (verb->run == run_submit || r)
+                return r ? r : run_submit(link, options, words, n);
+        for (int i = 0; i < n; i++) {
+                ids[i] = task_id_of(words[i]);
+                if (!ids[i])
+                        r = complain(CLI_FAILED, "out of memory");
+        }
+        if (!r)
+                r = verb->run(link, options, ids, n);
+        for (int i = 0; i < n; i++)
+                free(ids[i]);
+        return r;
+}
+
 int cmd_task(const Options *options) {
         _cleanup_(task_link_deinit) TaskLink link = TASK_LINK_NULL;
         const TaskVerb *verb = verbs;
+        bool is_patient = options->await || options->follow;
         int n = options->n_operands - 1, r;
 
         while (verb < verbs + ARRAY_SIZE(verbs) && strcmp(verb->name, options->operands[0]) != 0)
@@ -268,6 +363,7 @@ int cmd_task(const Options *options) {
         }
         r = (verb->run == run_submit ? task_link_open_serving : task_link_open)(
                 &link, options->project,
-                options->timeout_ms < 0 && !verb->is_patient ? TIMEOUT_MS : options->timeout_ms);
-        return r ? r : verb->run(&link, options, options->operands + 1, n);
+                options->timeout_ms < 0 && !verb->is_patient && !is_patient ? TIMEOUT_MS
+                                                                            : options->timeout_ms);
+        return r ? r : run_verb(&link, verb, options, n);
 }

@@ -9,13 +9,16 @@ const Command task_commands[] = {
                 .name = "task",
                 .summary = "submit, list, watch and cancel the tasks of a project",
                 .usage = "submit|ls|get|cancel|wait|tail|stats [WORDS…] [--project DIR] [--agent NAME] "
-                         "[--priority N] [--state STATE] [--limit N] [--json] [--timeout SECONDS]",
+                         "[--priority N] [--wait | -f] [--state STATE] [--limit N] [--json] "
+                         "[--timeout SECONDS]",
                 .details =
                         "The project is the folder above this one that has a .aiwg, or --project. submit\n"
                         "serves it from then on when nobody does, as muster project add.\n"
                         "\n"
+                        "An ID is task-0007, or 7 for short.\n"
+                        "\n"
                         "  submit WORDS…    the words are the prompt; a single - reads it from stdin\n"
-                        "  ls               newest first\n"
+                        "  ls               newest first, with how long they ran and why they failed\n"
                         "  get ID           all that is known of one, as JSON\n"
                         "  cancel ID…       TERM for its agent, KILL five seconds later\n"
                         "  wait ID…         until it has ended; prints its result, fails unless completed\n"
@@ -25,6 +28,8 @@ const Command task_commands[] = {
                         "  --project DIR      another project than the one here\n"
                         "  --agent NAME       submit: a persona of the agent program\n"
                         "  --priority N       submit: higher ones run first (default 0)\n"
+                        "  --wait             submit: then as wait\n"
+                        "  -f, --follow       submit: then as tail\n"
                         "  --state STATE      ls: queued, running, completed, failed or cancelled\n"
                         "  --limit N          ls: at most so many (default 20)\n"
                         "  --json             answers as the daemon gives them\n"
@@ -33,9 +38,9 @@ const Command task_commands[] = {
                         "                     (default: for ever)\n",
                 .examples = "  muster task submit Fix the failing tests\n"
                             "  muster task submit --priority 5 - < prompt.txt\n"
-                            "  muster task wait $(muster task submit --json Explain this | jq -r .taskId)\n"
+                            "  muster task submit --wait Explain this\n"
                             "  muster task ls --state running\n",
-                .takes = "project agent state limit priority json timeout",
+                .takes = "project agent state limit priority await follow json timeout",
                 .n_min = 1,
                 .n_max = -1,
                 .run = cmd_task,

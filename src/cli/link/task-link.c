@@ -185,6 +185,29 @@ int task_link_call(TaskLink *link, const char *what, const char *method, Str par
         return CLI_FAILED;
 }
 
+char *task_id_of(const char *word) {
+        const char *digits = strncmp(word, "task-", 5) != 0 ? word : word + 5;
+        size_t n = strspn(digits, "0123456789");
+        char *id = NULL;
+
+        if (!n || digits[n])
+                return strdup(word);
+        digits += MIN(strspn(digits, "0"), n - 1);
+        return asprintf(&id, "task-%.*s%s", (int)(4 - MIN(strlen(digits), (size_t)4)), "000", digits) < 0
+                       ? NULL
+                       : id;
+}
+
+Str task_id_short(Str id) {
+        size_t n = 5;
+
+        if (id.n < 6 || memcmp(id.data, "task-", 5) != 0 || strspn(id.data + 5, "0123456789") < id.n - 5)
+                return id;
+        while (n + 1 < id.n && id.data[n] == '0')
+                n++;
+        return (Str){id.data + n, id.n - n};
+}
+
 int task_params(Buf *out, const char *id) {
         JsonWriter w = JSON_WRITER(out);
 

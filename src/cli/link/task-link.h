@@ -34,6 +34,10 @@ int task_link_send(TaskLink *link, const char *method, Str params);
 int task_link_call(TaskLink *link, const char *what, const char *method, Str params, Reply *ret);
 /* The next message; conditions of the Link, EXCHANGE_E_GARBLED. */
 int task_link_next(TaskLink *link, const Json **ret);
+/* What people may write for an id: 7 and task-7 are task-0007. Malloc'd; anything else as it is. */
+char *task_id_of(const char *word);
+/* The short form of an id, as task_id_of() takes it; into the id. */
+Str task_id_short(Str id);
 /* {"taskId":ID}, into out. */
 int task_params(Buf *out, const char *id);
 /* Whether a notification says that this task has ended. */

@@ -55,6 +55,7 @@ const JsonRpcDialect aiwg_dialect = {
         .has_batches = true,
         .null_id_is_silent = true,
         .runs_notifications = true,
+        .says_missing = true,
         .invalid_keeps_id = true,
         .any_params = true,
         .replaces_utf8 = true,

@@ -11,15 +11,19 @@ static void trace(const Client *client, const char *direction, Str text) {
                 jsonrpc_of(client)->trace(client, direction, text);
 }
 
-static bool is_request(const Json *message) {
-        return json_is(message, JSON_OBJECT) && str_is(json_str(json_get(message, "jsonrpc")), "2.0") &&
-               json_str(json_get(message, "method")).n > 0;
+/* What makes it no request; NULL: it is one. */
+static const char *missing_part(const Json *message) {
+        if (!json_is(message, JSON_OBJECT) || !str_is(json_str(json_get(message, "jsonrpc")), "2.0"))
+                return ": missing jsonrpc 2.0";
+        return json_str(json_get(message, "method")).n ? NULL : ": missing method";
 }
 
-static void refuse_invalid(Client *client, const Json *id, Buf *out) {
-        Str echoed = jsonrpc_of(client)->invalid_keeps_id && id ? json_raw(id) : STR("null");
+static void refuse_invalid(Client *client, const Json *id, Buf *out, const char *missing) {
+        const JsonRpcDialect *profile = jsonrpc_of(client);
+        Str echoed = profile->invalid_keeps_id && id ? json_raw(id) : STR("null");
 
-        client_refuse(client, CALL_E_INVALID_REQUEST, echoed, out, "Invalid Request");
+        client_refuse(client, CALL_E_INVALID_REQUEST, echoed, out, "Invalid Request%s",
+                      profile->says_missing ? missing : "");
 }
 
 void jsonrpc_handle(Client *client, const Json *message, Buf *out) {
@@ -27,10 +31,11 @@ void jsonrpc_handle(Client *client, const Json *message, Buf *out) {
         const Json *id = json_get(message, "id"), *params = json_get(message, "params");
         bool is_silent = !id || (json_is(id, JSON_NULL) && profile->null_id_is_silent);
         Str method = json_str(json_get(message, "method"));
+        const char *missing = missing_part(message);
         const Op *op;
 
-        if (!is_request(message)) {
-                refuse_invalid(client, id, out);
+        if (missing) {
+                refuse_invalid(client, id, out, missing);
                 return;
         }
         if (is_silent && !profile->runs_notifications)

@@ -17,6 +17,7 @@ typedef struct JsonRpcDialect {
         bool has_batches;        /* otherwise an array is an invalid request */
         bool null_id_is_silent;  /* id: null counts as no id */
         bool runs_notifications; /* otherwise they are dropped */
+        bool says_missing;       /* the text of an invalid request says what is missing */
         bool invalid_keeps_id;   /* an invalid request is answered with its id, otherwise with null */
         bool any_params;         /* params that are no object count as {}, otherwise they are an error */
         bool id_before_result;   /* order of members in a reply */
