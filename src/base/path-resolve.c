@@ -40,11 +40,11 @@ char *path_resolve(const char *path) {
         real = realpath(head, NULL);
         if (real)
                 return real;
-        for (char *slash = strrchr(head, '/'); slash && slash > head; slash = strrchr(head, '/')) {
+        for (char *slash = strrchr(head, '/'); slash && strcmp(head, "/") != 0; slash = strrchr(head, '/')) {
                 char *longer = rest ? path_join(slash + 1, rest) : strdup(slash + 1);
                 free(rest);
                 rest = longer;
-                *slash = 0;
+                slash[slash == head] = 0; /* the root keeps its slash */
                 real = realpath(head, NULL);
                 if (real || !rest)
                         break;

@@ -383,6 +383,30 @@ static void test_expand(void **state) {
                 setenv("HOME", home, 1);
 }
 
+static void assert_resolved(const char *path, const char *want) {
+        _cleanup_(freep) char *got = path_resolve(path);
+
+        assert_non_null(got);
+        assert_string_equal(got, want);
+}
+
+static void test_resolve(void **state) {
+        Place *place = *state;
+        _cleanup_(freep) char *real = realpath(place->path, NULL);
+        char want[PATH_MAX];
+
+        assert_resolved("/", "/");
+        assert_resolved("//", "/");
+        assert_resolved("/..", "/");
+        assert_resolved("/no-such-folder", "/no-such-folder");
+        assert_resolved("/no-such-folder/", "/no-such-folder");
+        assert_resolved("//no-such-folder//x/./y/..", "/no-such-folder/x");
+        assert_resolved("/no-such-folder/..", "/");
+        snprintf(want, sizeof(want), "%s/rel/x", real);
+        assert_resolved("rel/x", want);
+        assert_resolved(".", real);
+}
+
 #define in_place(test) cmocka_unit_test_setup_teardown(test, place_make, place_remove)
 
 int main(void) {
@@ -400,6 +424,7 @@ int main(void) {
                 in_place(test_lock_left_behind),
                 in_place(test_join),
                 in_place(test_expand),
+                in_place(test_resolve),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ static void shutdown_decline(Call *call) {
 
         if (endpoint->state == ENDPOINT_LISTENING)
                 endpoint_note(endpoint, client_pid(call->client),
-                              "a client asked for a shutdown: it stays open, nothing ended");
+                              "asked for a shutdown: it stays open, and nothing ended");
 }
 
 static bool shutdown_is_for_us(const Json *pid) {

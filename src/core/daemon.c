@@ -4,6 +4,7 @@
 #include "core/daemon.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -106,9 +107,7 @@ void daemon_deinit(Daemon *daemon) {
 int daemon_take_activated(Daemon *daemon, const char *name) {
         for (size_t i = 0; i < daemon->n_activated; i++)
                 if (daemon->activated[i].fd >= 0 && !strcmp(daemon->activated[i].name, name)) {
-                        int fd = daemon->activated[i].fd;
-                        daemon->activated[i].fd = -1;
-                        return fd;
+                        return fcntl(daemon->activated[i].fd, F_DUPFD_CLOEXEC, 0);
                 }
         return -1;
 }

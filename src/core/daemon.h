@@ -67,7 +67,7 @@ struct Daemon {
         Timer stop_limit, stop_again;
         Deferred stop_check;
 
-        ActivatedFd *activated; /* sockets from the service manager that no endpoint took yet */
+        ActivatedFd *activated; /* sockets from the service manager */
         size_t n_activated;
 
         unsigned long n_files;    /* RLIMIT_NOFILE that we were started with: what hosted processes get */
@@ -84,7 +84,8 @@ struct Daemon {
 
 int daemon_init(Daemon *daemon); /* loop, pools, accounts; the log and configuration are set before */
 void daemon_deinit(Daemon *daemon);
-/* A socket that the service manager passed under this name; -1: none. The caller owns it. */
+/* A socket that the service manager passed under this name; -1: none. The caller owns it; ours stays, for
+ * the endpoint to be opened again. */
 int daemon_take_activated(Daemon *daemon, const char *name);
 
 /* Graceful stop of everything; loop_run() returns when it is done. */

@@ -70,6 +70,15 @@ int endpoint_open(Endpoint *endpoint);
 /* Stops listening, ends its connections after their last bytes, removes its files. */
 void endpoint_close(Endpoint *endpoint);
 
+/* Whether those who look for it do not find us any more. lstat(2) only. */
+bool endpoint_is_cut_off(const Endpoint *endpoint);
+/* How it stands, for people; of one that is cut off with who answers in its place. */
+typedef struct EndpointView {
+        const char *state;
+        char reason[512];
+        EndpointParty by;
+} EndpointView;
+void endpoint_look(const Endpoint *endpoint, EndpointView *ret);
 /* Says why it is as it is, from now on, and whose doing that is (0: not known). Forgotten when it opens. */
 void endpoint_note(Endpoint *endpoint, pid_t by, const char *format, ...) _printf_(3, 4);
 
@@ -88,4 +97,5 @@ int endpoint_lock(Endpoint *endpoint, const char *path);
 int endpoint_listen_unix(Endpoint *endpoint, const char *path);
 void endpoint_unlink(
         Endpoint *endpoint); /* removes the socket that endpoint_listen_unix() made, if it is still there */
+bool endpoint_file_is_ours(const char *path); /* a pid file that names us */
 const char *endpoint_state_name(EndpointState state);

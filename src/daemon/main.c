@@ -106,8 +106,10 @@ static void open_standard_streams(void) {
 
 static int run(Daemon *daemon) {
         Signals signals = {0};
-        int status = signals_open(&signals, daemon) ? EXIT_STATUS_INTERNAL : 0;
+        int r = signals_open(&signals, daemon), status = r ? EXIT_STATUS_INTERNAL : 0;
 
+        if (r)
+                fprintf(stderr, "musterd: cannot wait for signals: %s\n", strerror(-r));
         if (!status)
                 status = setup_home(daemon);
         if (!status)
@@ -142,9 +144,17 @@ static void slow_workers(Daemon *daemon) {
 }
 
 static int run_all(Daemon *daemon) {
+        int r;
+
         stop_clock(daemon);
         slow_workers(daemon);
-        return service_take_sockets(daemon) || setup_endpoints(daemon) ? EXIT_STATUS_INTERNAL : run(daemon);
+        r = service_take_sockets(daemon);
+        if (!r)
+                r = setup_endpoints(daemon);
+        if (!r)
+                return run(daemon);
+        fprintf(stderr, "musterd: cannot tell what to serve, and where: %s\n", strerror(-r));
+        return EXIT_STATUS_INTERNAL;
 }
 
 static int start(Daemon *daemon) {

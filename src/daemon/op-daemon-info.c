@@ -24,17 +24,20 @@ static void write_endpoints(const Daemon *daemon, JsonWriter *w) {
         jw_key(w, "endpoints");
         jw_begin_array(w);
         for (const Endpoint *e = daemon->endpoints; e; e = e->next) {
+                EndpointView view;
+
                 if (e->is_removed)
                         continue;
+                endpoint_look(e, &view);
                 jw_begin_object(w);
                 jw_field_cstr(w, "name", e->type->name);
                 jw_field_cstr(w, "dialect", e->type->dialect->name);
-                jw_field_cstr(w, "state", endpoint_state_name(e->state));
+                jw_field_cstr(w, "state", view.state);
                 jw_field_cstr(w, "address", *e->address ? e->address : e->where);
-                if (*e->reason)
-                        jw_field_cstr(w, "reason", e->reason);
-                if (e->by.pid)
-                        write_party(&e->by, w);
+                if (*view.reason)
+                        jw_field_cstr(w, "reason", view.reason);
+                if (view.by.pid)
+                        write_party(&view.by, w);
                 time_format_ms(e->since_us, since);
                 jw_field_cstr(w, "since", since);
                 jw_field_uint(w, "clients", e->n_clients);

@@ -283,6 +283,19 @@ LogLevel setup_log_level(const Config *config) {
         return level < 0 ? LOG_NOTICE : (LogLevel)level;
 }
 
+bool setup_reopen(Endpoint *endpoint) {
+        if (endpoint->is_removed || endpoint->daemon->is_stopping)
+                return false;
+        if (endpoint_is_cut_off(endpoint)) {
+                endpoint_note(endpoint, 0, "somebody removed or replaced its socket");
+                endpoint_close(endpoint);
+        }
+        if (endpoint->state == ENDPOINT_LISTENING)
+                return false;
+        (void)endpoint_open(endpoint);
+        return true;
+}
+
 void setup_reload(Daemon *daemon) {
         char wrong[OPTIONS_FAULT_MAX] = "";
         Config fresh;
@@ -295,12 +308,7 @@ void setup_reload(Daemon *daemon) {
         else
                 log_set_level(&daemon->log, 0, setup_log_level(&fresh));
         config_deinit(&fresh);
-        for (Endpoint *e = daemon->endpoints; e; e = e->next) {
-                if (e->is_removed)
-                        continue;
-                if (e->state != ENDPOINT_LISTENING)
-                        (void)endpoint_open(e);
-                else if (e->type->reload)
+        for (Endpoint *e = daemon->endpoints; e; e = e->next)
+                if (!setup_reopen(e) && !e->is_removed && e->type->reload)
                         e->type->reload(e);
-        }
 }

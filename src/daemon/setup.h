@@ -22,5 +22,7 @@ void setup_unhost(Daemon *daemon); /* lets go of them; they run on */
 /* Opens the endpoints. Returns an exit status; 0: at least one listens and the daemon should run. */
 int setup_open(Daemon *daemon);
 LogLevel setup_log_level(const Config *config);
+/* Another try for an endpoint that its clients do not find us at; false: there was nothing to do. */
+bool setup_reopen(Endpoint *endpoint);
 /* SIGHUP: configuration file, endpoints' own files, and another try for endpoints that do not listen. */
 void setup_reload(Daemon *daemon);

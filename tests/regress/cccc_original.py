@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the original's command line looks at before each command (0.4.0rc7 to 0.4.30: the same).
+"""What the original's command line looks at before each command (0.4.0rc7 to 0.4.33: the same).
 
 It asks for a ping, replaces the daemon when that names a version that is not its own and not empty, and then tries two operations:
 one that is unknown makes it replace the daemon, too. With the settings of both as they come it has to stay.

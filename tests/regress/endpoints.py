@@ -5,10 +5,11 @@ What happened once: `cccc send` saw another version than its own, said shutdown,
 more than CCCC, and started a daemon of its own. `muster status` said "closed" and nothing else.
 """
 import os
+import socket
 
 from collab import ok
 from collab_actors import await_text, pid_of, project, started
-from harness import Daemon, Home, check, equal, eventually, is_alive, start_time
+from harness import Daemon, Home, check, equal, eventually, is_alive, start_time, write_text
 
 
 def _endpoint(d, name):
@@ -72,3 +73,65 @@ def test_status_says_it_to_people():
         status, out, err = d.home.muster("status")
         equal([status, err], [0, ""])
         check(", pid %d, since 20" % os.getpid() in out, lambda: "nobody is named:\n" + out)
+
+
+def test_up_opens_again_what_was_stopped_and_says_so():
+    with Daemon() as d:
+        with d.coop() as c:
+            c.good({"cmd": "shutdown"})
+        eventually(lambda: _endpoint(d, "coop")["state"] == "closed", what="closed")
+        status, out, err = d.home.muster("up")
+        equal([status, err], [0, ""])
+        check("opened again: coop " + d.home.coop_sock in out, lambda: "it is not said:\n" + out)
+        with d.coop() as c:
+            c.good({"cmd": "ls"})
+        check("opened again" not in d.home.muster("up")[1], "it is said without a reason")
+        with d.native() as n:
+            equal(n.result("daemon.reopen"), {"tried": []})
+
+
+def _squatter(path):
+    """Another daemon that removed the socket and put its own there, as the original does."""
+    os.unlink(path)
+    other = socket.socket(socket.AF_UNIX)
+    other.bind(path)
+    other.listen()
+    return other
+
+
+def test_somebody_else_at_our_place_is_named():
+    with Daemon() as d:
+        for name, path in (("cccc", d.home.cccc_sock), ("coop", d.home.coop_sock)):
+            with _squatter(path):
+                entry = _endpoint(d, name)
+                equal([entry["state"], entry["by"]["pid"]], ["served elsewhere", os.getpid()])
+                status, out, _ = d.home.muster("up")
+                equal(status, 0)
+                check("opened again" not in out and "served elsewhere" in out and "pid %d" % os.getpid() in out, lambda: "not said:\n" + out)
+            check(name in d.home.muster("up")[1].split("opened again: ", 1)[1], "not opened when the other one has gone")
+        check(d.cccc("ping")["ok"], "not served")
+
+
+def test_files_of_a_daemon_that_took_our_place_stay():
+    with Home() as home:
+        with Daemon(home=home) as d:
+            with _squatter(home.cccc_sock), _squatter(home.coop_sock):
+                write_text(home.cccc_file("ccccd.addr.json"), '{"v":1,"transport":"unix","path":"x","pid":1}\n')
+                write_text(home.cccc_file("ccccd.pid"), "1\n")
+                write_text(os.path.join(os.path.dirname(home.coop_sock), "daemon.pid"), "1\n")
+                d.stop()
+        for path in (home.cccc_sock, home.coop_sock, home.cccc_file("ccccd.addr.json"), home.cccc_file("ccccd.pid"),
+                     os.path.join(os.path.dirname(home.coop_sock), "daemon.pid")):
+            check(os.path.lexists(path), path + " was removed, and is not ours")
+
+
+def test_a_removed_socket_is_noticed_and_made_anew():
+    with Daemon() as d:
+        g = ok(d, "group_create", title="x")["group_id"]
+        os.unlink(d.home.cccc_sock)
+        entry = _endpoint(d, "cccc")
+        equal(entry["state"], "cut off")
+        check(entry["reason"], "no reason")
+        equal(d.home.muster("up")[0], 0)
+        equal(_endpoint(d, "cccc")["state"], "listening")
+        equal(ok(d, "group_show", group_id=g)["group"]["title"], "x")

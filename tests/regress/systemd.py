@@ -99,6 +99,18 @@ def test_every_endpoint_activated():
                 n.result("daemon.info")
 
 
+def test_an_activated_endpoint_opens_again():
+    with Home() as home:
+        path = os.path.join(home.base, "act", "s")
+        with _listening(path) as s, _activated(home, [s], ["coop"]) as d:
+            with Coop(path) as c:
+                c.good({"cmd": "shutdown"})
+            eventually(lambda: next(e for e in d.info()["endpoints"] if e["name"] == "coop")["state"] == "closed", what="closed")
+            check("opened again: coop" in home.muster("up")[1], "not opened")
+            with Coop(path) as c:
+                c.good({"cmd": "ls"})
+
+
 def test_some_activated_some_not():
     with Home() as home:
         path = os.path.join(home.base, "act", "s")

@@ -9,7 +9,42 @@
 
 enum { WAIT_MS = 10000 };
 
-static void print_json(const Start *start, bool is_resumed) {
+/* Endpoints that a client stopped, or whose socket somebody removed. tried stays NULL when all are open, and
+ * lies in the link's buffer. */
+static int up_reopen(Start *start, Link *link, const Json **tried) {
+        const Json *answer = NULL;
+        bool is_whole = true;
+        int r;
+
+        json_each (row, json_get(start->info, "endpoints"))
+                is_whole &= str_is(json_str(json_get(row, "state")), "listening");
+        if (is_whole)
+                return CLI_OK;
+        r = link_open(link, start->socket, start->link.deadline_ms);
+        if (r)
+                return link_complain(r, start->socket);
+        r = native_call(link, start->socket, "daemon.reopen", &start->arena, &answer);
+        *tried = json_get(answer, "tried");
+        if (!r && answer)
+                r = native_call(&start->link, start->socket, "daemon.info", &start->arena, &answer);
+        if (!r && answer)
+                start->info = answer;
+        return r;
+}
+
+static void up_tell_reopened(const Json *tried) {
+        json_each (row, tried) {
+                if (!str_is(json_str(json_get(row, "state")), "listening"))
+                        continue; /* the list of endpoints says why */
+                printf("opened again: ");
+                text_put(stdout, json_str(json_get(row, "name")));
+                printf(" ");
+                text_put(stdout, json_str(json_get(row, "address")));
+                printf("\n");
+        }
+}
+
+static void print_json(const Start *start, bool is_resumed, const Json *tried) {
         const Json *info = start->info;
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
@@ -19,6 +54,8 @@ static void print_json(const Start *start, bool is_resumed) {
         jw_field_int(&w, "pid", info ? info_pid(info) : start->pid);
         jw_field_bool(&w, "resumed", is_resumed);
         jw_field_cstr(&w, "log", start->log_path);
+        if (tried)
+                jw_field_value(&w, "reopened", tried);
         if (info)
                 jw_field_value(&w, "daemon", info);
         jw_end_object(&w);
@@ -26,7 +63,7 @@ static void print_json(const Start *start, bool is_resumed) {
                 printf(STR_FMT "\n", STR_ARG(buf_str(&text)));
 }
 
-static void print_text(const Start *start, bool is_resumed) {
+static void print_text(const Start *start, bool is_resumed, const Json *tried) {
         const Json *info = start->info;
 
         if (start->pid)
@@ -35,6 +72,7 @@ static void print_text(const Start *start, bool is_resumed) {
                 printf("musterd is already running, pid %lld\n", (long long)info_pid(info));
         if (is_resumed)
                 printf("Actors that were stopped with it are started again.\n");
+        up_tell_reopened(tried);
         if (info)
                 info_print_endpoints(stdout, info);
         else
@@ -62,6 +100,8 @@ static int up_resume(const Start *start, bool *ret_resumed) {
 
 int cmd_up(const Options *options) {
         _cleanup_(start_deinit) Start start = START_NULL;
+        _cleanup_(link_deinit) Link link = LINK_NULL;
+        const Json *tried = NULL;
         bool is_resumed = false;
         int r;
 
@@ -72,11 +112,13 @@ int cmd_up(const Options *options) {
         if (options->n_operands && !start.pid)
                 complain(0, "already running: the flags for musterd were not used");
         r = up_resume(&start, &is_resumed);
+        if (!r && !start.pid && start.info)
+                r = up_reopen(&start, &link, &tried);
         if (r)
                 return r;
         if (options->json)
-                print_json(&start, is_resumed);
+                print_json(&start, is_resumed, tried);
         else
-                print_text(&start, is_resumed);
+                print_text(&start, is_resumed, tried);
         return CLI_OK;
 }

@@ -14,7 +14,8 @@ const Command daemon_commands[] = {
                            "listens. Its output goes to musterd.log in the state folder. What stands behind "
                            "-- is\n"
                            "passed to musterd. Actors that were ended with `down --stop-agents` are started "
-                           "again.\n"
+                           "again,\n"
+                           "and endpoints that a client stopped are opened again.\n"
                            "\n"
                            "  --wait SECONDS   how long to wait for it (default 10)\n"
                            "  --json           the outcome as one JSON object\n",

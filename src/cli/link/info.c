@@ -64,15 +64,13 @@ static void info_put_note(FILE *out, const Json *row) {
 
         fputs("          ", out);
         text_put(out, json_str(json_get(row, "reason")));
+        fputs("\n          ", out);
         if (by) {
-                fputs(": ", out);
-                text_put(out, program.n ? program : STR("a process that has ended"));
-                fprintf(out, ", pid %lld", (long long)number(by, "pid"));
+                text_put(out, program.n ? program : STR("by a process that has ended"));
+                fprintf(out, ", pid %lld, ", (long long)number(by, "pid"));
         }
-        if (since.n) {
-                fputs(", since ", out);
-                text_put(out, since);
-        }
+        fputs("since ", out);
+        text_put(out, since);
         putc('\n', out);
 }
 

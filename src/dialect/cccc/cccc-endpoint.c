@@ -258,16 +258,29 @@ static int cccc_open(Endpoint *endpoint) {
         return r;
 }
 
+/* Another daemon that took our place has put its own files there. */
+static bool descriptor_is_ours(const char *path) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        Json *json = NULL;
+        int64_t pid = 0;
+
+        return !file_read(path, 65536, &text) && !json_parse(&arena, text.data, text.n, NULL, &json, NULL) &&
+               json_int64(json_get(json, "pid"), &pid) && pid == getpid();
+}
+
 static void cccc_close(Endpoint *endpoint) {
         _cleanup_(paths_deinit) Paths paths = {0};
 
         collab_stop(endpoint->daemon->collab);
         collab_close_log(endpoint->daemon->collab);
         endpoint_unlink(endpoint);
-        if (!paths_init(&paths, endpoint->where)) {
+        if (paths_init(&paths, endpoint->where))
+                return;
+        if (descriptor_is_ours(paths.addr))
                 (void)unlink(paths.addr);
+        if (endpoint_file_is_ours(paths.pid))
                 (void)unlink(paths.pid);
-        }
 }
 
 const EndpointType cccc_endpoint = {

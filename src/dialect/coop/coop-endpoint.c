@@ -63,7 +63,7 @@ static void coop_close(Endpoint *endpoint) {
         _cleanup_(paths_deinit) Paths paths = {0};
 
         endpoint_unlink(endpoint);
-        if (!paths_init(&paths, endpoint->where))
+        if (!paths_init(&paths, endpoint->where) && endpoint_file_is_ours(paths.pid))
                 (void)unlink(paths.pid);
 }
 
