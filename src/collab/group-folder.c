@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/time.h"
+#include "collab/bridge.h"
 #include "collab/collab.h"
 #include "collab/trash.h"
 
@@ -158,6 +159,7 @@ typedef struct RemoveJob {
 static void run_remove(void *user) {
         RemoveJob *job = user;
 
+        bridge_end(job->group->dir, job->group->id);
         job->r = trash_take(job->group->collab->trash_path, job->group->dir, job->group->id, job->now_us);
 }
 

@@ -15,7 +15,7 @@
 bool endpoint_is_cut_off(const Endpoint *endpoint) {
         struct stat st;
 
-        return endpoint->state == ENDPOINT_LISTENING && endpoint->bound.path &&
+        return endpoint->type->can_reopen && endpoint->state == ENDPOINT_LISTENING && endpoint->bound.path &&
                (lstat(endpoint->bound.path, &st) || st.st_dev != endpoint->bound.device ||
                 st.st_ino != endpoint->bound.inode);
 }

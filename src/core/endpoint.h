@@ -27,6 +27,7 @@ typedef struct EndpointType {
         const Dialect *dialect;
         ConnLimits limits;
         bool same_uid_only;
+        bool can_reopen; /* to close it and open it again ends nothing, except in a stand-in */
         int served_exit; /* exit status when it alone was asked for and is served elsewhere */
         int (*open)(Endpoint *endpoint);    /* calls endpoint_listen() */
         void (*close)(Endpoint *endpoint);  /* removes its files */
@@ -70,7 +71,7 @@ int endpoint_open(Endpoint *endpoint);
 /* Stops listening, ends its connections after their last bytes, removes its files. */
 void endpoint_close(Endpoint *endpoint);
 
-/* Whether those who look for it do not find us any more. lstat(2) only. */
+/* Whether those who look for it do not find us any more, and opening it again would help. lstat(2) only. */
 bool endpoint_is_cut_off(const Endpoint *endpoint);
 /* How it stands, for people; of one that is cut off with who answers in its place. */
 typedef struct EndpointView {

@@ -286,7 +286,7 @@ LogLevel setup_log_level(const Config *config) {
 bool setup_reopen(Endpoint *endpoint) {
         if (endpoint->is_removed || endpoint->daemon->is_stopping)
                 return false;
-        if (endpoint_is_cut_off(endpoint)) {
+        if (endpoint_is_cut_off(endpoint) && !daemon_is_stand_in(endpoint->daemon)) {
                 endpoint_note(endpoint, 0, "somebody removed or replaced its socket");
                 endpoint_close(endpoint);
         }

@@ -85,7 +85,7 @@ bool pty_is_live(const Pty *pty) {
 }
 
 pid_t pty_pid(const Pty *pty) {
-        return pty->hosted ? hosted_agent_pid(pty->hosted) : 0;
+        return pty_is_live(pty) ? hosted_agent_pid(pty->hosted) : 0;
 }
 
 bool pty_is_over(const Pty *pty) {

@@ -19,6 +19,27 @@ def test_all_is_removed_at_a_clean_stop():
             check(not os.path.lexists(os.path.join(d.home.user, ".coop", name)), name + " was left behind")
 
 
+def test_the_log_is_where_coop_logs_looks_for_it():
+    """It begins anew with each daemon, as the original's."""
+    with Home() as home:
+        path = os.path.join(home.user, ".coop", "logs", "daemon.log")
+        for only in ("coop", None):
+            with Daemon(only=only, home=home) as d:
+                text = read_text(path)
+                equal([mode_of(path), mode_of(os.path.dirname(path))], [0o600, 0o700])
+                check("[coop]" in text and "listening" in text, "what happens is not in it: " + text)
+                equal(text.count("closed → listening where=" + home.coop_sock), 1, "daemons in " + text)
+                d.stop()
+            check("stopping" in read_text(path), "the stop is not in it")
+
+
+def test_a_log_that_cannot_be_written_is_no_reason_not_to_start():
+    with Home() as home:
+        write_text(os.path.join(home.user, ".coop", "logs"), "no folder")
+        with Daemon(only="coop", home=home) as d, d.coop() as c:
+            c.good({"cmd": "ls"})
+
+
 def test_mode_does_not_depend_on_the_umask():
     with Daemon(only="coop", prefix=["/bin/sh", "-c", 'umask 000; exec "$0" "$@"']) as d:
         equal(mode_of(d.home.coop_sock), 0o600)

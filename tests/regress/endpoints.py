@@ -4,6 +4,7 @@
 What happened once: `cccc send` saw another version than its own, said shutdown, which ended every actor of a daemon that served
 more than CCCC, and started a daemon of its own. `muster status` said "closed" and nothing else.
 """
+import json
 import os
 import socket
 
@@ -135,3 +136,19 @@ def test_a_removed_socket_is_noticed_and_made_anew():
         equal(d.home.muster("up")[0], 0)
         equal(_endpoint(d, "cccc")["state"], "listening")
         equal(ok(d, "group_show", group_id=g)["group"]["title"], "x")
+
+
+def test_doctor_names_who_is_in_our_place():
+    """Also when no daemon of ours runs, which is how people fall off it."""
+    with Home() as home:
+        for path in (home.cccc_sock, home.coop_sock):
+            os.makedirs(os.path.dirname(path))
+            write_text(path, "")
+        with _squatter(home.cccc_sock), _squatter(home.coop_sock):
+            _, out, _ = home.muster("doctor", "--json")
+        found = [f for f in map(json.loads, out.splitlines()) if f["check"] == "other daemons"]
+        equal([(f["level"], f["path"]) for f in found], [("warning", home.cccc_sock), ("warning", home.coop_sock)])
+        check(all("pid %d" % os.getpid() in f["message"] and "muster up" in f["message"] for f in found), lambda: "nobody is named: %r" % found)
+        with Daemon(home=home):
+            _, out, _ = home.muster("doctor", "--json")
+            equal([f["level"] for f in map(json.loads, out.splitlines()) if f["check"] in ("other daemons", "endpoints")], ["ok", "ok"])

@@ -20,7 +20,7 @@ static int64_t number(const Json *object, const char *key) {
 }
 
 static void add_session(Table *table, const Json *session, const Json *processes, size_t n_workspace) {
-        Str state = processes_state(processes, number(session, "pid"));
+        Str state = processes_state(processes, json_str(json_get(session, "name")), number(session, "pid"));
         char age[HUMAN_MAX];
 
         table_add(table, json_str(json_get(session, "name")));

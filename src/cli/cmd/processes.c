@@ -84,7 +84,10 @@ static void add_row(Table *table, const Json *row, size_t n_workspace, size_t n_
         table_add(table, text(row, "object"));
         add_state(table, row);
         table_add(table, number(row, "age_seconds", &value) ? str_from(human_age(value, age)) : STR("-"));
-        table_addf(table, "%lld", (long long)(number(row, "pid", &value) ? value : 0));
+        if (number(row, "pid", &value) && value && !str_is(text(row, "state"), "ended"))
+                table_addf(table, "%lld", (long long)value);
+        else
+                table_add(table, STR("-")); /* the number may be somebody else's by now */
         table_add(table, text(row, "sandbox"));
         table_add(table, text(row, "command"));
         table_add(table, short_path(&table->arena, text(row, "workspace"), n_workspace));
@@ -97,12 +100,18 @@ void processes_add(Table *table, const Json *processes, size_t n_workspace, size
                 add_row(table, row, n_workspace, n_id);
 }
 
-Str processes_state(const Json *processes, int64_t pid) {
+static bool processes_is_live(const Json *row) {
+        return str_is(text(row, "state"), "running") || str_is(text(row, "state"), "starting");
+}
+
+Str processes_state(const Json *processes, Str session, int64_t pid) {
         int64_t value;
 
         json_each (row, processes)
-                if ((number(row, "pid", &value) && value == pid) ||
-                    (number(row, "sandbox_pid", &value) && value == pid))
+                if (pid ? (number(row, "pid", &value) && value == pid) ||
+                                    (number(row, "sandbox_pid", &value) && value == pid)
+                        : str_is(text(row, "owner"), "sessions") && str_eq(text(row, "object"), session) &&
+                                    !processes_is_live(row))
                         return text(row, "state");
         return STR_NULL;
 }

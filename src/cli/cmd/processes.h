@@ -15,7 +15,8 @@ enum {
 /* With n_id 0 the first of the columns, the id, is left out. */
 Table processes_table(size_t n_id);
 void processes_add(Table *table, const Json *processes, size_t n_workspace, size_t n_id);
-/* The state of the process with this pid among them, as `ps` calls it; empty: none has it. */
-Str processes_state(const Json *processes, int64_t pid);
+/* The state of the process with this pid among them, as `ps` calls it; of one without (0: it has ended) that
+ * of what is left of the session. Empty: there is none. */
+Str processes_state(const Json *processes, Str session, int64_t pid);
 /* A path with `~` for the home folder, cut at the front to n_max characters. n_max > 3. */
 Str short_path(Arena *arena, Str path, size_t n_max);

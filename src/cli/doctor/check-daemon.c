@@ -46,6 +46,18 @@ void doctor_check_daemon(Doctor *doctor) {
         }
 }
 
+/* ` (PROGRAM, pid N)`, or nothing. */
+static const char *doctor_party(Doctor *doctor, const Json *by) {
+        int64_t pid = 0;
+        Str text;
+
+        if (!json_int64(json_get(by, "pid"), &pid))
+                return "";
+        text = arena_printf(&doctor->arena, " (%s, pid %lld)", doctor_text(doctor, by, "program"),
+                            (long long)pid);
+        return text.data ? text.data : "";
+}
+
 void doctor_check_endpoints(Doctor *doctor) {
         size_t n = 0;
 
@@ -60,9 +72,9 @@ void doctor_check_endpoints(Doctor *doctor) {
                 n++;
                 if (!str_is(state, "listening"))
                         doctor_find(doctor, str_is(state, "failed") ? DOCTOR_ERROR : DOCTOR_WARNING,
-                                    doctor_text(doctor, row, "address"), "%s: " STR_FMT "%s%s",
+                                    doctor_text(doctor, row, "address"), "%s: " STR_FMT "%s%s%s",
                                     doctor_text(doctor, row, "name"), STR_ARG(state), *reason ? ": " : "",
-                                    reason);
+                                    reason, doctor_party(doctor, json_get(row, "by")));
         }
         if (!doctor->has_said)
                 doctor_pass(doctor, "all %zu listen", n);

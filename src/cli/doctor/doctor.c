@@ -34,6 +34,8 @@ static const DoctorCheck checks[] = {
         {"linger", doctor_check_linger},
         {"CCCC home", doctor_check_cccc},
         {"groups", doctor_check_groups},
+        {"other daemons", doctor_check_servers},
+        {"IM bridges", doctor_check_bridges},
 };
 
 /* ---- what a check says ----------------------------------------------------------------------- */

@@ -58,6 +58,9 @@ void doctor_check_daemon(Doctor *doctor);
 void doctor_check_endpoints(Doctor *doctor);
 void doctor_check_projects(Doctor *doctor);
 void doctor_check_log(Doctor *doctor);
+/* check-others.c */
+void doctor_check_servers(Doctor *doctor);
+void doctor_check_bridges(Doctor *doctor);
 /* check-machine.c */
 void doctor_check_programs(Doctor *doctor);
 void doctor_check_bwrap(Doctor *doctor);

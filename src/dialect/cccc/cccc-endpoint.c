@@ -291,6 +291,7 @@ const EndpointType cccc_endpoint = {
                    .hard_limit = 32 << 20,
                    .handshake_ms = 60000},
         .same_uid_only = true,
+        .can_reopen = true,
         .served_exit = EXIT_STATUS_OK, /* the contract: a second daemon goes quietly */
         .open = cccc_open,
         .close = cccc_close,

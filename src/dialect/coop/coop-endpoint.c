@@ -5,6 +5,7 @@
  * mode 0600.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +16,21 @@
 #include "dialect/coop/coop.h"
 #include "core/daemon.h"
 
+enum { NO_LOG = -1 };
+
 typedef struct Paths {
-        char *dir, *pid, *lock;
+        char *dir, *pid, *lock, *logs;
 } Paths;
+
+typedef struct CoopPlace { /* the endpoint's context */
+        int log_slot;
+} CoopPlace;
 
 static void paths_deinit(Paths *paths) {
         free(paths->dir);
         free(paths->pid);
         free(paths->lock);
+        free(paths->logs);
 }
 
 static int paths_init(Paths *paths, const char *sock) {
@@ -33,7 +41,40 @@ static int paths_init(Paths *paths, const char *sock) {
                 return error_origin(-ENOMEM);
         paths->pid = path_join(paths->dir, "daemon.pid");
         paths->lock = path_join(paths->dir, "daemon.lock");
-        return paths->pid && paths->lock ? 0 : error_origin(-ENOMEM);
+        paths->logs = path_join(paths->dir, "logs");
+        return paths->pid && paths->lock && paths->logs ? 0 : error_origin(-ENOMEM);
+}
+
+/* logs/daemon.log begins anew with each start, as the original's. What it shows is not worth a start that
+ * fails. */
+static void coop_open_log(Endpoint *endpoint, const char *folder) {
+        CoopPlace *place = endpoint->context ? endpoint->context : calloc(1, sizeof(*place));
+        _cleanup_(freep) char *path = path_join(folder, "daemon.log");
+        int fd = -1;
+
+        if (place)
+                place->log_slot = NO_LOG;
+        endpoint->context = place;
+        if (place && path && !dir_make(folder, 0700))
+                fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd >= 0)
+                place->log_slot = log_add(&endpoint->daemon->log, fd, LOG_NOTICE);
+        if (fd >= 0 && place->log_slot < 0)
+                close_fd(fd);
+}
+
+static void coop_close_log(Endpoint *endpoint) {
+        CoopPlace *place = endpoint->context;
+
+        if (place && place->log_slot >= 0)
+                log_remove(&endpoint->daemon->log, place->log_slot);
+        if (place)
+                place->log_slot = NO_LOG;
+}
+
+static void coop_free(Endpoint *endpoint) {
+        coop_close_log(endpoint);
+        free(endpoint->context);
 }
 
 static int coop_open(Endpoint *endpoint) {
@@ -55,6 +96,7 @@ static int coop_open(Endpoint *endpoint) {
         r = endpoint_listen_unix(endpoint, endpoint->where);
         if (r)
                 return r;
+        coop_open_log(endpoint, paths.logs);
         (void)file_replace(paths.pid, (Str){pid, (size_t)n}, 0600, FILE_RUNTIME); /* advisory by contract */
         return 0;
 }
@@ -62,6 +104,7 @@ static int coop_open(Endpoint *endpoint) {
 static void coop_close(Endpoint *endpoint) {
         _cleanup_(paths_deinit) Paths paths = {0};
 
+        coop_close_log(endpoint);
         endpoint_unlink(endpoint);
         if (!paths_init(&paths, endpoint->where) && endpoint_file_is_ours(paths.pid))
                 (void)unlink(paths.pid);
@@ -75,7 +118,9 @@ const EndpointType coop_endpoint = {
                    .hard_limit = 32 << 20,
                    .handshake_ms = 10000},
         .same_uid_only = true,
+        .can_reopen = true,
         .served_exit = EXIT_STATUS_RUNNING,
         .open = coop_open,
         .close = coop_close,
+        .free = coop_free,
 };

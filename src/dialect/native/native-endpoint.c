@@ -82,6 +82,7 @@ const EndpointType native_endpoint = {
                    .hard_limit = 32 << 20,
                    .handshake_ms = 60000},
         .same_uid_only = true,
+        .can_reopen = true,
         .served_exit = EXIT_STATUS_RUNNING,
         .open = native_open,
         .close = native_close,
