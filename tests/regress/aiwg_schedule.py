@@ -49,10 +49,13 @@ class Timed(Project):
         return now
 
     def to_the_minute(self, back=0.0):
-        """Turns the clock to `back` seconds before the next full minute; returns that minute."""
+        """Turns the clock to `back` seconds before the next full minute that is as far away; returns that minute. What is told by
+        jobs of a minute that passes on the way is forgotten."""
         now = self.advance(0)
         due = now.replace(second=0, microsecond=0) + MINUTE
         if (due - now).total_seconds() < back:
+            now = self.turn((due - now).total_seconds())
+            self.told()
             due += MINUTE
         self.turn((due - now).total_seconds() - back)
         return due
@@ -68,7 +71,8 @@ class Timed(Project):
 def test_a_job_fires_when_its_minute_begins():
     with Timed(config([rule("r", {"source": "schedule"}, TELL_JOB)], jobs={"each": "* * * * *"})) as p:
         due = p.to_the_minute(back=0.01)
-        equal((p.told(), p.client.rule("r")["fired"]), ([], 0))
+        equal(p.told(), [])
+        fired = p.client.rule("r")["fired"]  # not 0 when the test began in the last hundredth of a minute
         p.turn(0.01)
         equal(p.client.notice("r")["event"], {"source": "schedule", "type": "cron.fired", "payload": {"job_id": "each", "action": "x"}})
         scheduler = p.client.result("daemon.status")["subsystems"]["scheduler"]
@@ -78,7 +82,7 @@ def test_a_job_fires_when_its_minute_begins():
         equal(p.told(), [], "once a minute")
         p.turn(1)
         equal(p.told(), ["each"])
-        equal([e["status"] for e in p.client.executions("r")], ["notified"] * 2)
+        equal([e["status"] for e in p.client.executions("r")], ["notified"] * (fired + 2))
 
 
 def test_a_rule_of_the_schedule_submits_a_task():
@@ -103,11 +107,12 @@ def test_fields_in_utc_wherever_the_daemon_lives():
     with Timed(config()) as p:
         now = p.advance(0)
     hour, day = (now.hour + 1) % 24, (now.weekday() + 1) % 7
-    jobs = {"quarter": "*/15 * * * *", "seven": "*/7 * * * *", "list": "5,35,59 * * * *", "range": "10-12 * * * *", "hour": "0,30 %d * * *" % hour,
+    jobs = {"each": "* * * * *", "quarter": "*/15 * * * *", "seven": "*/7 * * * *", "list": "5,35,59 * * * *", "range": "10-12 * * * *", "hour": "0,30 %d * * *" % hour,
             "weekday": "20 * * * %d" % day, "other weekday": "20 * * * %d" % ((day + 3) % 7), "date": "40 * %d %d *" % (now.day, now.month),
             "both days": "20 * %d * %d" % (now.day, (day + 3) % 7)}
     document = config([rule("r", {"source": "schedule"}, TELL_JOB)], jobs=jobs)
     with Timed(document, env={"TZ": "Asia/Kathmandu"}) as p:  # 5:45 ahead
+        p.to_the_minute(back=0.5)  # too late for this minute, whenever the test begins: its jobs fire on the way to the next one
         due = p.to_the_minute(back=1)
         for _ in range(130):
             p.turn(1)

@@ -186,10 +186,13 @@ int task_link_call(TaskLink *link, const char *what, const char *method, Str par
 }
 
 char *task_id_of(const char *word) {
-        const char *digits = strncmp(word, "task-", 5) != 0 ? word : word + 5;
-        size_t n = strspn(digits, "0123456789");
+        const char *digits = word;
         char *id = NULL;
+        size_t n;
 
+        if (str_starts(str_from(word), STR("task-")))
+                digits += strlen("task-");
+        n = strspn(digits, "0123456789");
         if (!n || digits[n])
                 return strdup(word);
         digits += MIN(strspn(digits, "0"), n - 1);
