@@ -74,6 +74,7 @@ int cmd_new(const Options *options);
 int cmd_attach(const Options *options);
 int cmd_shell(const Options *options);
 int cmd_ps(const Options *options);
+int cmd_top(const Options *options);
 int cmd_ls(const Options *options);
 int cmd_logs(const Options *options);
 int cmd_send_keys(const Options *options);

@@ -103,16 +103,25 @@ static int run_help(const char *name) {
         return CLI_OK;
 }
 
+/* One look at everything; and for who has just begun, where to go on. */
+static int run_alone(char **argv) {
+        char *words[] = {argv[0], NULL};
+        int status = run_command(command_find("status"), 1, words);
+
+        if (status == CLI_OK && isatty(STDOUT_FILENO))
+                printf("\nmuster --help lists the commands.\n");
+        else if (status == CLI_NO_DAEMON)
+                advise("muster --help lists the commands");
+        return status;
+}
+
 static int dispatch(int argc, char **argv) {
         const char *slash = strrchr(argv[0], '/'), *program = slash ? slash + 1 : argv[0], *word = argv[1];
 
         if (!strcmp(program, "ac") && word && !strcmp(word, "server:start"))
                 return run_command(command_find("stdio"), argc - 1, argv + 1);
-        if (!word) {
-                complain(CLI_USAGE, "no command given");
-                advise("try: muster --help");
-                return CLI_USAGE;
-        }
+        if (!word)
+                return run_alone(argv);
         if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
                 printf("muster %s\n", MUSTER_VERSION);
                 return CLI_OK;

@@ -35,6 +35,7 @@ struct Collab {
         char *inputrc_path;            /* daemon/inputrc, for actors */
         size_t n_backlog;              /* bytes of output kept per terminal */
         struct Runner *runners;        /* all that run, of all groups */
+        struct RunnerEnd *ends;        /* actors that ended by themselves and were not started since */
         struct RunnerWait *cleared;    /* starts that wait until is_clearing is over */
         bool is_clearing;              /* what an earlier daemon left behind is being cleared away */
         bool is_ending;                /* all runners end: none is started any more */

@@ -72,6 +72,7 @@ static bool is_busy(const Collab *collab) {
 }
 
 static void closed(Collab *collab) {
+        runner_free_ends(collab);
         for (Runner *runner = collab->runners, *next; runner; runner = next) {
                 next = runner->next;
                 if (runner->hosted)

@@ -69,8 +69,10 @@ int runner_new(Runner **ret, Collab *collab, RunnerKind kind, Str group_id, Str 
         r = fill(runner, group_id, actor_id);
         if (r)
                 runner_free(runner);
-        else
+        else {
+                runner_drop_end(collab, group_id, actor_id);
                 *ret = runner;
+        }
         return error_trace(r);
 }
 
@@ -161,6 +163,8 @@ static void on_started(Hosted *hosted, int error) {
 static void on_ended(Hosted *hosted) {
         Runner *runner = hosted->user;
 
+        if (runner->state != RUNNER_ENDING)
+                runner_note_end(runner, hosted);
         hosted->handler = NULL;
         runner->hosted = NULL;
         host_forget(hosted);

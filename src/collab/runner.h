@@ -55,6 +55,20 @@ struct Runner {
         RunnerWait *waiting;                   /* for the state that comes next */
 };
 
+/* How an actor ended that nobody had asked to; one for each, until it is started again or the daemon ends.
+ */
+typedef struct RunnerEnd RunnerEnd;
+struct RunnerEnd {
+        RunnerEnd *next;
+        int64_t ended_us;
+        int code;      /* exit status, as hosted_exit_code() has it */
+        char object[]; /* GROUP/ACTOR */
+};
+void runner_note_end(const Runner *runner, const Hosted *hosted);
+void runner_drop_end(Collab *collab, Str group_id, Str actor_id);
+const RunnerEnd *runner_find_end(const Collab *collab, Str group_id, Str actor_id); /* NULL: none */
+void runner_free_ends(Collab *collab);
+
 Runner *runner_find(const Collab *collab, Str group_id, Str actor_id); /* in any state; NULL: none */
 bool runner_is_running(const Runner *runner);                          /* NULL is fine */
 

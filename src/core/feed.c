@@ -117,7 +117,10 @@ uint64_t feed_push(Feed *feed, const FeedPlace *place, Chunk *payload) {
                 forget_oldest(feed);
         while (feed->oldest < feed->next && feed->n_bytes + n > FEED_BYTES_MAX)
                 forget_oldest(feed);
-        *item_at(feed, feed->next) = (FeedItem){.number = feed->next, .place = *place, .payload = payload};
+        *item_at(feed, feed->next) = (FeedItem){.number = feed->next,
+                                                .at_us = loop_wall_us(feed->loop),
+                                                .place = *place,
+                                                .payload = payload};
         feed->n_bytes += n;
         if (feed->readers)
                 deferred_schedule(&feed->tell);

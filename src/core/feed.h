@@ -32,6 +32,7 @@ typedef struct FeedPlace {
 
 typedef struct FeedItem {
         uint64_t number;
+        int64_t at_us; /* wall clock */
         FeedPlace place;
         Chunk *payload; /* a JSON text, or NULL; borrowed by readers: ref it to keep it */
 } FeedItem;

@@ -8,6 +8,7 @@
 #include "core/dialect.h"
 #include "core/ledger/ledger.h"
 #include "core/version.h"
+#include "daemon/overview.h"
 #include "gen/native-ops.h"
 
 static void write_party(const EndpointParty *party, JsonWriter *w) {
@@ -68,13 +69,10 @@ static void write_accounts(const Daemon *daemon, JsonWriter *w) {
         jw_end_array(w);
 }
 
-int op_native_daemon_info(Call *call, _unused_ const NativeDaemonInfoArgs *args) {
-        const Daemon *daemon = call->daemon;
-        JsonWriter *w = call_result(call);
+void info_write(const Daemon *daemon, JsonWriter *w) {
         char started[TIME_TEXT_MAX];
 
         time_format_ms(daemon->started_us, started);
-        jw_begin_object(w);
         jw_field_cstr(w, "version", MUSTER_VERSION);
         jw_field_int(w, "pid", getpid());
         jw_field_cstr(w, "started_at", started);
@@ -91,6 +89,13 @@ int op_native_daemon_info(Call *call, _unused_ const NativeDaemonInfoArgs *args)
         jw_field_uint(w, "closed", daemon->shared.n_closed);
         jw_end_object(w);
         write_accounts(daemon, w);
+}
+
+int op_native_daemon_info(Call *call, _unused_ const NativeDaemonInfoArgs *args) {
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        info_write(call->daemon, w);
         jw_end_object(w);
         return 0;
 }

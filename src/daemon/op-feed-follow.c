@@ -60,6 +60,7 @@ static void tell_item(Follower *follower, const FeedItem *item) {
 
         begin_notification(&w, "feed.item");
         jw_field_uint(&w, "number", item->number);
+        jw_field_time_ms(&w, "at", item->at_us);
         jw_field_cstr(&w, "domain", item->place.domain);
         jw_field_cstr(&w, "owner", item->place.owner);
         jw_field_cstr(&w, "kind", item->place.kind);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "core/host/host.h"
+#include "daemon/overview.h"
 #include "gen/native-ops.h"
 
 static void field_time(JsonWriter *w, const char *key, int64_t us) {
@@ -57,6 +60,10 @@ static void write_hosted(Hosted *hosted, JsonWriter *w, int64_t now_us) {
         if (pid != hosted->pid)
                 jw_field_int(w, "sandbox_pid", hosted->pid);
         field_time(w, "started", hosted->started_us);
+        field_time(w, "output", hosted->output_us);
+        if (hosted->output_us)
+                jw_field_int(w, "output_age_seconds",
+                             MAX((now_us - hosted->output_us) / 1000000, (int64_t)0));
         if (hosted->state == HOSTED_ENDED)
                 jw_field_int(w, "exit_code", hosted_exit_code(hosted));
         jw_field_uint(w, "bytes", hosted->out.header ? ring_end(&hosted->out) : 0);
@@ -75,16 +82,45 @@ static void write_hosted(Hosted *hosted, JsonWriter *w, int64_t now_us) {
         jw_end_object(w);
 }
 
-int op_native_ps(Call *call, _unused_ const NativePsArgs *args) {
-        int64_t now_us = loop_wall_us(call->daemon->loop);
-        JsonWriter *w = call_result(call);
+/* By object, then by age: whoever looks again finds each where it was. */
+static int processes_compare(const void *a, const void *b) {
+        const Hosted *x = *(Hosted *const *)a, *y = *(Hosted *const *)b;
+        int r = strcmp(x->owner, y->owner);
 
-        jw_begin_object(w);
+        r = r ? r : strcmp(x->object, y->object);
+        if (!r)
+                r = (x->started_us > y->started_us) - (x->started_us < y->started_us);
+        return r ? r : strcmp(x->id, y->id);
+}
+
+int processes_write(Call *call, JsonWriter *w) {
+        Hosted *first = call->daemon->host ? host_first(call->daemon->host) : NULL, **all;
+        int64_t now_us = loop_wall_us(call->daemon->loop);
+        size_t n = 0;
+
+        for (Hosted *h = first; h; h = h->next)
+                n++;
+        all = arena_alloc(&call->arena, (n + 1) * sizeof(Hosted *));
+        if (!all)
+                return error_origin(-ENOMEM);
+        n = 0;
+        for (Hosted *h = first; h; h = h->next)
+                all[n++] = h;
+        qsort(all, n, sizeof(Hosted *), processes_compare);
         jw_key(w, "processes");
         jw_begin_array(w);
-        for (Hosted *h = call->daemon->host ? host_first(call->daemon->host) : NULL; h; h = h->next)
-                write_hosted(h, w, now_us);
+        for (size_t i = 0; i < n; i++)
+                write_hosted(all[i], w, now_us);
         jw_end_array(w);
-        jw_end_object(w);
         return 0;
+}
+
+int op_native_ps(Call *call, _unused_ const NativePsArgs *args) {
+        JsonWriter *w = call_result(call);
+        int r;
+
+        jw_begin_object(w);
+        r = processes_write(call, w);
+        jw_end_object(w);
+        return r;
 }

@@ -3,6 +3,7 @@
 import json
 import os
 import queue
+import re
 import subprocess
 import threading
 
@@ -244,7 +245,8 @@ def test_actors_that_run():
 def test_events_of_all():
     with _daemon() as d:
         one = send(d, "one")
-        equal(_ok(d, "events", "--all"), "1 collab %s chat.message user\n" % GROUP)
+        line = _ok(d, "events", "--all")
+        check(re.fullmatch(r"1 \d\d-\d\d \d\d:\d\d:\d\d collab %s chat.message user\n" % GROUP, line), line)
         equal(_ok(d, "events", "--all", "-n", "0"), "")
         for i in range(30):
             send(d, "m%d" % i)

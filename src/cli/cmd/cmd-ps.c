@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/link/coop.h"
+#include "cli/link/asking.h"
 #include "cli/link/native.h"
 #include "cli/cmd/processes.h"
 #include "cli/print/report.h"
@@ -16,68 +18,63 @@ enum { TIMEOUT_MS = 10000, INTERVAL_MS = 1000 };
 
 typedef struct Ps {
         const Options *options;
-        Coop coop; /* for its daemon only: ps is a native method */
+        char *socket;
         Link link;
-        Arena arena;
+        Arena arena; /* of the answer … */
         const Json *answer;
+        Terminal terminal;
+        bool is_screen; /* … which is shown on the alternate screen */
+        bool is_absent; /* no daemon answered the last time */
 } Ps;
 
 static void ps_deinit(Ps *ps) {
-        coop_deinit(&ps->coop);
+        free(ps->socket);
         link_deinit(&ps->link);
         arena_deinit(&ps->arena);
 }
 
-static int fetch(Ps *ps) {
+static int ps_ask(Ps *ps, Arena *arena, const Json **ret) {
+        const Request request = {.dialect = "native", .op = "ps"};
+        Reply reply = {0};
         int r;
 
-        arena_reset(&ps->arena);
         link_deinit(&ps->link);
-        r = link_open(&ps->link, ps->coop.socket, clock_ms() + TIMEOUT_MS);
-        if (r)
-                return link_complain(r, ps->coop.socket);
-        r = native_call(&ps->link, ps->coop.socket, "ps", &ps->arena, &ps->answer);
-        if (r || ps->answer)
-                return r;
-        return link_complain(LINK_E_CLOSED, ps->coop.socket);
+        r = link_open(&ps->link, ps->socket, clock_ms() + TIMEOUT_MS);
+        if (!r)
+                r = exchange(&ps->link, &request, arena, &reply);
+        if (!r && reply.is_error)
+                r = EXCHANGE_E_GARBLED;
+        *ret = reply.result;
+        return r;
 }
 
-static size_t width_with(const Json *processes, size_t n_workspace, size_t n_id) {
-        _cleanup_(table_deinit) Table table = processes_table(n_id);
+/* Says what is wrong, but not on the screen: there what was answered last stays. */
+static int fetch(Ps *ps) {
+        Arena arena = ARENA_NULL;
+        const Json *answer;
+        int r = ps_ask(ps, &arena, &answer);
 
-        processes_add(&table, processes, n_workspace, n_id);
-        return table_width(&table);
-}
-
-/* So much of each id that lines fit: all of it, the beginning, or nothing. */
-static size_t room_for_id(const Json *processes, unsigned cols) {
-        static const size_t rooms[] = {SIZE_MAX, PROCESS_ID_SHORT};
-
-        for (size_t i = 0; i < ARRAY_SIZE(rooms); i++)
-                if (!cols || width_with(processes, PROCESS_WORKSPACE_MIN, rooms[i]) <= cols)
-                        return rooms[i];
-        return 0;
-}
-
-/* So much of each workspace that lines fit, if that is possible. */
-static size_t room_for_workspace(const Json *processes, unsigned cols, size_t n_id) {
-        size_t n = PROCESS_WORKSPACE_MAX;
-
-        while (cols && n > PROCESS_WORKSPACE_MIN && width_with(processes, n, n_id) > cols)
-                n--;
-        return n;
+        ps->is_absent = r != 0;
+        if (r) {
+                arena_deinit(&arena);
+                return ps->is_screen ? CLI_OK : exchange_complain(r, ps->socket);
+        }
+        arena_deinit(&ps->arena);
+        ps->arena = arena;
+        ps->answer = answer;
+        return CLI_OK;
 }
 
 /* On a screen lines are cut; otherwise they go on in the next one, so that nothing is missing. */
 static void print_table(const Json *processes, unsigned cols, unsigned rows, const char *line_end) {
-        size_t n_id = room_for_id(processes, cols);
-        _cleanup_(table_deinit) Table table = processes_table(n_id);
+        ProcessShape shape = processes_fit(processes, cols);
+        TableColumn columns[PROCESS_COLUMNS];
+        _cleanup_(table_deinit) Table table = processes_table(processes, &shape, columns);
 
         if (!json_count(processes)) {
                 printf("Nothing runs here. Start something with: muster new -- COMMAND%s", line_end);
                 return;
         }
-        processes_add(&table, processes, room_for_workspace(processes, cols, n_id), n_id);
         table_print(&table, stdout, rows ? cols : 0, rows, line_end);
 }
 
@@ -95,33 +92,57 @@ static int print(Ps *ps, bool is_screen) {
                 return CLI_OK;
         }
         fputs("\x1b[H", stdout);
-        print_table(processes, cols, rows > 1 ? rows - 1 : 0, "\x1b[K\n");
+        print_table(processes, cols, rows > 1 ? rows - 1 : 0, "\x1b[K\r\n");
         fputs("\x1b[J", stdout);
         return CLI_OK;
 }
 
 /* ---- again and again ------------------------------------------------------------------------- */
 
-/* The signal that ends the wait; 0: the time has passed. */
-static int wait_a_moment(Signals *signals) {
-        struct pollfd pfd = {.fd = signals->fd, .events = POLLIN};
-        int number;
+/* On the screen a daemon that has gone is waited for; what was there last stays. */
+static void ps_note_absence(const Ps *ps) {
+        unsigned cols, rows;
 
-        (void)poll(&pfd, 1, INTERVAL_MS);
-        number = signals_take(signals);
-        return number == SIGWINCH ? 0 : number;
+        if (!ps->is_absent || !terminal_size(&cols, &rows))
+                return;
+        printf("\x1b[%u;1H%.*s\x1b[K", rows, (int)cols - 1,
+               "No daemon answers. This goes on when one does; q leaves.");
 }
 
-static int watch_until(Ps *ps, Signals *signals, bool is_screen, int *ret_number) {
-        int r = CLI_OK;
+/* Whether a key or a signal ends it; the time has passed otherwise. */
+static bool ps_wait(Ps *ps, Signals *signals, int *ret_number) {
+        struct pollfd pfds[] = {{.fd = signals->fd, .events = POLLIN},
+                                {.fd = ps->terminal.has_in ? ps->terminal.in : -1, .events = POLLIN}};
+        char keys[64];
+        ssize_t n;
 
-        *ret_number = 0;
-        while (!r && !*ret_number) {
-                r = print(ps, is_screen);
+        (void)poll(pfds, ARRAY_SIZE(pfds), INTERVAL_MS);
+        *ret_number = signals_take(signals);
+        if (*ret_number == SIGWINCH)
+                *ret_number = 0;
+        if (*ret_number || !pfds[1].revents)
+                return *ret_number != 0;
+        n = read(ps->terminal.in, keys, sizeof(keys));
+        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+                return true; /* the terminal has gone */
+        for (ssize_t i = 0; i < n; i++)
+                if (keys[i] == 'q' || keys[i] == 'Q' || keys[i] == 3 || keys[i] == 4)
+                        return true;
+        return false;
+}
+
+static int ps_watch_until(Ps *ps, Signals *signals, int *ret_number) {
+        int r = CLI_OK;
+        bool is_over = false;
+
+        while (!r && !is_over) {
+                r = print(ps, ps->is_screen);
+                if (ps->is_screen)
+                        ps_note_absence(ps);
                 if (fflush(stdout))
                         return CLI_FAILED; /* main() says why */
-                *ret_number = wait_a_moment(signals);
-                if (!r && !*ret_number)
+                is_over = ps_wait(ps, signals, ret_number);
+                if (!r && !is_over)
                         r = fetch(ps);
         }
         return r;
@@ -131,28 +152,42 @@ static int watch_until(Ps *ps, Signals *signals, bool is_screen, int *ret_number
 static int watch(Ps *ps) {
         static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
         _cleanup_(signals_deinit) Signals signals = SIGNALS_NULL;
-        bool is_screen = is_for_people(ps->options->json);
-        int number, r = signals_open(&signals, numbers, ARRAY_SIZE(numbers));
+        int number = 0, r = signals_open(&signals, numbers, ARRAY_SIZE(numbers));
 
         if (r)
                 return complain(CLI_FAILED, "cannot watch for signals: %s", strerror(-r));
-        if (is_screen)
+        ps->is_screen = is_for_people(ps->options->json);
+        if (ps->is_screen) {
+                terminal_open(&ps->terminal);
+                (void)terminal_raw(&ps->terminal); /* if there are no keys, there are still signals */
                 fputs("\x1b[?1049h\x1b[?25l", stdout);
-        r = watch_until(ps, &signals, is_screen, &number);
-        if (is_screen)
+        }
+        r = ps_watch_until(ps, &signals, &number);
+        if (ps->is_screen) {
                 fputs("\x1b[?25h\x1b[?1049l", stdout);
+                (void)fflush(stdout);
+                terminal_close(&ps->terminal);
+        }
         if (number && number != SIGINT)
                 die_by_signal(number);
         return r;
 }
 
-int cmd_ps(const Options *options) {
-        _cleanup_(ps_deinit) Ps ps = {.options = options, .coop = COOP_NULL, .link = LINK_NULL};
-        int r = coop_open(&ps.coop, "ps");
+static int ps_run(const Options *options, bool is_watched) {
+        _cleanup_(ps_deinit) Ps ps = {.options = options, .link = LINK_NULL};
+        int r = asking_find(&ps.socket);
 
         if (!r)
                 r = fetch(&ps);
         if (r)
                 return r;
-        return options->watch ? watch(&ps) : print(&ps, false);
+        return is_watched ? watch(&ps) : print(&ps, false);
+}
+
+int cmd_ps(const Options *options) {
+        return ps_run(options, options->watch);
+}
+
+int cmd_top(const Options *options) {
+        return ps_run(options, true);
 }

@@ -64,10 +64,16 @@ const Command daemon_commands[] = {
         },
         {
                 .name = "status",
-                .summary = "what the daemon is, where it listens, who is connected",
+                .summary = "one look: what runs, what waits, what failed, since when",
                 .usage = "[--json] [--timeout SECONDS]",
-                .details = "  --json             the answer of native.daemon.info as it is\n"
-                           "  --timeout SECONDS  how long to wait for it (default 10)\n",
+                .details =
+                        "The daemon, every hosted process with its state, the age of it and of its last\n"
+                        "output; actors of groups that are in use, with the mail that waits for them;\n"
+                        "projects with tasks that run, wait and have failed within a day. muster without\n"
+                        "a command does the same.\n"
+                        "\n"
+                        "  --json             the answer of native.overview as it is\n"
+                        "  --timeout SECONDS  how long to wait for it (default 10)\n",
                 .examples = "  muster status\n"
                             "  muster status --json | jq -r '.endpoints[] | select(.state == \"listening\") "
                             "| .address'\n"

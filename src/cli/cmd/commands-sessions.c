@@ -82,14 +82,29 @@ const Command session_commands[] = {
                 .summary = "list every hosted process with its state and since when",
                 .usage = "[--json] [--watch]",
                 .details =
-                        "AGE is the age of the STATE. CPU and MEM are of the process itself.\n"
+                        "AGE is the age of the STATE, OUTPUT that of the last output (- when this daemon "
+                        "has\n"
+                        "seen none). CPU and MEM are of the process itself. On a terminal, columns that do\n"
+                        "not fit are left out.\n"
                         "\n"
                         "  --json           the answer of native.ps as it is; with --watch one line each\n"
-                        "  -w, --watch      again every second, until Ctrl+C\n",
+                        "  -w, --watch      again every second, as muster top\n",
                 .examples = "  muster ps\n"
-                            "  muster ps --watch\n",
+                            "  muster ps --json | jq -r '.processes[].object'\n",
                 .takes = "json watch",
                 .run = cmd_ps,
+        },
+        {
+                .name = "top",
+                .summary = "muster ps, again every second",
+                .usage = "[--json]",
+                .details = "On a screen of its own; q or Ctrl+C leaves. A daemon that goes away is waited "
+                           "for.\n"
+                           "\n"
+                           "  --json           the answer of native.ps every second, one line each\n",
+                .examples = "  muster top\n",
+                .takes = "json",
+                .run = cmd_top,
         },
         {
                 .name = "logs",

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "cli/link/cccc.h"
+#include "cli/print/event-text.h"
 #include "cli/print/report.h"
 
 enum { PAST_ITEMS = 20 };
@@ -35,7 +36,7 @@ static void put_word(Str word) {
 
 /* The member of an event that says most in a line. */
 static Str gist(const Json *event) {
-        static const char *const keys[] = {"by", "taskId", "object"};
+        static const char *const keys[] = {"by", "taskId"};
 
         for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
                 Str text = json_str(json_get(event, keys[i]));
@@ -46,13 +47,30 @@ static Str gist(const Json *event) {
         return STR("-");
 }
 
-static void put_item(const Json *params) {
-        static const char *const keys[] = {"domain", "owner", "kind"};
+/* A hosted process by its name, and how it ended. */
+static void events_put_hosted(const Json *params) {
+        const Json *event = json_get(params, "event"), *code = json_get(event, "exit_code");
+        Str name = json_str(json_get(event, "object"));
 
-        printf("%" PRIu64, number_of(params, "number"));
-        for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-                put_word(json_str(json_get(params, keys[i])));
-        put_word(gist(json_get(params, "event")));
+        put_word(name.n ? name : json_str(json_get(params, "owner")));
+        put_word(json_str(json_get(params, "kind")));
+        if (json_is(code, JSON_NUMBER))
+                printf(" (" STR_FMT ")", STR_ARG(json_raw(code)));
+}
+
+static void put_item(const Json *params) {
+        Str domain = json_str(json_get(params, "domain"));
+
+        printf("%" PRIu64 " ", number_of(params, "number"));
+        event_put_time(stdout, json_str(json_get(params, "at")));
+        put_word(domain);
+        if (str_is(domain, "host"))
+                events_put_hosted(params);
+        else {
+                put_word(json_str(json_get(params, "owner")));
+                put_word(json_str(json_get(params, "kind")));
+                put_word(gist(json_get(params, "event")));
+        }
         putchar('\n');
 }
 

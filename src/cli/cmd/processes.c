@@ -7,15 +7,29 @@
 #include "base/utf8.h"
 #include "cli/print/human.h"
 
-Table processes_table(size_t n_id) {
-        static const TableColumn columns[] = {
-                {"ID", 0, false},     {"SESSION", 0, false}, {"STATE", 0, false},   {"AGE", 0, true},
-                {"PID", 0, true},     {"SANDBOX", 0, false}, {"COMMAND", 0, false}, {"WORKSPACE", 0, false},
-                {"CLIENTS", 0, true}, {"CPU", 0, true},      {"MEM", 0, true}};
-        size_t n_left_out = n_id ? 0 : 1;
+enum {
+        COLUMN_ID,
+        COLUMN_NAME,
+        COLUMN_STATE,
+        COLUMN_AGE,
+        COLUMN_OUTPUT,
+        COLUMN_PID,
+        COLUMN_SANDBOX,
+        COLUMN_COMMAND,
+        COLUMN_WORKSPACE,
+        COLUMN_CLIENTS,
+        COLUMN_CPU,
+        COLUMN_MEM,
+};
 
-        return (Table){.columns = columns + n_left_out, .n_columns = ARRAY_SIZE(columns) - n_left_out};
-}
+static const TableColumn all_columns[PROCESS_COLUMNS] = {
+        {"ID", 0, false},        {"NAME", 0, false},   {"STATE", 0, false},   {"AGE", 0, true},
+        {"OUTPUT", 0, true},     {"PID", 0, true},     {"SANDBOX", 0, false}, {"COMMAND", 0, false},
+        {"WORKSPACE", 0, false}, {"CLIENTS", 0, true}, {"CPU", 0, true},      {"MEM", 0, true}};
+
+/* What is given up first where there is little room. */
+static const int given_up[] = {COLUMN_ID,  COLUMN_CLIENTS, COLUMN_SANDBOX,  COLUMN_CPU,
+                               COLUMN_MEM, COLUMN_PID,     COLUMN_WORKSPACE};
 
 static bool number(const Json *row, const char *key, int64_t *ret) {
         *ret = 0;
@@ -66,38 +80,94 @@ static void add_state(Table *table, const Json *row) {
                 table_add(table, state);
 }
 
-static void add_usage(Table *table, const Json *row) {
+static void processes_add_age(Table *table, const Json *row, const char *key) {
         char out[HUMAN_MAX];
         int64_t value;
 
-        table_add(table, number(row, "cpu_ms", &value) ? str_from(human_cpu(value, out)) : STR("-"));
-        table_add(table, number(row, "rss_kb", &value) ? str_from(human_memory(value, out)) : STR("-"));
+        table_add(table, number(row, key, &value) ? str_from(human_age(value, out)) : STR("-"));
 }
 
-static void add_row(Table *table, const Json *row, size_t n_workspace, size_t n_id) {
-        char age[HUMAN_MAX];
+static void processes_add_command(Table *table, Str command, size_t n_max) {
+        if (utf8_count(command) <= n_max)
+                table_add(table, command);
+        else
+                table_addf(table, STR_FMT "…", STR_ARG(utf8_first(command, n_max - 1)));
+}
+
+static void processes_add_cell(Table *table, const Json *row, const ProcessShape *shape, int column) {
+        char out[HUMAN_MAX];
         Str id = text(row, "id");
         int64_t value;
 
-        if (n_id)
-                table_add(table, (Str){id.data, MIN(id.n, n_id)});
-        table_add(table, text(row, "object"));
-        add_state(table, row);
-        table_add(table, number(row, "age_seconds", &value) ? str_from(human_age(value, age)) : STR("-"));
-        if (number(row, "pid", &value) && value && !str_is(text(row, "state"), "ended"))
-                table_addf(table, "%lld", (long long)value);
-        else
-                table_add(table, STR("-")); /* the number may be somebody else's by now */
-        table_add(table, text(row, "sandbox"));
-        table_add(table, text(row, "command"));
-        table_add(table, short_path(&table->arena, text(row, "workspace"), n_workspace));
-        table_addf(table, "%lld", (long long)(number(row, "viewers", &value) ? value : 0));
-        add_usage(table, row);
+        switch (column) {
+        case COLUMN_ID: table_add(table, (Str){id.data, MIN(id.n, shape->n_id)}); break;
+        case COLUMN_NAME: table_add(table, text(row, "object")); break;
+        case COLUMN_STATE: add_state(table, row); break;
+        case COLUMN_AGE: processes_add_age(table, row, "age_seconds"); break;
+        case COLUMN_OUTPUT: processes_add_age(table, row, "output_age_seconds"); break;
+        case COLUMN_PID:
+                if (number(row, "pid", &value) && value && !str_is(text(row, "state"), "ended"))
+                        table_addf(table, "%lld", (long long)value);
+                else
+                        table_add(table, STR("-")); /* the number may be somebody else's by now */
+                break;
+        case COLUMN_SANDBOX: table_add(table, text(row, "sandbox")); break;
+        case COLUMN_COMMAND: processes_add_command(table, text(row, "command"), shape->n_command); break;
+        case COLUMN_WORKSPACE:
+                table_add(table, short_path(&table->arena, text(row, "workspace"), shape->n_workspace));
+                break;
+        case COLUMN_CLIENTS:
+                table_addf(table, "%lld", (long long)(number(row, "viewers", &value) ? value : 0));
+                break;
+        case COLUMN_CPU:
+                table_add(table, number(row, "cpu_ms", &value) ? str_from(human_cpu(value, out)) : STR("-"));
+                break;
+        case COLUMN_MEM:
+                table_add(table,
+                          number(row, "rss_kb", &value) ? str_from(human_memory(value, out)) : STR("-"));
+                break;
+        }
 }
 
-void processes_add(Table *table, const Json *processes, size_t n_workspace, size_t n_id) {
+Table processes_table(const Json *processes, const ProcessShape *shape,
+                      TableColumn columns[PROCESS_COLUMNS]) {
+        Table table = {.columns = columns};
+
+        for (int i = 0; i < PROCESS_COLUMNS; i++)
+                if (shape->mask & 1U << i)
+                        columns[table.n_columns++] = all_columns[i];
         json_each (row, processes)
-                add_row(table, row, n_workspace, n_id);
+                for (int i = 0; i < PROCESS_COLUMNS; i++)
+                        if (shape->mask & 1U << i)
+                                processes_add_cell(&table, row, shape, i);
+        return table;
+}
+
+static size_t processes_width(const Json *processes, const ProcessShape *shape) {
+        TableColumn columns[PROCESS_COLUMNS];
+        _cleanup_(table_deinit) Table table = processes_table(processes, shape, columns);
+
+        return table_width(&table);
+}
+
+ProcessShape processes_fit(const Json *processes, unsigned cols) {
+        ProcessShape shape = {(1U << PROCESS_COLUMNS) - 1, SIZE_MAX, PROCESS_WORKSPACE_MAX, SIZE_MAX};
+
+        if (!cols || processes_width(processes, &shape) <= cols)
+                return shape;
+        shape.n_command = PROCESS_COMMAND_MAX;
+        shape.n_workspace = PROCESS_WORKSPACE_MIN;
+        shape.n_id = PROCESS_ID_SHORT;
+        for (size_t i = 0; i < ARRAY_SIZE(given_up) && processes_width(processes, &shape) > cols; i++)
+                shape.mask &= ~(1U << given_up[i]);
+        while (shape.n_workspace < PROCESS_WORKSPACE_MAX) {
+                shape.n_workspace++;
+                if (processes_width(processes, &shape) > cols) {
+                        shape.n_workspace--;
+                        break;
+                }
+        }
+        return shape;
 }
 
 static bool processes_is_live(const Json *row) {

@@ -9,12 +9,22 @@
 enum {
         PROCESS_WORKSPACE_MAX = 32, /* characters of a workspace that are shown */
         PROCESS_WORKSPACE_MIN = 8,
+        PROCESS_COMMAND_MAX = 24,
         PROCESS_ID_SHORT = 8, /* of an id, where there is little room */
+        PROCESS_COLUMNS = 12,
 };
 
-/* With n_id 0 the first of the columns, the id, is left out. */
-Table processes_table(size_t n_id);
-void processes_add(Table *table, const Json *processes, size_t n_workspace, size_t n_id);
+/* How much of each is shown. */
+typedef struct ProcessShape {
+        unsigned mask; /* which columns, 1 << index */
+        size_t n_id, n_workspace, n_command;
+} ProcessShape;
+
+/* The most that fits; cols 0: everything. */
+ProcessShape processes_fit(const Json *processes, unsigned cols);
+/* Titles and rows; columns is memory for the table, to be kept as long as it is. */
+Table processes_table(const Json *processes, const ProcessShape *shape,
+                      TableColumn columns[PROCESS_COLUMNS]);
 /* The state of the process with this pid among them, as `ps` calls it; of one without (0: it has ended) that
  * of what is left of the session. Empty: there is none. */
 Str processes_state(const Json *processes, Str session, int64_t pid);

@@ -25,4 +25,3 @@ int64_t info_pid(const Json *info); /* 0: none there */
 /* Says on stderr, if that is so, that the daemon is of another version than this program. */
 void info_tell_version(const Json *info);
 void info_print_endpoints(FILE *out, const Json *info);
-void info_print(FILE *out, const Json *info, const char *socket);

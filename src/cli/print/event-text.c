@@ -15,7 +15,7 @@
 
 enum { BODY_INDENT = 4, BODY_WIDTH_MIN = 16, STORED_MAX = 4 << 20 };
 
-static void put_time(FILE *out, Str ts) {
+void event_put_time(FILE *out, Str ts) {
         char text[32];
         struct tm local;
         int64_t us;
@@ -199,7 +199,7 @@ void event_print(FILE *out, const Json *event, Str folder) {
 
         text_put(out, json_text_of(event, "id"));
         fputs("  ", out);
-        put_time(out, json_text_of(event, "ts"));
+        event_put_time(out, json_text_of(event, "ts"));
         fputs("  ", out);
         text_put(out, json_text_of(event, "by"));
         if (str_is(kind, "chat.message"))

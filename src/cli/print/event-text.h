@@ -9,5 +9,6 @@
 
 #include "base/json.h"
 
+void event_put_time(FILE *out, Str ts); /* local, without the year; nothing when it is none */
 /* folder: of the group, where such texts lie; empty: they are not looked for. */
 void event_print(FILE *out, const Json *event, Str folder);

@@ -46,6 +46,7 @@ static void show(Hosted *hosted, bool is_stderr, bool may_answer) {
         *shown = ring_end(ring);
         if (!output.bytes.n)
                 return;
+        hosted->output_us = loop_wall_us(hosted->host->daemon->loop);
         if (!is_stderr)
                 hosted_follow(hosted, output.bytes, may_answer);
         if (hosted->recording && !is_stderr)

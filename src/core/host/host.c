@@ -74,6 +74,8 @@ static void announce(const Hosted *hosted) {
         jw_field_cstr(&w, "object", hosted->object);
         jw_field_int(&w, "pid", hosted->pid);
         jw_field_bool(&w, "adopted", hosted->is_adopted);
+        if (hosted->state == HOSTED_ENDED)
+                jw_field_int(&w, "exit_code", hosted_exit_code(hosted));
         jw_end_object(&w);
         feed_place(&place, "host", str_from(hosted->id), str_from(state_names[hosted->state]), FEED_NOWHERE);
         (void)feed_push(hosted->host->daemon->feed, &place, w.failed ? NULL : chunk_new(buf_str(&text)));
