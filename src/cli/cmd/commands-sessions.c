@@ -119,7 +119,7 @@ const Command session_commands[] = {
                            "  -n, --tail N     only the last N lines of what was printed before\n"
                            "  --strip          plain text: without colours and other control sequences\n"
                            "  --pty N          which of its terminals (default 0: the agent)\n"
-                           "  -t, --timestamps with -f: plain text with the time before each line; a dash\n"
+                           "  -t, --timestamps  with -f: plain text with the time before each line; a dash\n"
                            "                   where it is not known, since it was printed before\n"
                            "  --daemon         the daemon's own log, musterd.log in the state folder with\n"
                            "                   the older ones; its lines begin with their time\n"

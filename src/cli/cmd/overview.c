@@ -146,7 +146,11 @@ static void overview_put_projects(FILE *out, const Json *overview, unsigned cols
 }
 
 void overview_print(FILE *out, const Json *overview, unsigned cols) {
+        bool is_stopped;
+
         overview_put_daemon(out, overview);
+        if (json_bool(json_get(overview, "agents_stopped"), &is_stopped) && is_stopped)
+                fputs("Agents were stopped; they stay down until: muster up\n", out);
         overview_put_endpoints(out, overview);
         overview_put_processes(out, overview, cols);
         overview_put_actors(out, overview, cols);

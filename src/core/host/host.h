@@ -93,7 +93,7 @@ struct Hosted {
         pid_t agent_pid; /* see hosted_agent_pid(); 0: not found yet */
         int64_t started_us, ended_us;
         int64_t output_us; /* when it last printed something, as far as this daemon has seen; 0: not known */
-        int wait_status; /* ENDED */
+        int wait_status;   /* ENDED */
         bool is_adopted;
         bool is_killed;  /* on our word */
         bool is_stopped; /* for good, but not to be thrown away */
