@@ -2,12 +2,15 @@
 """feed.follow: what happens in all domains, numbered; resumed behind a number, with gaps that are marked."""
 import json
 import os
+import re
 
 from aiwg_project import Tasks
 from clients import Rpc
 from collab_chat import GROUP, OTHER, next_event, notify, ok, send, stream, write_group
 from coop_stream import Sessions
 from harness import Daemon, Home, check, equal, eventually, memory_bound, shared
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 ONLY = "cccc,native"
 
@@ -41,7 +44,8 @@ class Feed:
     def item(self):
         what, params = self.message()
         equal(what, "item", repr(params))
-        equal(sorted(params), ["domain", "event", "kind", "number", "owner", "position"])
+        equal(sorted(params), ["at", "domain", "event", "kind", "number", "owner", "position"])
+        check(TIME.fullmatch(params.pop("at")), "when it was told")
         return params
 
     def gap(self):
