@@ -36,6 +36,7 @@ typedef struct Options {
         int64_t pty, tail, limit;                       /* -1: not given */
         double speed;                                   /* 0: not given */
         const char *project, *name, *sandbox, *program; /* NULL: not given */
+        const char *detach_keys;
         const char *group, *as, *key, *kind, *since, *older_than;
         OptionList to;
         const char *agent, *priority, *state; /* the same */

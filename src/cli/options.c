@@ -30,6 +30,7 @@ static const Row rows[] = {
         {"timeout", 0, KIND_SECONDS, AT(timeout_ms)},
         {"project", 0, KIND_TEXT, AT(project)},
         {"detach", 'd', KIND_FLAG, AT(detach)},
+        {"detach-keys", 0, KIND_TEXT, AT(detach_keys)},
         {"name", 'n', KIND_TEXT, AT(name)},
         {"sandbox", 0, KIND_TEXT, AT(sandbox)},
         {"stop-agents", 0, KIND_FLAG, AT(stop_agents)},

@@ -121,11 +121,26 @@ static int apply_key(Config *config, File *file, Str table, const Json *value,
         return r;
 }
 
+/* [cli] is for muster(1), which reads it itself; what is not known there is a mistake here, too. */
+static int check_cli_key(File *file, const Json *value, char reterr[OPTIONS_FAULT_MAX]) {
+        bool is_known = str_is(json_key(value), "detach_keys");
+
+        if (is_known && json_is(value, JSON_STRING))
+                return 0;
+        snprintf(reterr, OPTIONS_FAULT_MAX, "%s:%zu: cli." STR_FMT ": %s", file->path,
+                 line_of(file->text, STR("cli"), json_key(value)), STR_ARG(json_key(value)),
+                 is_known ? "wrong type of value" : "no such setting");
+        return OPTIONS_E_USAGE;
+}
+
 static int apply_table(Config *config, File *file, const Json *table, char reterr[OPTIONS_FAULT_MAX]) {
         if (!json_is(table, JSON_OBJECT))
                 return apply_key(config, file, STR_NULL, table, reterr);
         json_each (value, table) {
-                int r = apply_key(config, file, json_key(table), value, reterr);
+                int r = str_is(json_key(table), "cli")
+                                ? check_cli_key(file, value, reterr)
+                                : apply_key(config, file, json_key(table), value, reterr);
+
                 if (r)
                         return r;
         }

@@ -10,8 +10,10 @@ static int find_name(Coop *coop, const char **ret) {
 int cmd_attach(const Options *options) {
         _cleanup_(coop_deinit) Coop coop = COOP_NULL;
         Show show = {.coop = &coop, .is_read_only = options->read_only, .has_past = true};
-        int r = coop_open(&coop, "attach");
+        int r = show_choose_keys(&show, options);
 
+        if (!r)
+                r = coop_open(&coop, "attach");
         if (!r)
                 r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
         if (!r)

@@ -114,9 +114,8 @@ static int create(Coop *coop, const Options *options, const char *workspace, con
         return CLI_OK;
 }
 
-static int attach(Coop *coop, const char *name, bool has_past) {
-        const Show show = {.coop = coop, .name = name, .has_past = has_past};
-        int r = coop_choose(coop, name);
+static int attach(Coop *coop, Show *show) {
+        int r = coop_choose(coop, show->name);
 
         if (!r)
                 r = coop_refuse_itself(coop, 0);
@@ -125,14 +124,14 @@ static int attach(Coop *coop, const char *name, bool has_past) {
         coop_set_session(coop);
         show_set_size(coop);
         r = coop_call(coop, "attach");
-        return r ? r : show_terminal(&show);
+        return r ? r : show_terminal(show);
 }
 
 int cmd_new(const Options *options) {
-        const char *operand = options->n_operands ? options->operands[0] : NULL, *name = NULL;
+        const char *operand = options->n_operands ? options->operands[0] : NULL;
         _cleanup_(coop_deinit) Coop coop = COOP_NULL;
         _cleanup_(freep) char *workspace = find_workspace(operand);
-        bool is_old = false;
+        Show show = {.coop = &coop};
         int r;
 
         if (!workspace)
@@ -141,8 +140,10 @@ int cmd_new(const Options *options) {
                 return complain(CLI_USAGE, "new: --sandbox: must be none or bwrap");
         if (options->command && !options->n_command)
                 return complain(CLI_USAGE, "new: there is no command behind --");
-        r = coop_begin(&coop, "new");
+        r = show_choose_keys(&show, options);
         if (!r)
-                r = create(&coop, options, workspace, &name, &is_old);
-        return r || options->detach ? r : attach(&coop, name, is_old);
+                r = coop_begin(&coop, "new");
+        if (!r)
+                r = create(&coop, options, workspace, &show.name, &show.has_past);
+        return r || options->detach ? r : attach(&coop, &show);
 }

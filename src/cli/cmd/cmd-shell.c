@@ -5,8 +5,10 @@
 int cmd_shell(const Options *options) {
         _cleanup_(coop_deinit) Coop coop = COOP_NULL;
         Show show = {.coop = &coop};
-        int r = coop_open(&coop, "shell");
+        int r = show_choose_keys(&show, options);
 
+        if (!r)
+                r = coop_open(&coop, "shell");
         if (!r)
                 r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
         if (!r)

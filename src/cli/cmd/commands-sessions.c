@@ -21,12 +21,14 @@ const Command session_commands[] = {
                         "  -d, --detach     do not attach\n"
                         "  -n, --name N     name of the session (default: the last part of the folder)\n"
                         "  --sandbox MODE   bwrap, or none (default: the coopfile's, else the daemon's)\n"
+                        "  --detach-keys K  what leaves it (default C-], or cli.detach_keys of "
+                        "muster.toml)\n"
                         "  --once           do not start it again when it ends, whatever the coopfile "
                         "says\n",
                 .examples = "  muster new -- bash\n"
                             "  muster new --name api ~/src/api -- claude\n"
                             "  muster new -d --once -- make -j8\n",
-                .takes = "detach name sandbox once",
+                .takes = "detach detach-keys name sandbox once",
                 .runs_command = true,
                 .n_max = 1,
                 .run = cmd_new,
@@ -34,19 +36,23 @@ const Command session_commands[] = {
         {
                 .name = "attach",
                 .summary = "show a session on this terminal; Ctrl+] leaves it",
-                .usage = "[-r] [SESSION] [--pty N]",
+                .usage = "[-r] [SESSION] [--pty N] [--detach-keys KEYS]",
                 .details = "SESSION is a name or the path of a workspace; without it, the session of this "
                            "folder is\n"
                            "meant. Ends with the status of the process when it ends, with 0 when you "
                            "leave.\n"
                            "GROUP/ACTOR, as ps has it: an actor of a group. Who comes first types there.\n"
+                           "Ctrl+] pressed twice is sent once; inside a paste it is text.\n"
                            "\n"
                            "  -r, --read-only  only look: nothing is typed, and its size stays as it is\n"
-                           "  --pty N          which of its terminals (default 0: the agent)\n",
+                           "  --pty N          which of its terminals (default 0: the agent)\n"
+                           "  --detach-keys K  what leaves it instead of Ctrl+]: C-q, or several: C-a,d; "
+                           "none:\n"
+                           "                   nothing does (default: cli.detach_keys of muster.toml)\n",
                 .examples = "  muster attach\n"
                             "  muster attach -r api\n"
                             "  muster attach api --pty 1\n",
-                .takes = "read-only pty",
+                .takes = "read-only pty detach-keys",
                 .n_max = 1,
                 .run = cmd_attach,
         },
@@ -60,10 +66,11 @@ const Command session_commands[] = {
                         "leaves it running; muster attach --pty N comes back to it.\n"
                         "\n"
                         "  -c, --command PROGRAM  instead of the coopfile's shell; with blanks: a line for "
-                        "/bin/sh\n",
+                        "/bin/sh\n"
+                        "  --detach-keys K        what leaves it instead of Ctrl+], as of muster attach\n",
                 .examples = "  muster shell\n"
                             "  muster shell api -c /usr/bin/python3\n",
-                .takes = "command",
+                .takes = "command detach-keys",
                 .n_max = 1,
                 .run = cmd_shell,
         },

@@ -13,12 +13,15 @@
 #include "cli/print/report.h"
 #include "cli/term/stream.h"
 
-enum { KEY_DETACH = 0x1d, KEY_INTERRUPT = 0x03, READ_STEP = 64 * 1024, PATIENCE_MS = 2000 };
+enum { READ_STEP = 64 * 1024, PATIENCE_MS = 2000 };
 
 typedef struct Relay {
         const RelaySpec *spec;
         Terminal *terminal;
         Queue to_daemon, to_terminal;
+        Detach detach;
+        int64_t keys_ms; /* when what was typed so far is judged without the next byte */
+        Buf typed;       /* for the program */
         StreamReader reader;
         Queries queries;
         uint64_t n_past; /* data frames before this one show old output */
@@ -59,19 +62,23 @@ static void leave(Relay *relay) {
                 fail(relay, -ENOMEM);
 }
 
-static bool is_way_out(const Relay *relay, char c) {
-        return c == KEY_DETACH || (relay->spec->is_read_only && c == KEY_INTERRUPT);
+/* What was typed is judged: r is what that came to. */
+static void relay_pass_on(Relay *relay, int r) {
+        int wait_ms = detach_wait_ms(&relay->detach);
+
+        if (!r && !relay->spec->is_read_only)
+                r = stream_put_data(queue_room(&relay->to_daemon), buf_str(&relay->typed));
+        relay->typed.n = 0;
+        relay->keys_ms = wait_ms < 0 ? DEADLINE_NEVER : clock_ms() + wait_ms;
+        if (r)
+                fail(relay, r);
+        else if (relay->detach.leaves)
+                leave(relay);
 }
 
-static void type(Relay *relay, Str keys) {
-        size_t n = 0;
-
-        while (n < keys.n && !is_way_out(relay, keys.data[n]))
-                n++;
-        if (!relay->spec->is_read_only &&
-            stream_put_data(queue_room(&relay->to_daemon), (Str){keys.data, n}))
-                fail(relay, -ENOMEM);
-        else if (n < keys.n)
+static void relay_end_keys(Relay *relay) {
+        relay_pass_on(relay, detach_end(&relay->detach, &relay->typed));
+        if (relay->takes_keys)
                 leave(relay);
 }
 
@@ -80,9 +87,9 @@ static void read_keys(Relay *relay) {
         ssize_t n = read(relay->terminal->in, keys, sizeof(keys));
 
         if (n > 0)
-                type(relay, (Str){keys, (size_t)n});
+                relay_pass_on(relay, detach_feed(&relay->detach, (Str){keys, (size_t)n}, &relay->typed));
         else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-                leave(relay); /* a terminal that hung up is an end too */
+                relay_end_keys(relay); /* a terminal that hung up is an end too */
 }
 
 /* ---- screen ---------------------------------------------------------------------------------- */
@@ -268,22 +275,31 @@ static void dispatch(Relay *relay, const struct pollfd pfds[N_POLL]) {
                 resize(relay);
 }
 
+/* Also while the other side keeps us busy. */
+static void relay_judge_keys(Relay *relay) {
+        if (relay->takes_keys && deadline_left_ms(relay->keys_ms) == 0)
+                relay_pass_on(relay, detach_pause(&relay->detach, &relay->typed));
+}
+
 static void run(Relay *relay) {
         struct pollfd pfds[N_POLL];
 
         while (!relay->is_over || queue_pending(&relay->to_terminal)) {
+                int64_t until_ms =
+                        relay->takes_keys ? MIN(relay->deadline_ms, relay->keys_ms) : relay->deadline_ms;
                 int n;
 
                 prepare(relay, pfds);
-                n = poll(pfds, N_POLL, deadline_left_ms(relay->deadline_ms));
+                n = poll(pfds, N_POLL, deadline_left_ms(until_ms));
                 if (n > 0)
                         dispatch(relay, pfds);
                 else if (n < 0 && errno != EINTR)
                         fail(relay, -errno);
                 else if (n == 0 && relay->is_over)
                         return;
-                else if (n == 0)
+                else if (n == 0 && deadline_left_ms(relay->deadline_ms) == 0)
                         end(relay, RELAY_ABANDONED, 0, 0);
+                relay_judge_keys(relay);
         }
 }
 
@@ -291,6 +307,8 @@ RelayOutcome relay(const RelaySpec *spec) {
         Relay state = {.spec = spec,
                        .terminal = spec->terminal,
                        .n_past = spec->has_past,
+                       .detach = {.keys = spec->keys, .is_watching = spec->is_read_only, .vt = VT_NULL},
+                       .keys_ms = DEADLINE_NEVER,
                        .takes_keys = true,
                        .is_connected = true,
                        .deadline_ms = DEADLINE_NEVER,
@@ -300,6 +318,8 @@ RelayOutcome relay(const RelaySpec *spec) {
         run(&state);
         queue_deinit(&state.to_daemon);
         queue_deinit(&state.to_terminal);
+        detach_deinit(&state.detach);
+        buf_deinit(&state.typed);
         stream_deinit(&state.reader);
         queries_deinit(&state.queries);
         arena_deinit(&state.arena);

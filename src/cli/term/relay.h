@@ -7,20 +7,22 @@
  * paste screen  ◄─write── to_terminal ◄──read── socket        waits in the terminal, and output in the
  * daemon
  *
- * Nothing is dropped or reordered here. Ends with Ctrl+], the end of stdin, the end of the process, of the
- * connection or of the terminal, or a signal; the outcome says which. SIGPIPE must be ignored. Puts nothing
- * right at the end: that is for the owner of the Terminal.
+ * Nothing is dropped or reordered here. Ends with the keys that leave, the end of stdin, the end of the
+ * process, of the connection or of the terminal, or a signal; the outcome says which. SIGPIPE must be
+ * ignored. Puts nothing right at the end: that is for the owner of the Terminal.
  */
+#include "cli/term/detach.h"
 #include "cli/term/signals.h"
 #include "cli/term/terminal.h"
 
 enum { RELAY_BOUND = 256 * 1024 };
 
 typedef struct RelaySpec {
-        Terminal *terminal; /* in raw mode */
-        Signals *signals;   /* with RELAY_SIGNALS */
-        int socket;         /* does not block */
-        Str arrived;        /* what was read from it already */
+        Terminal *terminal;     /* in raw mode */
+        Signals *signals;       /* with RELAY_SIGNALS */
+        int socket;             /* does not block */
+        Str arrived;            /* what was read from it already */
+        const DetachKeys *keys; /* that leave */
         bool is_read_only;
         bool has_past; /* its first frame shows what was printed before */
 } RelaySpec;

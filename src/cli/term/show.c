@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/link/settings.h"
 #include "cli/term/relay.h"
 #include "cli/print/report.h"
 
@@ -20,15 +20,37 @@ void show_set_size(Coop *coop) {
         coop_set_int(coop, "rows", rows);
 }
 
+static int show_use_keys(Show *show, const char *where, const char *text) {
+        if (!detach_keys_parse(text, &show->keys))
+                return CLI_OK;
+        complain(CLI_USAGE, "%s: %s names no keys that leave", where, text);
+        advise("it is none, or a key with Ctrl and up to three more, as in: C-]  or: C-a,d");
+        return CLI_USAGE;
+}
+
+/* A fault of the file does not keep anybody from a session; that of the command line does. */
+int show_choose_keys(Show *show, const Options *options) {
+        _cleanup_(freep) char *set = NULL;
+
+        if (options->detach_keys)
+                return show_use_keys(show, "--detach-keys", options->detach_keys);
+        set = settings_text("cli", "detach_keys");
+        if (!set || show_use_keys(show, "cli.detach_keys in muster.toml", set))
+                (void)detach_keys_parse(DETACH_KEYS_DEFAULT, &show->keys);
+        return CLI_OK;
+}
+
 static void greet(const Show *show) {
+        const char *keys = show->keys.n ? show->keys.text : "no key";
+
         if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
                 return;
         if (show->is_waiting)
-                advise("[watching %s until the one who types there leaves; Ctrl+] leaves]", show->name);
+                advise("[watching %s until the one who types there leaves; %s leaves]", show->name, keys);
         else if (show->is_read_only)
-                advise("[watching %s; Ctrl+] leaves]", show->name);
+                advise("[watching %s; %s leaves]", show->name, show->keys.n ? keys : "Ctrl+C");
         else
-                advise("[attached to %s; Ctrl+] leaves, it runs on]", show->name);
+                advise("[attached to %s; %s leaves, it runs on]", show->name, keys);
 }
 
 static void advise_return(const Show *show) {
@@ -82,6 +104,7 @@ static RelayOutcome run(const Show *show, Terminal *terminal, Signals *signals) 
                           .signals = signals,
                           .socket = show->coop->link.fd,
                           .arrived = link_rest(&show->coop->link),
+                          .keys = &show->keys,
                           .is_read_only = show->is_read_only,
                           .has_past = show->has_past};
         RelayOutcome outcome;
