@@ -247,7 +247,7 @@ static int resize(Call *call, Group *group, const void *user) {
 
         if (runner && runner->hosted && args->cols > 0 && args->rows > 0 && args->cols <= UINT16_MAX &&
             args->rows <= UINT16_MAX)
-                host_resize(runner->hosted, (unsigned)args->cols, (unsigned)args->rows);
+                host_say_size(runner->hosted, (unsigned)args->cols, (unsigned)args->rows);
         jw_begin_object(w);
         jw_field_cstr(w, "group_id", group->id);
         jw_field_str(w, "actor_id", args->actor_id);

@@ -37,6 +37,7 @@ static void leave_pty(PtyClient *client) {
         if (client->next)
                 client->next->link = client->link;
         pty_fit(client->pty);
+        pty_give_back(client->pty);
         client->pty = NULL;
 }
 

@@ -72,6 +72,7 @@ struct Pty {
         int n_looks;
         struct PtyStart *starting;
         PtyClient *clients;
+        uint64_t n_sizes;                                    /* that clients have said */
         Call *waiting;                                       /* the call that started it, until it runs */
         void (*write_answer)(const Pty *pty, JsonWriter *w); /* members of its answer then */
         Buf carried;                                         /* scrollback of the process before */
@@ -95,6 +96,7 @@ struct PtyClient {
         Viewer viewer;
         Seat seat;           /* at the terminal of another domain */
         unsigned cols, rows; /* of its window; 0: it has none */
+        uint64_t sized;      /* when it said so: a number of pty->n_sizes */
         bool is_passive;     /* it only looks: nobody answers what the program asks */
 };
 
@@ -148,6 +150,7 @@ void pty_carry_over(Pty *pty);
 void pty_resize(PtyClient *client, unsigned cols,
                 unsigned rows); /* its window has changed; 0: that side has not */
 void pty_fit(Pty *pty);         /* clients came or went */
+void pty_give_back(Pty *pty);   /* one went: who stays gets its size back */
 PtyTarget *pty_target(Call *call, Pty *pty, int64_t cols, int64_t rows); /* NULL without memory */
 /* The domain's part in the life of its processes. */
 extern const HostedHandler pty_hosted_handler;

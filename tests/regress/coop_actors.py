@@ -182,6 +182,23 @@ def test_one_seat_for_both_contracts():
         equal(a.attach().writer, True)
 
 
+def test_who_types_next_gets_its_size_back():
+    """The page of a group said its size and waited while somebody was attached with another one: it was left with that."""
+    with Actor(SIZE) as a:
+        coop = a.attach(cols=90, rows=20)
+        page = Terminal(a.d, a.group, "a")
+        page.until("ready")
+        ok(a.d, "term_resize", group_id=a.group, actor_id="a", cols=60, rows=15)
+        coop.control({"cmd": "resize", "cols": 91, "rows": 21})
+        coop.key(b"coop\n")
+        coop.until("coop: 21 91\r\n")
+        coop.control({"cmd": "detach"})
+        coop.ended()
+        page.type("page\n")
+        page.until("page: 15 60")
+        page.close()
+
+
 def test_a_killed_writer_leaves_its_seat():
     with Actor() as a:
         first, second = a.attach(), a.attach()

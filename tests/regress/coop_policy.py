@@ -150,3 +150,24 @@ def test_the_last_one_unless_said_otherwise():
         b = s.attach(name, cols=120, rows=50)
         b.until("ready\r\n")
         equal(_size(a), [50, 120])
+
+
+def test_who_stays_gets_the_size_back():
+    """Somebody looked into a session for a moment from a small window: whoever had it open before was left with that size, and a screen that
+    was drawn for it, until they changed their own window."""
+    with _sessions() as s:
+        name = s.create(SIZE)
+        a = s.attach(name, cols=100, rows=30)
+        a.until("ready\r\n")
+        b = s.attach(name, cols=120, rows=50)
+        b.until("ready\r\n")
+        c = s.attach(name, cols=60, rows=20)
+        c.until("ready\r\n")
+        equal(_size(a), [20, 60])
+        b.control({"cmd": "resize", "cols": 130, "rows": 55})
+        eventually(lambda: _size(b) == [55, 130], what="what it said last")
+        b.control({"cmd": "detach"})
+        b.ended()
+        eventually(lambda: _size(a) == [20, 60], what="the size of the one who said its before")
+        c.close()  # by a broken connection as well
+        eventually(lambda: _size(a) == [30, 100], what="its own size")

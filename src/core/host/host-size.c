@@ -75,6 +75,12 @@ bool hosted_needs_screen(const Hosted *hosted, Str past) {
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
+void host_say_size(Hosted *hosted, unsigned cols, unsigned rows) {
+        hosted->said_cols = cols;
+        hosted->said_rows = rows;
+        host_resize(hosted, cols, rows);
+}
+
 void host_resize(Hosted *hosted, unsigned cols, unsigned rows) {
         struct winsize size = {0};
 

@@ -115,6 +115,7 @@ struct Hosted {
         bool awaits_io; /* adopted; its descriptors are on their way */
         Modes modes;    /* of the terminal, kept over all output */
         unsigned cols, rows;
+        unsigned said_cols, said_rows; /* by host_say_size(); 0: never */
         Viewer *viewers;
         Seat *seats; /* in the order in which they were taken: the first one types */
         size_t n_viewers;
@@ -197,6 +198,9 @@ bool host_take_back(Hosted *hosted, size_t n);
 void host_put_past(Hosted *hosted, Str bytes);
 bool host_is_full(const Hosted *hosted);                        /* senders are to wait for viewer->room() */
 void host_resize(Hosted *hosted, unsigned cols, unsigned rows); /* 0: that side stays */
+/* The same, for clients whose size is not said where they are shown: they get it back when they type again.
+ */
+void host_say_size(Hosted *hosted, unsigned cols, unsigned rows);
 /* TERM, then KILL after grace_ms, for the whole tree. */
 void host_kill(Hosted *hosted, int grace_ms);
 /* The same, and for good: should this daemon die meanwhile, the next one ends it instead of adopting it. */

@@ -52,6 +52,7 @@ static void on_room(Viewer *viewer) {
 static void on_promoted(Seat *seat) {
         CcccTerm *self = container_of(seat, CcccTerm, seat);
 
+        host_resize(seat->hosted, seat->hosted->said_cols, seat->hosted->said_rows);
         if (!self->is_waiting)
                 return;
         self->is_waiting = false;
