@@ -53,7 +53,7 @@ static void write_hosted(Hosted *hosted, JsonWriter *w, int64_t now_us) {
         jw_field_cstr(w, "command", hosted->command);
         jw_field_cstr(w, "kind", hosted->kind == SHIM_PIPES ? "pipes" : "pty");
         jw_field_cstr(w, "sandbox", hosted->sandbox);
-        jw_field_cstr(w, "state", hosted_state_name(hosted->state));
+        jw_field_cstr(w, "state", hosted_state_name(hosted));
         field_time(w, "since", hosted->state_since_us);
         jw_field_int(w, "age_seconds", MAX((now_us - hosted->state_since_us) / 1000000, (int64_t)0));
         jw_field_int(w, "pid", pid);

@@ -33,6 +33,7 @@ static const CoopfileKey keys[] = {
         {"network", "mode", apply_text, check_network, FIELD(network), false},
         {"session", "persist", apply_persist, check_persist, FIELD(persist), false},
         {"session", "auto_restart", apply_bool, NULL, FIELD(auto_restart), false},
+        {"session", "end_on_success", apply_bool, NULL, FIELD(end_on_success), false},
         {"session", "restart_delay_ms", apply_ms, NULL, FIELD(restart_delay_ms), false},
         {"session", "restart_delay_max_ms", apply_ms, NULL, FIELD(restart_delay_max_ms), false},
         {"session", "restart_limit", apply_count, NULL, FIELD(restart_limit), false},

@@ -67,6 +67,7 @@ typedef struct Coopfile {
         StrVec persist;       /* folders below the home, without `..` */
         bool persist_is_said; /* by any layer; else it is what is built in */
         bool auto_restart;
+        bool end_on_success; /* an agent that ends with 0 takes its session along */
         int64_t restart_delay_ms;
         int64_t restart_delay_max_ms; /* as far as the delay grows */
         int64_t restart_limit;        /* quick ends in a row, then it stays ended; 0: never */

@@ -29,6 +29,24 @@ static bool is_name(Str name) {
                !str_is(name, ".") && !str_is(name, "..");
 }
 
+/* Nothing runs in it, and nothing will. */
+static bool is_over(const Session *session) {
+        for (const Pty *pty = session->ptys; pty; pty = pty->next)
+                if (!pty_is_over(pty))
+                        return false;
+        return session->is_listed;
+}
+
+/* The one that has the workspace, or the name. */
+static Session *find_in_the_way(Sessions *sessions, const CoopCreateArgs *args, const char *name) {
+        char *resolved = realpath(args->workspace.data, NULL);
+        Session *session =
+                args->beside ? NULL : session_of_workspace(sessions, args->workspace.data, resolved);
+
+        free(resolved);
+        return session ? session : session_named(sessions, name);
+}
+
 static int refuse_existing(Call *call, const Session *session) {
         JsonWriter *w = call_details(call);
 
@@ -95,7 +113,7 @@ static int begin(Call *call, Session *session) {
 int op_coop_create(Call *call, const CoopCreateArgs *args) {
         Sessions *sessions = call->daemon->sessions;
         Str name = args->name.data ? args->name : last_component(args->workspace);
-        char *resolved, *name_text = (char *)arena_str(&call->arena, name).data;
+        char *name_text = (char *)arena_str(&call->arena, name).data;
         Session *session;
         int r;
 
@@ -110,13 +128,11 @@ int op_coop_create(Call *call, const CoopCreateArgs *args) {
         if (!is_folder(args->workspace.data))
                 return call_fail(call, CALL_E_INVALID_WORKSPACE, "'" STR_FMT "' is no folder",
                                  STR_ARG(args->workspace));
-        resolved = realpath(args->workspace.data, NULL);
-        session = session_of_workspace(sessions, args->workspace.data, resolved);
-        free(resolved);
-        if (!session)
-                session = session_named(sessions, name_text);
-        if (session)
-                return refuse_existing(call, session);
+        while ((session = find_in_the_way(sessions, args, name_text))) {
+                if (!args->replace || !is_over(session))
+                        return refuse_existing(call, session);
+                session_kill(session, false);
+        }
         r = session_new(&session, sessions, name_text, args->workspace.data);
         if (r)
                 return r;

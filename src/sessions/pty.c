@@ -173,6 +173,12 @@ static void finish(Pty *pty) {
         session_check_gone(session);
 }
 
+/* It has done what it was started for. */
+static bool ends_session(const Pty *pty, int code) {
+        return !code && pty->hosted->state == HOSTED_ENDED && pty->id == 0 && !pty->is_stopped &&
+               pty->session->is_listed && pty->session->config.end_on_success;
+}
+
 static void on_ended(Hosted *hosted) {
         Pty *pty = hosted->user;
         int code = pty_exit_code(hosted);
@@ -187,6 +193,8 @@ static void on_ended(Hosted *hosted) {
         }
         if (pty->is_restarting)
                 pty_restart_later(pty, 0);
+        else if (ends_session(pty, code))
+                session_kill(pty->session, false);
         else if (pty_wants_restart(pty))
                 pty_restart_later(pty, pty_restart_delay_ms(pty));
         else

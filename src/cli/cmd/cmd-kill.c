@@ -3,39 +3,52 @@
 
 #include "cli/cli.h"
 #include "cli/link/coop.h"
+#include "cli/link/ending.h"
 #include "cli/print/report.h"
 
-static int kill_all(Coop *coop, bool is_forced) {
+/* name NULL: all of them. */
+static int kill_wait(Coop *coop, const Options *options, const char *name) {
+        return options->no_wait ? CLI_OK : ending_wait(coop, name, NULL);
+}
+
+static int kill_all(Coop *coop, const Options *options) {
         int r;
 
         coop_set_str(coop, "session", STR(""));
         coop_set_bool(coop, "all", true);
-        coop_set_bool(coop, "force", is_forced);
+        coop_set_bool(coop, "force", options->force);
         r = coop_call(coop, "kill");
         if (!r)
-                printf("All sessions killed\n");
+                r = kill_wait(coop, options, NULL);
+        if (!r)
+                printf("All sessions %s\n", options->no_wait ? "are ending" : "killed");
         return r;
 }
 
-static int kill_pty(Coop *coop, const char *name, int64_t pty) {
+static int kill_pty(Coop *coop, const Options *options, const char *name) {
         int r;
 
         coop_set_session(coop);
-        coop_set_pty(coop, pty);
+        coop_set_pty(coop, options->pty);
         r = coop_call(coop, "sessionkill");
         if (!r)
-                printf("Terminal %lld of session '%s' killed\n", (long long)pty, name);
+                r = kill_wait(coop, options, name);
+        if (!r)
+                printf("Terminal %lld of session '%s' %s\n", (long long)options->pty, name,
+                       options->no_wait ? "is ending" : "killed");
         return r;
 }
 
-static int kill_session(Coop *coop, const char *name, bool is_forced) {
+static int kill_session(Coop *coop, const Options *options, const char *name) {
         int r;
 
         coop_set_session(coop);
-        coop_set_bool(coop, "force", is_forced);
+        coop_set_bool(coop, "force", options->force);
         r = coop_call(coop, "kill");
         if (!r)
-                printf("Session '%s' killed\n", name);
+                r = kill_wait(coop, options, name);
+        if (!r)
+                printf("Session '%s' %s\n", name, options->no_wait ? "is ending" : "killed");
         return r;
 }
 
@@ -48,13 +61,12 @@ int cmd_kill(const Options *options) {
                 return complain(CLI_USAGE, "kill: --all means all: name no session and no terminal");
         r = coop_open(&coop, "kill");
         if (!r && options->all)
-                return kill_all(&coop, options->force);
+                return kill_all(&coop, options);
         if (!r)
                 r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
         if (!r)
                 r = coop_name(&coop, &name);
         if (r)
                 return r;
-        return options->pty >= 0 ? kill_pty(&coop, name, options->pty)
-                                 : kill_session(&coop, name, options->force);
+        return options->pty >= 0 ? kill_pty(&coop, options, name) : kill_session(&coop, options, name);
 }

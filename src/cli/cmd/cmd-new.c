@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/cmd/coopfile-text.h"
+#include "cli/link/ending.h"
 #include "cli/print/report.h"
 #include "cli/term/show.h"
 #include "gen/errors.h"
@@ -56,7 +57,8 @@ static bool is_same_folder(const char *a, const char *b) {
         return !strcmp(resolved ? resolved : a, b);
 }
 
-/* The folder has a session: that one is meant. The name belongs to another folder: it is not. */
+/* The folder has a session that runs: who wants nothing else is shown that one. The name belongs to another
+ * folder: then it is not meant. */
 static int use_existing(Coop *coop, const Options *options, const char *workspace, const char **ret_name) {
         const char *name = arena_str(&coop->arena, json_str(json_get(coop->reply.whole, "session"))).data;
         const char *other = name && *name ? workspace_of(coop, name) : NULL;
@@ -68,10 +70,15 @@ static int use_existing(Coop *coop, const Options *options, const char *workspac
                 advise("choose another name with --name, or attach to it: muster attach %s", name);
                 return CLI_FAILED;
         }
+        if (options->n_command || options->sandbox || options->once) {
+                complain(CLI_FAILED, "new: session %s runs in this folder already; nothing was started",
+                         name);
+                advise("show it: muster attach %s    end it: muster kill %s", name, name);
+                if (!options->name)
+                        advise("another one beside it: muster new --name NAME …");
+                return CLI_FAILED;
+        }
         advise("Session '%s' exists already in this folder", name);
-        if (options->n_command || options->sandbox || options->name || options->once)
-                advise("what was asked for was not started; end the session first with: muster kill %s",
-                       name);
         *ret_name = name;
         return CLI_OK;
 }
@@ -90,14 +97,18 @@ static int complain_new(Coop *coop, const Options *options) {
 
 static int create(Coop *coop, const Options *options, const char *workspace, const char **ret_name,
                   bool *ret_is_old) {
-        int r = set_coopfile(coop, options);
+        int r = ending_wait(coop, options->name, options->name ? NULL : workspace);
 
+        if (!r)
+                r = set_coopfile(coop, options);
         if (r)
                 return r;
         coop_set_str(coop, "workspace", str_from(workspace));
         if (options->name)
                 coop_set_str(coop, "name", str_from(options->name));
         coop_set_bool(coop, "detach", options->detach);
+        coop_set_bool(coop, "beside", options->name != NULL);
+        coop_set_bool(coop, "replace", true);
         r = coop_ask(coop, "create");
         if (r)
                 return r;

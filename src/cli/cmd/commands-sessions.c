@@ -13,18 +13,26 @@ const Command session_commands[] = {
                         "Makes a session for a folder (default: this one) and attaches to it. What runs "
                         "in it runs on\n"
                         "when you leave with Ctrl+], when this terminal closes, and when the daemon ends. "
-                        "A folder\n"
-                        "has one session: if it has one already, that one is shown. Without COMMAND the "
-                        "folder's\n"
-                        "coop.toml says what runs. Starts the daemon if none runs.\n"
+                        "Where\n"
+                        "nothing runs any more, a new one takes its place; a session that runs is shown if "
+                        "nothing\n"
+                        "else was asked for, and is an error otherwise. COMMAND's end with status 0 is the "
+                        "end of\n"
+                        "its session; else it is started again, unless --once, or the coopfile, says "
+                        "otherwise.\n"
+                        "Without COMMAND the folder's coop.toml says what runs. Starts the daemon if none "
+                        "runs.\n"
                         "\n"
                         "  -d, --detach     do not attach\n"
-                        "  -n, --name N     name of the session (default: the last part of the folder)\n"
+                        "  -n, --name N     name of the session (default: the last part of the folder); "
+                        "with it, a "
+                        "folder\n"
+                        "                   may have several\n"
                         "  --sandbox MODE   bwrap, or none (default: the coopfile's, else the daemon's)\n"
                         "  --detach-keys K  what leaves it (default C-], or cli.detach_keys of "
                         "muster.toml)\n"
-                        "  --once           do not start it again when it ends, whatever the coopfile "
-                        "says\n",
+                        "  --once           do not start it again when it ends; what it printed stays until "
+                        "it is killed\n",
                 .examples = "  muster new -- bash\n"
                             "  muster new --name api ~/src/api -- claude\n"
                             "  muster new -d --once -- make -j8\n",
@@ -165,16 +173,19 @@ const Command session_commands[] = {
         {
                 .name = "kill",
                 .summary = "end a session with everything that runs in it",
-                .usage = "[SESSION] [--all] [-f] [--pty N]",
-                .details = "SIGTERM, and SIGKILL after 5 seconds. Without SESSION, that of this folder.\n"
+                .usage = "[SESSION] [--all] [-f] [--pty N] [--no-wait]",
+                .details = "SIGTERM, and SIGKILL after 5 seconds; waits until it is gone. Without SESSION, "
+                           "that of\n"
+                           "this folder.\n"
                            "\n"
                            "  -a, --all        every session\n"
                            "  -f, --force      SIGKILL at once\n"
-                           "  --pty N          only this terminal\n",
+                           "  --pty N          only this terminal\n"
+                           "  --no-wait        do not wait; ps shows it as ending until it is gone\n",
                 .examples = "  muster kill api\n"
                             "  muster kill api --pty 1\n"
                             "  muster kill --all -f\n",
-                .takes = "all force pty",
+                .takes = "all force pty no-wait",
                 .n_max = 1,
                 .run = cmd_kill,
         },

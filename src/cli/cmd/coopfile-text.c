@@ -53,5 +53,7 @@ int coopfile_text(const CoopfileText *text, Buf *out) {
         }
         if (!r && text->is_once)
                 r = buf_append_str(out, STR("[session]\nauto_restart = false\n"));
+        else if (!r && text->n_command)
+                r = buf_append_str(out, STR("[session]\nend_on_success = true\n"));
         return error_trace(r);
 }

@@ -111,6 +111,15 @@ static void notice(Relay *relay, bool is_first, const char *format, int64_t valu
                 fail(relay, r);
 }
 
+/* What is started again and again is ended by other means than its own end. */
+static void tell_end(Relay *relay) {
+        if (!relay->spec->name || !relay->terminal->has_out)
+                return;
+        if (buf_printf(queue_room(&relay->to_terminal), "[to end it: muster kill %s]\r\n",
+                       relay->spec->name))
+                fail(relay, -ENOMEM);
+}
+
 static int show(Relay *relay, const StreamPiece *piece) {
         Buf *out = queue_room(&relay->to_terminal);
         int r;
@@ -136,6 +145,7 @@ static void take_event(Relay *relay, Str control) {
                 relay->outcome = (RelayOutcome){RELAY_LOST, 0};
                 relay->is_restarting = true;
                 notice(relay, false, "[restarting in %lldms…]", event.value);
+                tell_end(relay);
                 break;
         case STREAM_DETACHED:
                 end(relay, relay->is_leaving ? RELAY_DETACHED : RELAY_DISMISSED, 0,

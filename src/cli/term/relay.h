@@ -23,6 +23,7 @@ typedef struct RelaySpec {
         int socket;             /* does not block */
         Str arrived;            /* what was read from it already */
         const DetachKeys *keys; /* that leave */
+        const char *name;       /* of what muster kill ends, without controls; NULL: that is not told */
         bool is_read_only;
         bool has_past; /* its first frame shows what was printed before */
 } RelaySpec;

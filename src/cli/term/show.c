@@ -10,7 +10,7 @@
 #include "cli/term/relay.h"
 #include "cli/print/report.h"
 
-enum { BREAK_MS = 500 };
+enum { BREAK_MS = 500, NAME_MAX_SHOWN = 64 };
 
 void show_set_size(Coop *coop) {
         unsigned cols, rows;
@@ -62,6 +62,18 @@ static void advise_return(const Show *show) {
                 advise("come back with: muster attach %s", show->name);
 }
 
+/* A session whose agent has ended is there until somebody ends it, with what was printed. */
+static void advise_end(const Show *show) {
+        Coop *coop = show->coop;
+
+        if (show->pty || coop->is_actor || !isatty(STDERR_FILENO))
+                return;
+        coop_set_session(coop);
+        if (!coop_ask(coop, "sessionls") && !coop->reply.is_error)
+                advise("the session stays; muster restart %s starts it again, muster kill %s ends it",
+                       show->name, show->name);
+}
+
 static int tell(const Show *show, RelayOutcome outcome) {
         switch (outcome.end) {
         case RELAY_DETACHED:
@@ -77,7 +89,7 @@ static int tell(const Show *show, RelayOutcome outcome) {
                 advise("the daemon stops; what runs in %s runs on and is there again with the next daemon",
                        show->name);
                 return CLI_OK;
-        case RELAY_EXITED: return outcome.value;
+        case RELAY_EXITED: advise_end(show); return outcome.value;
         case RELAY_LOST:
                 complain(CLI_NO_DAEMON, "the connection to the daemon is lost; what runs in %s runs on",
                          show->name);
@@ -99,7 +111,17 @@ static void break_line(const Terminal *terminal, RelayOutcome outcome) {
                 (void)!write(terminal->out, "\r\n", 2);
 }
 
+/* Empty: too long, or not fit to be printed. */
+static void show_printable(const char *name, char ret[NAME_MAX_SHOWN]) {
+        bool is_fine = strlen(name) < NAME_MAX_SHOWN;
+
+        for (const char *c = name; *c; c++)
+                is_fine &= (unsigned char)*c > ' ' && (unsigned char)*c < 0x7f;
+        snprintf(ret, NAME_MAX_SHOWN, "%s", is_fine ? name : "");
+}
+
 static RelayOutcome run(const Show *show, Terminal *terminal, Signals *signals) {
+        char name[NAME_MAX_SHOWN] = "";
         RelaySpec spec = {.terminal = terminal,
                           .signals = signals,
                           .socket = show->coop->link.fd,
@@ -110,6 +132,9 @@ static RelayOutcome run(const Show *show, Terminal *terminal, Signals *signals) 
         RelayOutcome outcome;
         int r = terminal_raw(terminal);
 
+        show_printable(show->name, name);
+        if (name[0] && !show->pty && !show->coop->is_actor)
+                spec.name = name;
         if (r)
                 return (RelayOutcome){RELAY_FAILED, -r};
         outcome = relay(&spec);

@@ -23,8 +23,10 @@ static const char *const state_names[] = {
         [HOSTED_FAILED] = "failed",     [HOSTED_LOST] = "lost",       [HOSTED_FOREIGN] = "foreign",
 };
 
-const char *hosted_state_name(HostedState state) {
-        return state_names[state];
+const char *hosted_state_name(const Hosted *hosted) {
+        bool is_told = hosted->is_killed || hosted->is_stopped;
+
+        return is_told && hosted->state <= HOSTED_RUNNING ? "ending" : state_names[hosted->state];
 }
 
 Log *host_log(const Host *host) {

@@ -177,7 +177,7 @@ Host *host_free(Host *host); /* lets go of everything; the processes run on */
 int host_adopt(Host *host, void (*found)(Hosted *hosted, void *user), void *user);
 Hosted *host_first(Host *host);
 Hosted *host_find(Host *host, Str id);
-const char *hosted_state_name(HostedState state);
+const char *hosted_state_name(const Hosted *hosted); /* "ending": it lives, but was told to go */
 
 /* Our own environment for those that get one like it: without what leads a daemon (MUSTER_*, CCCC_*, COOP_*,
  * the service manager's), which may also be the identity of a process that we were started from. */
