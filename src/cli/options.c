@@ -45,6 +45,7 @@ static const Row rows[] = {
         {"enter", 0, KIND_FLAG, AT(enter)},
         {"literal", 'l', KIND_FLAG, AT(literal)},
         {"all", 'a', KIND_FLAG, AT(all)},
+        {"no-reconnect", 0, KIND_FLAG, AT(no_reconnect)},
         {"no-wait", 0, KIND_FLAG, AT(no_wait)},
         {"force", 'f', KIND_FLAG, AT(force)},
         {"speed", 0, KIND_FACTOR, AT(speed)},

@@ -24,6 +24,16 @@ static Str last_lines(Str text, int64_t n) {
         return (Str){text.data + at, text.n - at};
 }
 
+/* For who comes back and has the front of it. */
+static void write_position(const PtyTarget *target, JsonWriter *w) {
+        const Hosted *hosted = target->pty ? target->pty->hosted : target->hosted;
+
+        if (!hosted)
+                return;
+        jw_field_cstr(w, "process", hosted->id);
+        jw_field_uint(w, "end", hosted->shown_out);
+}
+
 int op_coop_logs(Call *call, const CoopLogsArgs *args) {
         PtyTarget *target = NULL;
         int r = terminal_require(call, args->session, args->pty, &target);
@@ -37,6 +47,8 @@ int op_coop_logs(Call *call, const CoopLogsArgs *args) {
         w = call_result(call);
         jw_begin_object(w);
         jw_field_str(w, "log_data", buf_str(&text));
+        if (args->position)
+                write_position(target, w);
         jw_end_object(w);
         buf_deinit(&text);
         call->target = target;

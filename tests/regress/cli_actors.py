@@ -106,20 +106,22 @@ def test_a_daemon_that_was_killed_in_between():
     with Home() as home:
         with Daemon(home=home) as d:
             group = _actor(d)
-            with _attached(d, group + "/a") as p:
-                p.until("ready")
-                p.type("before\r")
+            p = _attached(d, group + "/a")
+            p.until("ready")
+            p.type("before\r")
+            p.until("got before")
+            d.kill()
+        with p:
+            p.until("the daemon has gone")
+            with Daemon(home=home) as d:
+                p.until("the daemon is back")
                 p.until("got before")
-                d.kill()
-                p.ended(3)
-        with Daemon(home=home) as d:
-            with _attached(d, group + "/a") as p:
-                p.until("got before")
+                eventually(p.is_raw, what="raw mode")
                 p.type("after\r")
                 p.until("got after")
                 p.type(DETACH)
                 p.ended(0)
-            ok(d, "actor_stop", group_id=group, actor_id="a")
+                ok(d, "actor_stop", group_id=group, actor_id="a")
 
 
 def test_who_is_not_there():

@@ -351,7 +351,7 @@ def test_daemon_killed_and_back():
     with _own_daemon() as (home, d):
         with d:
             name = _new(home, *ECHO)
-            with _attached(home, name) as p:
+            with _attached(home, name, "--no-reconnect") as p:
                 p.type("before\r")
                 p.until("before")
                 d.kill()
@@ -371,11 +371,11 @@ def test_daemon_stopped():
     with _own_daemon() as (home, d):
         with d:
             name = _new(home, *ECHO)
-            with _attached(home, name) as p:
+            with _attached(home, name, "--no-reconnect") as p:
                 p.until("ready")
                 d.stop()
                 p.until("[detached]")
-                p.ended(0)
+                p.ended(3)
 
 
 def test_a_daemon_is_started():

@@ -137,6 +137,7 @@ def test_vim_over_the_death_of_the_daemon():
         pid = int(read_text(os.path.join(t.home.user, ".coop", "daemon.pid")))
         os.kill(pid, 9)
         eventually(lambda: not start_time(pid), what="the daemon is gone")
+        equal(t.home.muster("up")[0], 0)
         t.clear()
         t.type("muster attach", "Enter")
         t.until("second line", 1)
@@ -163,14 +164,13 @@ def test_top_after_a_while():
 
 
 def test_daemon_killed_while_attached():
-    """The person is told, the terminal is in order, and the way back is shown."""
+    """The person is told, and the session is there again with the next daemon."""
     with _tmux() as t:
         _attached(t, shlex.join(["sh", "-c", "echo still-$((40+2)); exec cat"]))
         t.until("still-42")
         os.kill(int(read_text(os.path.join(t.home.user, ".coop", "daemon.pid"))), 9)
-        t.prompt()
-        t.clear()
-        t.type("muster attach", "Enter")
-        t.until("still-42")
+        t.until("[the daemon has gone; waiting for the next one]")
+        equal(t.home.muster("up")[0], 0)
+        t.until("still-42", 1)
         t.type("typed", "Enter")
         t.until("typed")

@@ -23,13 +23,6 @@ int cmd_attach(const Options *options) {
         if (r)
                 return r;
         show.pty = options->pty < 0 ? 0 : options->pty;
-        coop_set_session(&coop);
-        coop_set_int(&coop, "pty", show.pty);
-        if (options->read_only)
-                coop_set_bool(&coop, "follow", true);
-        else
-                show_set_size(&coop);
-        r = coop_call(&coop, options->read_only ? "logs" : "attach");
-        show.is_waiting = !r && coop_is_out_of_turn(&coop);
+        r = show_ask(&show);
         return r ? r : show_terminal(&show);
 }

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "cli/link/again.h"
 #include "cli/link/cccc.h"
 #include "cli/print/event-text.h"
 #include "cli/cmd/events-all.h"
@@ -15,7 +16,8 @@ enum { PAST_EVENTS = 20 };
 
 typedef struct Show {
         Cccc *cccc;
-        bool is_text; /* for people; else one JSON object a line */
+        bool is_text;   /* for people; else one JSON object a line */
+        char last[128]; /* id of the newest event that came; the daemon goes on behind it */
 } Show;
 
 /* false: stdout takes no more. */
@@ -51,27 +53,34 @@ static int show_past(const Show *show, const Options *options, Str *ret) {
 
 /* ---- what comes ------------------------------------------------------------------------------ */
 
-static bool put_item(const Show *show, Str line, const char *kind) {
+static bool put_item(Show *show, Str line, const char *kind) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         const Json *event;
         Json *item;
+        Str id;
 
         if (json_parse(&arena, line.data, line.n, NULL, &item, NULL))
                 return true;
         event = json_get(item, "event");
-        if (!str_is(json_str(json_get(item, "t")), "event") || !is_of_kind(event, kind))
+        if (!str_is(json_str(json_get(item, "t")), "event"))
+                return true;
+        id = json_str(json_get(event, "id"));
+        if (id.n && id.n < sizeof(show->last))
+                snprintf(show->last, sizeof(show->last), STR_FMT, STR_ARG(id));
+        if (!is_of_kind(event, kind))
                 return true;
         return put_event(show, event);
 }
 
-static int follow(const Show *show, const Options *options, Str since) {
+/* One connection, up to its end. */
+static int follow(Show *show, const Options *options) {
         Cccc *cccc = show->cccc;
         Str line;
         int r;
 
         cccc_set_target(cccc);
-        if (since.n)
-                cccc_set_str(cccc, "since_event_id", since);
+        if (show->last[0])
+                cccc_set_str(cccc, "since_event_id", str_from(show->last));
         r = cccc_call(cccc, "events_stream");
         if (r)
                 return r;
@@ -79,14 +88,27 @@ static int follow(const Show *show, const Options *options, Str since) {
         while ((r = link_receive(&cccc->link, FRAMING_LINE, &line)) == 0)
                 if (!put_item(show, line, options->kind))
                         return CLI_FAILED;
-        return r == LINK_E_CLOSED
-                       ? complain(CLI_FAILED, "%s: the daemon has ended the stream", cccc->command)
-                       : link_complain(r, cccc->socket);
+        return r == LINK_E_CLOSED ? CLI_OK : link_complain(r, cccc->socket);
+}
+
+static int follow_on(Show *show, const Options *options) {
+        Again again = {0};
+
+        for (;;) {
+                int r = follow(show, options);
+
+                if (r)
+                        return r;
+                if (!again.socket)
+                        again_init(&again, show->cccc->socket, &show->cccc->link, options->no_reconnect);
+                if (again_wait(&again, -1) != AGAIN_BACK)
+                        return CLI_NO_DAEMON;
+        }
 }
 
 static int run(const char *command, bool is_text, const Options *options) {
         _cleanup_(cccc_deinit) Cccc cccc = CCCC_NULL;
-        const Show show = {.cccc = &cccc, .is_text = is_text};
+        Show show = {.cccc = &cccc, .is_text = is_text};
         Str since = str_from(options->since);
         int r = cccc_open(&cccc, command, options);
 
@@ -96,7 +118,10 @@ static int run(const char *command, bool is_text, const Options *options) {
                 r = cccc_event_id(&cccc, options->since, &since);
         if (!r && !options->since)
                 r = show_past(&show, options, &since);
-        return r || !(options->follow || options->since) ? r : follow(&show, options, since);
+        if (r || !(options->follow || options->since))
+                return r;
+        snprintf(show.last, sizeof(show.last), STR_FMT, STR_ARG(since));
+        return follow_on(&show, options);
 }
 
 int cmd_events(const Options *options) {

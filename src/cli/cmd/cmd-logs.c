@@ -48,9 +48,10 @@ static bool print_item(const FollowItem *item, Printer *printer) {
                 advise("[%llu bytes of output were printed faster than they could be shown]",
                        (unsigned long long)item->n_lost);
                 return true;
-        case FOLLOW_EVENT: tell_event(&item->event); return item->event.kind != STREAM_DETACHED;
+        case FOLLOW_EVENT: tell_event(&item->event); return true;
         case FOLLOW_IDLE: return true;
         case FOLLOW_SIGNAL:
+        case FOLLOW_FAILED:
         case FOLLOW_END: break;
         }
         return false;
@@ -61,7 +62,7 @@ static int follow(Coop *coop, const Options *options, Printer *printer) {
         _cleanup_(follow_deinit) Follow follow = FOLLOW_NULL;
         FollowItem item;
         bool is_written;
-        int r = follow_open(&follow, coop, options->pty);
+        int r = follow_open(&follow, coop, options);
 
         if (r)
                 return r;
@@ -75,6 +76,8 @@ static int follow(Coop *coop, const Options *options, Printer *printer) {
                 return CLI_FAILED;
         if (!r && is_written && item.kind == FOLLOW_SIGNAL)
                 die_by_signal(item.number);
+        if (!r && is_written && item.kind == FOLLOW_FAILED)
+                return item.number;
         return r ? link_complain(r, coop->socket) : CLI_OK;
 }
 

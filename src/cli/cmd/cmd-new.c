@@ -132,9 +132,7 @@ static int attach(Coop *coop, Show *show) {
                 r = coop_refuse_itself(coop, 0);
         if (r)
                 return r;
-        coop_set_session(coop);
-        show_set_size(coop);
-        r = coop_call(coop, "attach");
+        r = show_ask(show);
         return r ? r : show_terminal(show);
 }
 

@@ -174,6 +174,7 @@ static bool take(Recording *rec, const FollowItem *item) {
                 (void)fflush(rec->file);
                 break;
         case FOLLOW_SIGNAL:
+        case FOLLOW_FAILED:
         case FOLLOW_END: return false;
         }
         put_lines(rec);
@@ -194,10 +195,10 @@ static int finish(Recording *rec) {
         return CLI_OK;
 }
 
-static int record(Recording *rec) {
+static int record(Recording *rec, const Options *options) {
         _cleanup_(follow_deinit) Follow follow = FOLLOW_NULL;
         FollowItem item;
-        int r = follow_open(&follow, &rec->coop, rec->pty), status;
+        int r = follow_open(&follow, &rec->coop, options), status;
 
         if (!r)
                 r = open_file(rec);
@@ -216,7 +217,7 @@ static int record(Recording *rec) {
                 return link_complain(r, rec->coop.socket);
         if (item.kind == FOLLOW_SIGNAL && item.number != SIGINT)
                 die_by_signal(item.number);
-        return status;
+        return item.kind == FOLLOW_FAILED && !status ? item.number : status;
 }
 
 int cmd_record(const Options *options) {
@@ -239,5 +240,5 @@ int cmd_record(const Options *options) {
         if (r)
                 return r;
         rec.pty = options->pty < 0 ? 0 : options->pty;
-        return record(&rec);
+        return record(&rec, options);
 }

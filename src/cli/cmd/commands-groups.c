@@ -191,9 +191,10 @@ const Command group_commands[] = {
                                  "  -n, --tail N     how many (default 20)\n"
                                  "  --since EVENT    what came behind this one, and go on\n"
                                  "  -f, --follow     go on with messages, notices and acknowledgements\n"
-                                 "  --json           one JSON object a line\n",
+                                 "  --json           one JSON object a line\n"
+                                 "  --no-reconnect   end with status 3 when the daemon goes\n",
                 .examples = "  muster tail -f\n",
-                .takes = "group as kind since tail follow json",
+                .takes = "group as kind since tail follow json no-reconnect",
                 .run = cmd_tail,
         },
         {
@@ -207,9 +208,10 @@ const Command group_commands[] = {
                 "  -f, --follow     go on with messages, notices and acknowledgements\n"
                 "  -a, --all        of all groups, tasks and hosted processes, numbered; one line\n"
                 "                   each, or JSON with --json; --since takes [EPOCH:]NUMBER\n"
-                "  --json           JSON, one object a line, also with --all\n",
+                "  --json           JSON, one object a line, also with --all\n"
+                "  --no-reconnect   end with status 3 when the daemon goes\n",
                 .examples = "  muster events -f | jq -r 'select(.kind == \"chat.message\") | .data.text'\n",
-                .takes = "group as kind since tail follow json all",
+                .takes = "group as kind since tail follow json all no-reconnect",
                 .run = cmd_events,
         },
 };

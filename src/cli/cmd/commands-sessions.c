@@ -36,7 +36,7 @@ const Command session_commands[] = {
                 .examples = "  muster new -- bash\n"
                             "  muster new --name api ~/src/api -- claude\n"
                             "  muster new -d --once -- make -j8\n",
-                .takes = "detach detach-keys name sandbox once",
+                .takes = "detach detach-keys name sandbox once no-reconnect",
                 .runs_command = true,
                 .n_max = 1,
                 .run = cmd_new,
@@ -56,11 +56,14 @@ const Command session_commands[] = {
                            "  --pty N          which of its terminals (default 0: the agent)\n"
                            "  --detach-keys K  what leaves it instead of Ctrl+]: C-q, or several: C-a,d; "
                            "none:\n"
-                           "                   nothing does (default: cli.detach_keys of muster.toml)\n",
+                           "                   nothing does (default: cli.detach_keys of muster.toml)\n"
+                           "  --no-reconnect   end with status 3 when the daemon goes, instead of waiting "
+                           "for the "
+                           "next\n",
                 .examples = "  muster attach\n"
                             "  muster attach -r api\n"
                             "  muster attach api --pty 1\n",
-                .takes = "read-only pty detach-keys",
+                .takes = "read-only pty detach-keys no-reconnect",
                 .n_max = 1,
                 .run = cmd_attach,
         },
@@ -78,7 +81,7 @@ const Command session_commands[] = {
                         "  --detach-keys K        what leaves it instead of Ctrl+], as of muster attach\n",
                 .examples = "  muster shell\n"
                             "  muster shell api -c /usr/bin/python3\n",
-                .takes = "command detach-keys",
+                .takes = "command detach-keys no-reconnect",
                 .n_max = 1,
                 .run = cmd_shell,
         },
@@ -139,12 +142,15 @@ const Command session_commands[] = {
                            "  --daemon         the daemon's own log, musterd.log in the state folder with\n"
                            "                   the older ones; its lines begin with their time\n"
                            "  --since TIME     --daemon: from then on; 2026-01-02T03:04:05Z, or 30s, 10m,\n"
-                           "                   2h, 1d ago\n",
+                           "                   2h, 1d ago\n"
+                           "  --no-reconnect   end with status 3 when the daemon goes, instead of waiting "
+                           "for the "
+                           "next\n",
                 .examples = "  muster logs\n"
                             "  muster logs --daemon --since 10m\n"
                             "  muster logs -f --tail 20 api\n"
                             "  muster logs --strip api | grep -i error\n",
-                .takes = "follow tail strip pty daemon timestamps since",
+                .takes = "follow tail strip pty daemon timestamps since no-reconnect",
                 .n_max = 1,
                 .run = cmd_logs,
         },
@@ -214,10 +220,13 @@ const Command session_commands[] = {
                            "SESSION, that of\n"
                            "this folder. FILE must not exist; - is stdout.\n"
                            "\n"
-                           "  --pty N          which of its terminals (default 0: the agent)\n",
+                           "  --pty N          which of its terminals (default 0: the agent)\n"
+                           "  --no-reconnect   end with status 3 when the daemon goes, instead of waiting "
+                           "for the "
+                           "next\n",
                 .examples = "  muster record demo.cast\n"
                             "  muster record api api.cast\n",
-                .takes = "pty",
+                .takes = "pty no-reconnect",
                 .n_min = 1,
                 .n_max = 2,
                 .run = cmd_record,

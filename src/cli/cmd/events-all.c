@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/link/again.h"
 #include "cli/link/cccc.h"
 #include "cli/print/event-text.h"
 #include "cli/print/report.h"
@@ -20,6 +21,8 @@ typedef struct Show {
         uint64_t last; /* number of the youngest item when it was asked for */
         uint64_t skip; /* items up to this one are not shown */
         bool is_over;
+        char epoch[80];   /* of the last answer */
+        uint64_t reached; /* number of the last item that came */
 } Show;
 
 static uint64_t number_of(const Json *object, const char *key) {
@@ -96,6 +99,7 @@ static bool put_message(Show *show, Str line) {
         is_gap = str_is(json_str(json_get(message, "method")), "feed.gap");
         number = number_of(params, is_gap ? "to" : "number");
         show->is_over = number >= show->last;
+        show->reached = number;
         if (!is_shown(show, params, number, is_gap))
                 return true;
         if (show->options->json) {
@@ -110,13 +114,15 @@ static bool put_message(Show *show, Str line) {
 }
 
 /* EPOCH:NUMBER, or a number. */
-static int set_since(Cccc *cccc, const char *since) {
+static int set_since(Show *show, Cccc *cccc) {
+        const char *since = show->options->since;
         const char *colon = since ? strchr(since, ':') : NULL, *digits = colon ? colon + 1 : since;
         char *end = NULL;
         long long number = since ? strtoll(digits, &end, 10) : 0;
 
         if (since && (end == digits || *end || number < 0))
                 return complain(CLI_USAGE, "%s: --all takes --since [EPOCH:]NUMBER", cccc->command);
+        show->reached = (uint64_t)number;
         cccc_set_int(cccc, "after", number);
         if (colon)
                 cccc_set_str(cccc, "epoch", (Str){since, (size_t)(colon - since)});
@@ -127,24 +133,50 @@ static void begin(Show *show, const Json *answer) {
         uint64_t tail = (uint64_t)(show->options->tail >= 0 ? show->options->tail : PAST_ITEMS);
 
         show->last = number_of(answer, "number");
+        snprintf(show->epoch, sizeof(show->epoch), STR_FMT, STR_ARG(json_str(json_get(answer, "epoch"))));
         if (!show->options->since)
-                show->skip = show->last - MIN(tail, show->last);
+                show->reached = show->skip = show->last - MIN(tail, show->last);
         show->is_over = show->skip == show->last;
         if (show->options->json)
                 (void)json_print(stdout, answer, false);
         (void)fflush(stdout);
 }
 
+/* Asks for what comes behind the last item that came. */
+static int come_back(Show *show, Cccc *cccc) {
+        int r;
+
+        cccc_set_int(cccc, "after", (int64_t)show->reached);
+        cccc_set_str(cccc, "epoch", str_from(show->epoch));
+        r = cccc_call_native(cccc, "feed.follow");
+        if (r)
+                return r;
+        show->skip = 0; /* numbers begin anew with an epoch */
+        snprintf(show->epoch, sizeof(show->epoch), STR_FMT,
+                 STR_ARG(json_str(json_get(cccc->reply.result, "epoch"))));
+        if (show->options->json)
+                (void)json_print(stdout, cccc->reply.result, false);
+        return CLI_OK;
+}
+
 static int receive(Show *show, Cccc *cccc) {
         bool goes_on = show->options->follow || show->options->since;
+        Again again;
         Str line;
         int r;
 
-        cccc->link.deadline_ms = DEADLINE_NEVER;
+        again_init(&again, cccc->socket, &cccc->link, show->options->no_reconnect);
         while (goes_on || !show->is_over) {
+                cccc->link.deadline_ms = DEADLINE_NEVER;
                 r = link_receive(&cccc->link, FRAMING_LINE, &line);
-                if (r == LINK_E_CLOSED)
-                        return complain(CLI_FAILED, "%s: the daemon has ended the stream", cccc->command);
+                if (r == LINK_E_CLOSED) {
+                        if (again_wait(&again, -1) != AGAIN_BACK)
+                                return CLI_NO_DAEMON;
+                        r = come_back(show, cccc);
+                        if (r)
+                                return r;
+                        continue;
+                }
                 if (r)
                         return link_complain(r, cccc->socket);
                 if (!put_message(show, line))
@@ -159,7 +191,7 @@ int events_all(const Options *options) {
         int r = cccc_open(&cccc, "events", options);
 
         if (!r)
-                r = set_since(&cccc, options->since);
+                r = set_since(&show, &cccc);
         if (!r)
                 r = cccc_call_native(&cccc, "feed.follow");
         if (r)

@@ -2,6 +2,7 @@
 #include "cli/term/follow.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -18,25 +19,86 @@ int follow_past(Coop *coop, Buf *out) {
         return r ? complain(CLI_FAILED, "%s: the daemon's answer makes no sense", coop->command) : CLI_OK;
 }
 
-int follow_open(Follow *follow, Coop *coop, int64_t pty) {
-        static const int numbers[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+/* Where in whose output we are, by the last answer. */
+static void follow_note_position(Follow *follow) {
+        const Json *answer = follow->coop->reply.result;
+        Str process = json_str(json_get(answer, "process"));
+        uint64_t end = 0;
+
+        (void)json_uint64(json_get(answer, "end"), &end);
+        follow->position = end;
+        snprintf(follow->process, sizeof(follow->process), STR_FMT, STR_ARG(process));
+}
+
+static int follow_ask(Follow *follow) {
+        Coop *coop = follow->coop;
         int r;
 
-        follow->coop = coop;
         coop_set_session(coop);
-        coop_set_pty(coop, pty);
+        coop_set_pty(coop, follow->pty);
         coop_set_bool(coop, "follow", true);
+        coop_set_bool(coop, "position", true);
         r = coop_call(coop, "logs");
+        follow->past.n = 0;
         if (!r)
                 r = follow_past(coop, &follow->past);
         if (r)
                 return r;
-        r = signals_open(&follow->signals, numbers, ARRAY_SIZE(numbers));
-        if (r)
-                return complain(CLI_FAILED, "cannot watch for signals: %s", strerror(-r));
         follow->n_skip = follow->past.n;
+        follow->n_missed = 0;
+        follow->is_over = follow->is_gone = false;
         coop->link.deadline_ms = 0; /* the waiting is done here */
         return CLI_OK;
+}
+
+int follow_open(Follow *follow, Coop *coop, const Options *options) {
+        static const int numbers[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+        int r;
+
+        follow->coop = coop;
+        follow->pty = options->pty;
+        r = follow_ask(follow);
+        if (r)
+                return r;
+        follow_note_position(follow);
+        again_init(&follow->again, coop->socket, &coop->link, options->no_reconnect);
+        r = signals_open(&follow->signals, numbers, ARRAY_SIZE(numbers));
+        return r ? complain(CLI_FAILED, "cannot watch for signals: %s", strerror(-r)) : CLI_OK;
+}
+
+/* ---- after the daemon has gone --------------------------------------------------------------- */
+
+/* What was printed meanwhile is what is new to us of the past. Whether *ret has something to tell. */
+static bool follow_catch_up(Follow *follow, FollowItem *ret) {
+        uint64_t known = follow->position, begin;
+        char before[sizeof(follow->process)];
+        size_t n_known;
+
+        memcpy(before, follow->process, sizeof(before));
+        follow_note_position(follow);
+        begin = follow->position - MIN((uint64_t)follow->past.n, follow->position);
+        follow->pending = buf_str(&follow->past);
+        if (!before[0] || strcmp(before, follow->process) != 0)
+                return false; /* of another process nothing is known */
+        n_known = (size_t)(MIN(MAX(known, begin), follow->position) - begin);
+        follow->pending = (Str){follow->past.data + n_known, follow->past.n - n_known};
+        *ret = (FollowItem){.kind = FOLLOW_LOST, .n_lost = begin - MIN(known, begin)};
+        return ret->n_lost > 0;
+}
+
+/* Whether *ret has something to tell. */
+static bool follow_again(Follow *follow, FollowItem *ret) {
+        int r;
+
+        switch (again_wait(&follow->again, follow->signals.fd)) {
+        case AGAIN_BACK:
+                r = follow_ask(follow);
+                *ret = (FollowItem){.kind = FOLLOW_FAILED, .number = r};
+                return r || follow_catch_up(follow, ret);
+        case AGAIN_REFUSED: *ret = (FollowItem){.kind = FOLLOW_FAILED, .number = CLI_NO_DAEMON}; return true;
+        case AGAIN_SIGNAL:
+        default: return false; /* it is found where signals are looked for */
+        }
 }
 
 void follow_deinit(Follow *follow) {
@@ -65,10 +127,12 @@ static bool take_output(Follow *follow, Str bytes, FollowItem *ret) {
 
         if (follow->n_missed) { /* the screen, which no program printed */
                 *ret = (FollowItem){.kind = FOLLOW_LOST, .n_lost = follow->n_missed};
+                follow->position += follow->n_missed;
                 follow->n_missed = 0;
                 return true;
         }
         follow->n_skip -= n;
+        follow->position += bytes.n - n;
         follow->pending = (Str){bytes.data + n, bytes.n - n};
         return false;
 }
@@ -80,7 +144,9 @@ static bool take_event(Follow *follow, Str control, FollowItem *ret) {
                 follow->n_missed = (uint64_t)MAX(ret->event.value, (int64_t)0);
                 return false;
         }
-        return ret->event.kind != STREAM_OTHER;
+        follow->is_over = ret->event.kind == STREAM_EXITED;
+        follow->is_gone |= ret->event.kind == STREAM_DETACHED;
+        return ret->event.kind == STREAM_EXITED || ret->event.kind == STREAM_RESTARTING;
 }
 
 /* Whether there is something to tell. */
@@ -122,8 +188,15 @@ int follow_next(Follow *follow, FollowItem *ret) {
                 }
                 r = link_receive(&follow->coop->link, FRAMING_LENGTH, &frame);
                 *ret = (FollowItem){.kind = FOLLOW_END};
+                if (r == LINK_E_CLOSED && follow->is_over)
+                        return 0;
+                if (r == LINK_E_CLOSED || follow->is_gone) {
+                        if (follow_again(follow, ret))
+                                return 0;
+                        continue;
+                }
                 if (r && r != LINK_E_TIMEOUT)
-                        return r == LINK_E_CLOSED ? 0 : r;
+                        return r;
                 if (r ? is_idle(follow, ret) : take_frame(follow, frame, ret))
                         return 0;
         }

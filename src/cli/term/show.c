@@ -4,8 +4,10 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
+#include "cli/link/again.h"
 #include "cli/link/settings.h"
 #include "cli/term/relay.h"
 #include "cli/print/report.h"
@@ -32,6 +34,7 @@ static int show_use_keys(Show *show, const char *where, const char *text) {
 int show_choose_keys(Show *show, const Options *options) {
         _cleanup_(freep) char *set = NULL;
 
+        show->is_alone = options->no_reconnect;
         if (options->detach_keys)
                 return show_use_keys(show, "--detach-keys", options->detach_keys);
         set = settings_text("cli", "detach_keys");
@@ -86,9 +89,10 @@ static int tell(const Show *show, RelayOutcome outcome) {
                 return CLI_OK;
         case RELAY_DISMISSED:
                 advise("[detached]");
-                advise("the daemon stops; what runs in %s runs on and is there again with the next daemon",
-                       show->name);
-                return CLI_OK;
+                complain(CLI_NO_DAEMON,
+                         "the daemon stops; what runs in %s runs on and is there again with the next one",
+                         show->name);
+                return CLI_NO_DAEMON;
         case RELAY_EXITED: advise_end(show); return outcome.value;
         case RELAY_LOST:
                 complain(CLI_NO_DAEMON, "the connection to the daemon is lost; what runs in %s runs on",
@@ -154,10 +158,55 @@ static RelayOutcome run_alone(const Show *show) {
         return r ? (RelayOutcome){RELAY_FAILED, -r} : run(show, &terminal, &signals);
 }
 
+int show_ask(Show *show) {
+        Coop *coop = show->coop;
+        int r;
+
+        coop_set_session(coop);
+        coop_set_int(coop, "pty", show->pty);
+        if (show->is_read_only)
+                coop_set_bool(coop, "follow", true);
+        else
+                show_set_size(coop);
+        r = coop_call(coop, show->is_read_only ? "logs" : "attach");
+        show->is_waiting = !r && coop_is_out_of_turn(coop);
+        return r;
+}
+
+/* What was typed while nobody took it was not meant for the program as it is then; what it shows is drawn
+ * anew on a clean screen. */
+static int show_come_back(Show *show, Again *again) {
+        int r;
+
+        (void)again_wait(again, -1);
+        r = show_ask(show);
+        if (r)
+                return r;
+        show->has_past = true;
+        (void)tcflush(STDIN_FILENO, TCIFLUSH);
+        if (isatty(STDOUT_FILENO)) {
+                fputs("\x1b[H\x1b[2J", stdout);
+                (void)fflush(stdout);
+        }
+        return CLI_OK;
+}
+
 /* Everything is as before when it is told how it ended: a terminal that takes no words does not hold us. */
-int show_terminal(const Show *show) {
+int show_terminal(Show *show) {
+        RelayOutcome outcome;
+        Again again;
+        int r = CLI_OK;
+
+        again_init(&again, show->coop->socket, &show->coop->link, show->is_alone);
         (void)fflush(stdout);
         (void)signal(SIGPIPE, SIG_IGN);
-        greet(show);
-        return tell(show, run_alone(show));
+        for (;;) {
+                greet(show);
+                outcome = run_alone(show);
+                if (show->is_alone || (outcome.end != RELAY_LOST && outcome.end != RELAY_DISMISSED))
+                        return tell(show, outcome);
+                r = show_come_back(show, &again);
+                if (r)
+                        return r;
+        }
 }

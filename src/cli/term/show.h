@@ -15,6 +15,7 @@ typedef struct Show {
         DetachKeys keys;  /* that leave */
         bool is_read_only;
         bool is_waiting; /* somebody else types there */
+        bool is_alone;   /* is not shown again when the daemon has gone and come back */
         bool has_past;   /* what the program asked the terminal before has been answered before */
 } Show;
 
@@ -23,5 +24,7 @@ typedef struct Show {
 int show_choose_keys(Show *show, const Options *options);
 /* Sets cols and rows of the next request to those of this terminal, if it has some. */
 void show_set_size(Coop *coop);
+/* Asks for the terminal of the chosen session. An exit status; unless it is CLI_OK, stderr says why. */
+int show_ask(Show *show);
 /* An exit status: the process's own when it ended, CLI_OK after a detach. */
-int show_terminal(const Show *show);
+int show_terminal(Show *show);
