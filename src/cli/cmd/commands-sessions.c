@@ -32,7 +32,8 @@ const Command session_commands[] = {
                         "  --detach-keys K  what leaves it (default C-], or cli.detach_keys of "
                         "muster.toml)\n"
                         "  --once           do not start it again when it ends; what it printed stays until "
-                        "it is killed\n",
+                        "it is killed\n"
+                        "  --no-reconnect   end with status 3 when the daemon goes\n",
                 .examples = "  muster new -- bash\n"
                             "  muster new --name api ~/src/api -- claude\n"
                             "  muster new -d --once -- make -j8\n",
@@ -78,7 +79,8 @@ const Command session_commands[] = {
                         "\n"
                         "  -c, --command PROGRAM  instead of the coopfile's shell; with blanks: a line for "
                         "/bin/sh\n"
-                        "  --detach-keys K        what leaves it instead of Ctrl+], as of muster attach\n",
+                        "  --detach-keys K        what leaves it instead of Ctrl+], as of muster attach\n"
+                        "  --no-reconnect         end with status 3 when the daemon goes\n",
                 .examples = "  muster shell\n"
                             "  muster shell api -c /usr/bin/python3\n",
                 .takes = "command detach-keys no-reconnect",
