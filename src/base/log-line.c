@@ -9,16 +9,15 @@
 
 /* Printable UTF-8 only, so that neither a newline nor an escape sequence of a client gets into the log. */
 static void log_line_sanitize(char *text, size_t n) {
-        for (size_t i = 0; i < n; i++) {
-                unsigned char c = (unsigned char)text[i];
+        size_t n_here;
 
-                if (c < ' ' || c == 0x7f)
-                        text[i] = '?';
-                else if (c == 0xc2 && i + 1 < n && (unsigned char)text[i + 1] < 0xa0) /* U+0080 to U+009F */
-                        text[i] = text[i + 1] = '?';
+        for (size_t i = 0; i < n; i += n_here) {
+                int32_t code;
+
+                n_here = utf8_next((Str){text + i, n - i}, &code);
+                if (utf8_is_hidden(code))
+                        memset(text + i, '?', n_here);
         }
-        for (size_t i = utf8_valid_prefix(text, n); i < n; i += utf8_valid_prefix(text + i, n - i))
-                text[i] = '?';
 }
 
 void log_line_begin(LogLine *line, int64_t us, LogLevel level, const char *module, const char *id) {

@@ -47,6 +47,24 @@ Str utf8_first(Str text, size_t n_chars) {
         return (Str){text.data, at};
 }
 
+size_t utf8_next(Str text, int32_t *ret) {
+        static const unsigned char masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+        const char *p = text.data, *end = text.data + text.n;
+        size_t n = (uint8_t)p[0] < 0x80 ? 1 : utf8_sequence(p, end);
+        int32_t code = (uint8_t)p[0] & masks[n];
+
+        for (size_t i = 1; i < n; i++)
+                code = code << 6 | ((uint8_t)p[i] & 0x3f);
+        *ret = n ? code : UTF8_WRONG;
+        return n ? n : utf8_ill_formed(p, end);
+}
+
+bool utf8_is_hidden(int32_t code) {
+        return code < 0x20 /* or none at all */ || (code >= 0x7f && code <= 0x9f) || code == 0x061c ||
+               code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+               (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb);
+}
+
 size_t utf8_ill_formed(const char *p, const char *end) {
         uint8_t lead = (uint8_t)p[0], low = 0x80, high = 0xbf;
         size_t n = 1, length;

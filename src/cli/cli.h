@@ -29,8 +29,8 @@ typedef struct OptionList { /* of an option that may be repeated */
 } OptionList;
 
 typedef struct Options {
-        bool json, help, detach, once, read_only, watch, follow, await, strip, enter, literal, all, force,
-                stop_agents, no_wait, no_reconnect;
+        bool json, help, detach, once, read_only, watch, follow, await, strip, raw, enter, literal, all,
+                force, stop_agents, no_wait, no_reconnect;
         bool attention, read, daemon, timestamps;
         int64_t wait_ms, timeout_ms, max_idle_ms;       /* -1: not given */
         int64_t pty, tail, limit;                       /* -1: not given */

@@ -20,48 +20,48 @@
 /* ---- help ------------------------------------------------------------------------------------ */
 
 static void print_list(const char *title, const Command *commands, size_t n) {
-        printf("\n%s:\n", title);
+        print("\n%s:\n", title);
         for (size_t i = 0; i < n; i++)
-                printf("  %-9s %s\n", commands[i].name, commands[i].summary);
+                print("  %-9s %s\n", commands[i].name, commands[i].summary);
 }
 
 static void print_help(void) {
-        printf("muster %s: talks to musterd, the daemon behind CCCC, coop, AIWG and AgentCompany "
-               "clients.\n\n",
-               MUSTER_VERSION);
-        printf("Usage: muster COMMAND [OPTIONS…]\n       muster --help | --version\n");
+        print("muster %s: talks to musterd, the daemon behind CCCC, coop, AIWG and AgentCompany "
+              "clients.\n\n",
+              MUSTER_VERSION);
+        print("Usage: muster COMMAND [OPTIONS…]\n       muster --help | --version\n");
         print_list("Sessions: programs that run on when you leave", session_commands, n_session_commands);
         print_list("Groups: agents that work together", group_commands, n_group_commands);
         print_list("Tasks: prompts for the agent of a project", task_commands, n_task_commands);
         print_list("The daemon", daemon_commands, n_daemon_commands);
-        printf("\nExamples:\n"
-               "  muster new -- bash             start a shell that outlives this terminal; Ctrl+] leaves "
-               "it\n"
-               "  muster attach                  come back to it\n"
-               "  muster ps                      see what runs\n"
-               "  muster send --to dev hello     write to an agent of this folder's group\n"
-               "  muster status                  see where the daemon listens\n"
-               "  muster call cccc.ping          call an operation\n"
-               "  muster schema                  list all operations\n"
-               "  muster call --help             more about one command\n"
-               "\nExit status:\n"
-               "  0  fine\n"
-               "  1  the daemon answered with an error, or the command failed\n"
-               "  2  wrong command line\n"
-               "  3  no daemon is running, or it could not be started\n"
-               "  4  it took too long\n"
-               "  attach, new and shell end with the status of the process when it ends\n"
-               "\nEnvironment:\n"
-               "  MUSTER_HOME    state folder (default $XDG_STATE_HOME/muster, else ~/.local/state/muster)\n"
-               "  MUSTER_SOCKET  the daemon's socket (default $XDG_RUNTIME_DIR/muster/muster.sock,\n"
-               "                 else run/muster.sock in the state folder; if nobody is there, what\n"
-               "                 musterd.address in the state folder says)\n"
-               "  NO_COLOR       with a value: no colours; MUSTER_COLOR=always or never decides\n");
+        print("\nExamples:\n"
+              "  muster new -- bash             start a shell that outlives this terminal; Ctrl+] leaves "
+              "it\n"
+              "  muster attach                  come back to it\n"
+              "  muster ps                      see what runs\n"
+              "  muster send --to dev hello     write to an agent of this folder's group\n"
+              "  muster status                  see where the daemon listens\n"
+              "  muster call cccc.ping          call an operation\n"
+              "  muster schema                  list all operations\n"
+              "  muster call --help             more about one command\n"
+              "\nExit status:\n"
+              "  0  fine\n"
+              "  1  the daemon answered with an error, or the command failed\n"
+              "  2  wrong command line\n"
+              "  3  no daemon is running, or it could not be started\n"
+              "  4  it took too long\n"
+              "  attach, new and shell end with the status of the process when it ends\n"
+              "\nEnvironment:\n"
+              "  MUSTER_HOME    state folder (default $XDG_STATE_HOME/muster, else ~/.local/state/muster)\n"
+              "  MUSTER_SOCKET  the daemon's socket (default $XDG_RUNTIME_DIR/muster/muster.sock,\n"
+              "                 else run/muster.sock in the state folder; if nobody is there, what\n"
+              "                 musterd.address in the state folder says)\n"
+              "  NO_COLOR       with a value: no colours; MUSTER_COLOR=always or never decides\n");
 }
 
 static void print_command_help(const Command *command) {
-        printf("muster %s: %s\n\nUsage: muster %s %s\n\n%s\nExamples:\n%s", command->name, command->summary,
-               command->name, command->usage, command->details, command->examples);
+        print("muster %s: %s\n\nUsage: muster %s %s\n\n%s\nExamples:\n%s", command->name, command->summary,
+              command->name, command->usage, command->details, command->examples);
 }
 
 /* ---- dispatch -------------------------------------------------------------------------------- */
@@ -109,7 +109,7 @@ static int run_alone(char **argv) {
         int status = run_command(command_find("status"), 1, words);
 
         if (status == CLI_OK && isatty(STDOUT_FILENO))
-                printf("\nmuster --help lists the commands.\n");
+                print("\nmuster --help lists the commands.\n");
         else if (status == CLI_NO_DAEMON)
                 advise("muster --help lists the commands");
         return status;
@@ -123,7 +123,7 @@ static int dispatch(int argc, char **argv) {
         if (!word)
                 return run_alone(argv);
         if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
-                printf("muster %s\n", MUSTER_VERSION);
+                print("muster %s\n", MUSTER_VERSION);
                 return CLI_OK;
         }
         if (!strcmp(word, "__complete")) /* of the completion scripts; in no list */

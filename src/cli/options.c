@@ -42,6 +42,7 @@ static const Row rows[] = {
         {"follow", 'f', KIND_FLAG, AT(follow)},
         {"tail", 'n', KIND_COUNT, AT(tail)},
         {"strip", 0, KIND_FLAG, AT(strip)},
+        {"raw", 0, KIND_FLAG, AT(raw)},
         {"enter", 0, KIND_FLAG, AT(enter)},
         {"literal", 'l', KIND_FLAG, AT(literal)},
         {"all", 'a', KIND_FLAG, AT(all)},

@@ -71,6 +71,16 @@ static int make_args(CallJob *job, const Options *options, const Json **ret) {
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
+/* Frames of coop hold what a terminal was sent; those of the others are JSON. */
+static void call_put_frame(const CallJob *job, Str frame) {
+        if (strcmp(job->doc->dialect, "coop") != 0) {
+                json_put_text(stdout, frame);
+                return;
+        }
+        output_put(stdout, frame);
+        putchar('\n');
+}
+
 /* What follows the reply of a streaming operation, frame by frame, until the daemon ends it. */
 static int follow(CallJob *job) {
         Str frame;
@@ -78,8 +88,7 @@ static int follow(CallJob *job) {
 
         job->link.deadline_ms = DEADLINE_NEVER;
         while ((r = link_receive(&job->link, exchange_framing(job->doc->dialect), &frame)) == 0) {
-                fwrite(frame.data, 1, frame.n, stdout);
-                putchar('\n');
+                call_put_frame(job, frame);
                 if (fflush(stdout))
                         return CLI_FAILED; /* main() says why */
         }

@@ -26,8 +26,8 @@ static void print_list(const char *dialect) {
                 const OpDoc *doc = &op_docs[i];
 
                 if (is_listed(doc, dialect))
-                        printf("%s.%-*s  %s\n", doc->dialect, width - (int)strlen(doc->dialect) - 1,
-                               doc->name, doc->summary);
+                        print("%s.%-*s  %s\n", doc->dialect, width - (int)strlen(doc->dialect) - 1,
+                              doc->name, doc->summary);
         }
 }
 
@@ -45,9 +45,9 @@ static int print_dialect_json(const Json *document, const char *dialect, Arena *
 /* ---- one operation --------------------------------------------------------------------------- */
 
 static void print_words(const OpDocParam *param) {
-        printf("%24sone of:", "");
+        print("%24sone of:", "");
         for (const char *const *word = param->words; *word; word++)
-                printf("%s %s", word == param->words ? "" : ",", *word);
+                print("%s %s", word == param->words ? "" : ",", *word);
         putchar('\n');
 }
 
@@ -55,22 +55,22 @@ static void print_bounds(const Json *schema) {
         const Json *min = json_get(schema, "minimum"), *max = json_get(schema, "maximum");
 
         if (min)
-                printf(", at least %.*s", (int)min->n, min->text);
+                print(", at least %.*s", (int)min->n, min->text);
         if (max)
-                printf(", at most %.*s", (int)max->n, max->text);
+                print(", at most %.*s", (int)max->n, max->text);
 }
 
 static void print_params(const OpDoc *doc, const Json *method) {
-        printf("\nParameters:%s\n", doc->n_params ? "" : " none");
+        print("\nParameters:%s\n", doc->n_params ? "" : " none");
         for (size_t i = 0; i < doc->n_params; i++) {
                 const OpDocParam *param = &doc->params[i];
 
-                printf("  %-20s  %s%s", param->name, param->type, param->required ? ", required" : "");
+                print("  %-20s  %s%s", param->name, param->type, param->required ? ", required" : "");
                 print_bounds(openrpc_param_schema(method, str_from(param->name)));
                 if (param->default_text)
-                        printf(", default %s", param->default_text);
+                        print(", default %s", param->default_text);
                 if (param->summary && *param->summary)
-                        printf("\n%24s%s", "", param->summary);
+                        print("\n%24s%s", "", param->summary);
                 putchar('\n');
                 if (param->words)
                         print_words(param);
@@ -83,7 +83,7 @@ static void print_errors(const Json *method) {
 
         if (!json_count(errors))
                 return;
-        printf("\nErrors (besides the generic ones):\n");
+        print("\nErrors (besides the generic ones):\n");
         json_each (error, errors) {
                 const Json *word = json_get(json_get(error, "data"), "code"),
                            *code = json_get(error, "code");
@@ -91,7 +91,7 @@ static void print_errors(const Json *method) {
                            : code                     ? (Str){code->text, code->n}
                                                       : STR_NULL;
 
-                printf("  %-28.*s  ", STR_ARG(text));
+                print("  %-28.*s  ", STR_ARG(text));
                 text_put(stdout, json_str(json_get(error, "message")));
                 putchar('\n');
         }
@@ -99,17 +99,17 @@ static void print_errors(const Json *method) {
 
 static void print_flags(uint32_t flags) {
         if (flags & OP_WRITES)
-                printf("Changes kept state; its answer comes when the change is stored.\n");
+                print("Changes kept state; its answer comes when the change is stored.\n");
         if (flags & OP_STREAMS)
-                printf("Turns the connection into a stream.\n");
+                print("Turns the connection into a stream.\n");
 }
 
 static int print_op(const OpDoc *doc, const Json *method) {
-        printf("%s.%s\n\n%s\n", doc->dialect, doc->name, doc->summary);
+        print("%s.%s\n\n%s\n", doc->dialect, doc->name, doc->summary);
         print_flags(doc->flags);
         print_params(doc, method);
         print_errors(method);
-        printf("\nResult:\n");
+        print("\nResult:\n");
         return json_print(stdout, json_get(json_get(method, "result"), "schema"), true);
 }
 
@@ -156,7 +156,7 @@ int cmd_schema(const Options *options) {
         if (options->n_operands)
                 return print_named(options, options->operands[0]);
         if (options->json)
-                printf("%s\n", openrpc_json);
+                json_put_text(stdout, str_from(openrpc_json));
         else
                 print_list(NULL);
         return CLI_OK;

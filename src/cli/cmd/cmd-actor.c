@@ -36,7 +36,7 @@ static void show_list(const Cccc *cccc) {
         if (json_count(actors))
                 table_print(&table, stdout, 0, 0, "\n");
         else
-                printf("No actors.\n");
+                print("No actors.\n");
 }
 
 static void show_id(const Cccc *cccc) {

@@ -9,7 +9,8 @@ static int find_name(Coop *coop, const char **ret) {
 
 int cmd_attach(const Options *options) {
         _cleanup_(coop_deinit) Coop coop = COOP_NULL;
-        Show show = {.coop = &coop, .is_read_only = options->read_only, .has_past = true};
+        Show show = {
+                .coop = &coop, .is_read_only = options->read_only, .is_raw = options->raw, .has_past = true};
         int r = show_choose_keys(&show, options);
 
         if (!r)

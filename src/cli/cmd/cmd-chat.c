@@ -70,12 +70,16 @@ static int call_with_id(Chat *chat, const char *method, const char *id, Reply *r
         return task_link_call(&chat->link, "chat", method, buf_str(&params), ret);
 }
 
-static void put(Chat *chat, Str text, bool is_stderr) {
-        (void)fwrite(text.data ? text.data : "", 1, text.n, is_stderr ? stderr : stdout);
+static void chat_flush(Chat *chat) {
         if (!fflush(stdout) || chat->out_errno)
                 return;
         chat->out_errno = errno;
         chat->has_left = true;
+}
+
+static void chat_put(Chat *chat, Str text, bool is_stderr) {
+        output_put(is_stderr ? stderr : stdout, text);
+        chat_flush(chat);
 }
 
 /* The next message, or a signal that came first: then *ret is NULL. */
@@ -116,7 +120,7 @@ static int show_until_end(Chat *chat, const char *id) {
                                          id)) /* its answer is passed over; the end is told anyway */
                                 (void)task_link_send(&chat->link, "task.cancel", buf_str(&params));
                 } else if (task_note_is_output(message, str_from(id), &chunk, &is_stderr))
-                        put(chat, chunk, is_stderr);
+                        chat_put(chat, chunk, is_stderr);
                 else if (task_note_is_end(message, str_from(id)))
                         break;
         }
@@ -135,9 +139,9 @@ static int conclude(Chat *chat, const char *id, bool is_shown) {
         error = str_trim(json_str(json_get(reply.result, "error")));
         output = json_str(json_get(reply.result, "output"));
         if (!is_shown)
-                put(chat, output, false);
+                chat_put(chat, output, false);
         if (output.n && output.data[output.n - 1] != '\n')
-                put(chat, STR("\n"), false);
+                chat_put(chat, STR("\n"), false);
         if (str_is(state, "completed"))
                 return CLI_OK;
         if (str_is(state, "failed"))
@@ -159,7 +163,7 @@ static int ask(Chat *chat, Str text) {
                 return r;
         (void)json_bool(json_get(reply.result, "following"), &is_following);
         if (is_following) {
-                put(chat, json_str(json_get(reply.result, "output")), false);
+                chat_put(chat, json_str(json_get(reply.result, "output")), false);
                 r = show_until_end(chat, id);
                 if (!r)
                         r = task_link_call(&chat->link, "chat", "task.follow", STR("{\"stop\":true}"),
@@ -203,7 +207,7 @@ static int do_cancel(Chat *chat, Str words) {
         int r = id ? call_with_id(chat, "task.cancel", id, &reply) : CLI_FAILED;
 
         if (!r)
-                printf("Task %s cancelled\n", id);
+                print("Task %s cancelled\n", id);
         return r;
 }
 
@@ -212,7 +216,7 @@ static int do_run(Chat *chat, Str words) {
         int r = send_message(chat, words, &id);
 
         if (!r)
-                printf("Task submitted: %s\n", id);
+                print("Task submitted: %s\n", id);
         return r;
 }
 
@@ -222,12 +226,12 @@ static int do_quit(Chat *chat, _unused_ Str words) {
 }
 
 static int do_help(_unused_ Chat *chat, _unused_ Str words) {
-        printf("  /run WORDS     submit a task and go on\n"
-               "  /tasks         the last tasks\n"
-               "  /status        how many there are\n"
-               "  /cancel ID     cancel one\n"
-               "  /history       the last lines\n"
-               "  /quit          leave, as Ctrl+D\n");
+        print("  /run WORDS     submit a task and go on\n"
+              "  /tasks         the last tasks\n"
+              "  /status        how many there are\n"
+              "  /cancel ID     cancel one\n"
+              "  /history       the last lines\n"
+              "  /quit          leave, as Ctrl+D\n");
         return CLI_OK;
 }
 
@@ -300,12 +304,11 @@ static int from_stdin(Chat *chat) {
 }
 
 static void draw(Chat *chat) {
-        _cleanup_(buf_deinit) Buf out = BUF_NULL;
         unsigned cols, rows;
 
         (void)terminal_size(&cols, &rows);
-        if (!line_edit_draw(&chat->line, prompt, cols, &out))
-                put(chat, buf_str(&out), false);
+        line_edit_show(&chat->line, prompt, cols, stdout);
+        chat_flush(chat);
 }
 
 static bool is_readable(int fd, int timeout_ms) {

@@ -15,7 +15,7 @@
 static void context_put_text(const char *title, Str text) {
         if (!text.n)
                 return;
-        printf("%s\n  ", title);
+        print("%s\n  ", title);
         text_put(stdout, str_trim(text));
         fputs("\n\n", stdout);
 }
@@ -24,9 +24,9 @@ static void context_put_text(const char *title, Str text) {
 static void context_put_list(const char *title, const Json *list, const char *state, const char *what) {
         if (!json_count(list))
                 return;
-        printf("%s\n", title);
+        print("%s\n", title);
         json_each (item, list) {
-                printf("  ");
+                print("  ");
                 text_put(stdout, json_text_of(item, "id"));
                 fputs("  ", stdout);
                 if (state) {
@@ -55,9 +55,8 @@ static void context_show(const Cccc *cccc) {
         context_put_list("Notes", json_get(context, "notes"), NULL, "content");
         context_put_list("References", json_get(context, "references"), NULL, "url");
         context_put_list("Presence", json_get(json_get(context, "presence"), "agents"), NULL, "status");
-        printf("Tasks: %lld planned, %lld active, %lld done (muster context tasks)\n",
-               context_count(tasks, "planned"), context_count(tasks, "active"),
-               context_count(tasks, "done"));
+        print("Tasks: %lld planned, %lld active, %lld done (muster context tasks)\n",
+              context_count(tasks, "planned"), context_count(tasks, "active"), context_count(tasks, "done"));
 }
 
 static void context_show_tasks(const Cccc *cccc) {
@@ -82,7 +81,7 @@ static void context_show_tasks(const Cccc *cccc) {
         if (json_count(tasks))
                 table_print(&table, stdout, 0, 0, "\n");
         else
-                printf("No tasks.\n");
+                print("No tasks.\n");
 }
 
 static void context_show_changes(const Cccc *cccc) {

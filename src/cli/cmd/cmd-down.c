@@ -14,21 +14,21 @@ enum { WAIT_MS = 15000 };
 static void tell_absent(void) {
         size_t n = find_running();
 
-        printf("no daemon is running, nothing to stop\n");
+        print("no daemon is running, nothing to stop\n");
         if (n)
-                printf("%zu hosted %s on without it; to end them: muster up, then muster down "
-                       "--stop-agents\n",
-                       n, n == 1 ? "process runs" : "processes run");
+                print("%zu hosted %s on without it; to end them: muster up, then muster down "
+                      "--stop-agents\n",
+                      n, n == 1 ? "process runs" : "processes run");
 }
 
 static void tell(const Options *options, bool was_running, int64_t pid, const Json *tasks) {
         if (options->json) {
-                printf("{\"stopped\":%s,\"pid\":%lld", was_running ? "true" : "false", (long long)pid);
+                print("{\"stopped\":%s,\"pid\":%lld", was_running ? "true" : "false", (long long)pid);
                 if (tasks)
-                        printf(",\"tasks\":" STR_FMT, STR_ARG(json_raw(tasks)));
-                printf("}\n");
+                        print(",\"tasks\":" STR_FMT, STR_ARG(json_raw(tasks)));
+                print("}\n");
         } else if (was_running) {
-                printf("musterd stopped, pid %lld\n", (long long)pid);
+                print("musterd stopped, pid %lld\n", (long long)pid);
                 tasks_print(stdout, tasks);
         } else
                 tell_absent();

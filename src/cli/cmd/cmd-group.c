@@ -27,7 +27,7 @@ static void show_list(const Cccc *cccc) {
         if (json_count(groups))
                 table_print(&table, stdout, 0, 0, "\n");
         else
-                printf("No groups.\n");
+                print("No groups.\n");
 }
 
 static void show_document(const Cccc *cccc) {

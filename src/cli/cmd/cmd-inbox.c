@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
+#include "cli/print/report.h"
 #include "cli/link/cccc.h"
 #include "cli/print/event-text.h"
 
@@ -30,7 +31,7 @@ static int list(Cccc *cccc, const Options *options) {
         json_each (event, messages)
                 event_print(stdout, event, cccc->folder);
         if (!json_count(messages))
-                printf("Nothing unread.\n");
+                print("Nothing unread.\n");
         return CLI_OK;
 }
 

@@ -21,7 +21,7 @@ static int kill_all(Coop *coop, const Options *options) {
         if (!r)
                 r = kill_wait(coop, options, NULL);
         if (!r)
-                printf("All sessions %s\n", options->no_wait ? "are ending" : "killed");
+                print("All sessions %s\n", options->no_wait ? "are ending" : "killed");
         return r;
 }
 
@@ -34,8 +34,8 @@ static int kill_pty(Coop *coop, const Options *options, const char *name) {
         if (!r)
                 r = kill_wait(coop, options, name);
         if (!r)
-                printf("Terminal %lld of session '%s' %s\n", (long long)options->pty, name,
-                       options->no_wait ? "is ending" : "killed");
+                print("Terminal %lld of session '%s' %s\n", (long long)options->pty, name,
+                      options->no_wait ? "is ending" : "killed");
         return r;
 }
 
@@ -48,7 +48,7 @@ static int kill_session(Coop *coop, const Options *options, const char *name) {
         if (!r)
                 r = kill_wait(coop, options, name);
         if (!r)
-                printf("Session '%s' %s\n", name, options->no_wait ? "is ending" : "killed");
+                print("Session '%s' %s\n", name, options->no_wait ? "is ending" : "killed");
         return r;
 }
 

@@ -96,7 +96,7 @@ static void print_line(Buf *text, bool failed) {
         if (failed)
                 complain(CLI_FAILED, "out of memory");
         else
-                printf(STR_FMT "\n", STR_ARG(buf_str(text)));
+                json_put_text(stdout, buf_str(text));
         buf_deinit(text);
 }
 
@@ -162,26 +162,26 @@ static void print_json(const Target *target, const LedgerReport *report) {
 
 static void print_faults(const LedgerReport *report) {
         for (size_t i = 0; i < report->n_damage; i++)
-                printf("  offset %llu: %llu bytes in %llu line%s that are no event%s\n",
-                       (unsigned long long)report->damage[i].offset,
-                       (unsigned long long)report->damage[i].n_bytes,
-                       (unsigned long long)report->damage[i].n_lines,
-                       report->damage[i].n_lines == 1 ? "" : "s",
-                       report->damage[i].is_binary ? " (binary)" : "");
+                print("  offset %llu: %llu bytes in %llu line%s that are no event%s\n",
+                      (unsigned long long)report->damage[i].offset,
+                      (unsigned long long)report->damage[i].n_bytes,
+                      (unsigned long long)report->damage[i].n_lines,
+                      report->damage[i].n_lines == 1 ? "" : "s",
+                      report->damage[i].is_binary ? " (binary)" : "");
         if (report->n_tail)
-                printf("  offset %llu: %llu bytes behind the last line, %s\n",
-                       (unsigned long long)(report->n_bytes - report->n_tail),
-                       (unsigned long long)report->n_tail,
-                       report->is_tail_event ? "an event without its newline" : "a torn line");
+                print("  offset %llu: %llu bytes behind the last line, %s\n",
+                      (unsigned long long)(report->n_bytes - report->n_tail),
+                      (unsigned long long)report->n_tail,
+                      report->is_tail_event ? "an event without its newline" : "a torn line");
         if (report->journal.n_restored)
-                printf("  %llu bytes are in the journal only: the daemon puts them back when it opens the "
-                       "ledger\n",
-                       (unsigned long long)report->journal.n_restored);
+                print("  %llu bytes are in the journal only: the daemon puts them back when it opens the "
+                      "ledger\n",
+                      (unsigned long long)report->journal.n_restored);
         if (report->chain.is_broken)
-                printf("  offset %llu: the chain does not fit from this line on\n",
-                       (unsigned long long)report->chain.broken_at);
+                print("  offset %llu: the chain does not fit from this line on\n",
+                      (unsigned long long)report->chain.broken_at);
         if (report->n_repeated)
-                printf("  %llu events repeat an earlier id\n", (unsigned long long)report->n_repeated);
+                print("  %llu events repeat an earlier id\n", (unsigned long long)report->n_repeated);
 }
 
 static int inspect(const Target *target, LedgerReport *report) {
@@ -202,9 +202,9 @@ static int verify_one(const Options *options, const Target *target) {
         if (options->json) {
                 print_json(target, &report);
         } else {
-                printf("%s: %s, %llu events, %llu bytes\n", target->name,
-                       ledger_report_is_sound(&report) ? "ok" : "damaged",
-                       (unsigned long long)report.n_events, (unsigned long long)report.n_bytes);
+                print("%s: %s, %llu events, %llu bytes\n", target->name,
+                      ledger_report_is_sound(&report) ? "ok" : "damaged",
+                      (unsigned long long)report.n_events, (unsigned long long)report.n_bytes);
                 print_faults(&report);
         }
         return ledger_report_is_sound(&report) ? CLI_OK : CLI_FAILED;
@@ -217,19 +217,19 @@ static void print_stat(const Target *target, const LedgerReport *report) {
                 time_format_s(report->first_ts_us, first);
         if (report->last_ts_us)
                 time_format_s(report->last_ts_us, last);
-        printf("%s\n  path    %s\n  size    %llu bytes, %llu lines, %llu events\n  time    %s to %s\n  "
-               "index   %s\n  chain   %s\n",
-               target->name, target->path, (unsigned long long)report->n_bytes,
-               (unsigned long long)report->n_lines, (unsigned long long)report->n_events, first, last,
-               ledger_index_state_name(report->index),
-               !report->chain.is_present ? "none"
-               : report->chain.is_broken ? "broken"
-               : report->chain.n_behind  ? "behind"
-                                         : "complete");
+        print("%s\n  path    %s\n  size    %llu bytes, %llu lines, %llu events\n  time    %s to %s\n  "
+              "index   %s\n  chain   %s\n",
+              target->name, target->path, (unsigned long long)report->n_bytes,
+              (unsigned long long)report->n_lines, (unsigned long long)report->n_events, first, last,
+              ledger_index_state_name(report->index),
+              !report->chain.is_present ? "none"
+              : report->chain.is_broken ? "broken"
+              : report->chain.n_behind  ? "behind"
+                                        : "complete");
         for (size_t i = 0; i < report->n_kinds; i++)
                 if (report->kinds[i].n)
-                        printf("  %9llu %s\n", (unsigned long long)report->kinds[i].n,
-                               *report->kinds[i].name ? report->kinds[i].name : "(no kind)");
+                        print("  %9llu %s\n", (unsigned long long)report->kinds[i].n,
+                              *report->kinds[i].name ? report->kinds[i].name : "(no kind)");
 }
 
 static int stat_one(const Options *options, const Target *target) {
@@ -255,15 +255,15 @@ static int repair_one(const Options *options, const Target *target) {
                 return complain(CLI_FAILED, "cannot repair %s: %s", target->path, strerror(-r));
         if (!options->json) {
                 if (repair.journal.n_restored)
-                        printf("%s: %llu bytes put back from the journal\n", target->name,
-                               (unsigned long long)repair.journal.n_restored);
+                        print("%s: %llu bytes put back from the journal\n", target->name,
+                              (unsigned long long)repair.journal.n_restored);
                 if (repair.n_cut || repair.n_moved || repair.is_completed)
-                        printf("%s: %llu damaged lines and %llu torn bytes are now in %s/cut.*%s\n",
-                               target->name, (unsigned long long)repair.n_moved,
-                               (unsigned long long)repair.n_cut, target->state_path,
-                               repair.is_completed ? "; the last event got its newline" : "");
+                        print("%s: %llu damaged lines and %llu torn bytes are now in %s/cut.*%s\n",
+                              target->name, (unsigned long long)repair.n_moved,
+                              (unsigned long long)repair.n_cut, target->state_path,
+                              repair.is_completed ? "; the last event got its newline" : "");
                 else if (!repair.journal.n_restored)
-                        printf("%s: nothing to repair\n", target->name);
+                        print("%s: nothing to repair\n", target->name);
                 return CLI_OK;
         }
         jw_begin_object(&w);

@@ -147,6 +147,7 @@ int cmd_logs(const Options *options) {
         int r;
 
         printer_init(&printer, options->strip || options->timestamps);
+        printer.is_raw = options->raw;
         printer.has_stamps = options->timestamps;
         if (options->daemon && options->n_operands)
                 return complain(CLI_USAGE, "logs: --daemon is about the daemon, not about %s",

@@ -89,7 +89,7 @@ int cmd_ls(const Options *options) {
                 return json_print(stdout, coop.reply.result, false) ? complain(CLI_FAILED, "out of memory")
                                                                     : CLI_OK;
         if (!json_count(sessions))
-                printf("No running sessions.\n");
+                print("No running sessions.\n");
         else
                 print_table(&coop, sessions);
         return CLI_OK;

@@ -2,6 +2,7 @@
 /* mail: what waits for whom and why, and what became of the last messages. */
 #include <stdio.h>
 
+#include "cli/print/report.h"
 #include "cli/link/cccc.h"
 #include "cli/print/table.h"
 
@@ -78,9 +79,9 @@ static int show(const Json *result) {
         if (queues.n_cells)
                 table_print(&queues, stdout, 0, 0, "\n");
         else
-                printf("Nothing waits.\n");
+                print("Nothing waits.\n");
         if (facts.n_cells) {
-                printf("\n");
+                print("\n");
                 table_print(&facts, stdout, 0, 0, "\n");
         }
         return CLI_OK;

@@ -120,7 +120,7 @@ static int create(Coop *coop, const Options *options, const char *workspace, con
         *ret_name = arena_str(&coop->arena, json_str(json_get(coop->reply.result, "session"))).data;
         if (!*ret_name)
                 return complain(CLI_FAILED, "out of memory");
-        fprintf(options->detach ? stdout : stderr, "Session '%s' created\n", *ret_name);
+        fprint(options->detach ? stdout : stderr, "Session '%s' created\n", *ret_name);
         coop_tell_notes(coop);
         return CLI_OK;
 }

@@ -129,7 +129,7 @@ static int run_ls(ProjectCall *call) {
         if (json_count(projects))
                 print_table(projects);
         else
-                printf("No project is served. Add one with: muster project add DIR\n");
+                print("No project is served. Add one with: muster project add DIR\n");
         return CLI_OK;
 }
 

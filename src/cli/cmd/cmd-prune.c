@@ -61,8 +61,8 @@ static int prune_empty(Cccc *cccc, const Options *options, int64_t older_s) {
         if (r || options->json)
                 return r ? r : cccc_print(cccc);
         (void)json_int64(json_get(cccc->reply.result, "n"), &n);
-        printf("%lld deleted group%s removed for good, %s freed.\n", (long long)n, n == 1 ? "" : "s",
-               prune_size(cccc->reply.result, size));
+        print("%lld deleted group%s removed for good, %s freed.\n", (long long)n, n == 1 ? "" : "s",
+              prune_size(cccc->reply.result, size));
         return CLI_OK;
 }
 
@@ -86,14 +86,14 @@ int cmd_prune(const Options *options) {
         if (options->json && !options->force)
                 return cccc_print(&cccc);
         if (!n && !options->json) {
-                printf("No deleted groups%s.\n", options->older_than ? " of that age" : "");
+                print("No deleted groups%s.\n", options->older_than ? " of that age" : "");
                 return CLI_OK;
         }
         if (!options->json) {
                 prune_show(json_get(cccc.reply.result, "entries"));
-                printf("\n%lld deleted group%s, %s, in " STR_FMT "\n", (long long)n, n == 1 ? "" : "s",
-                       prune_size(cccc.reply.result, size),
-                       STR_ARG(json_text_of(cccc.reply.result, "folder")));
+                print("\n%lld deleted group%s, %s, in " STR_FMT "\n", (long long)n, n == 1 ? "" : "s",
+                      prune_size(cccc.reply.result, size),
+                      STR_ARG(json_text_of(cccc.reply.result, "folder")));
                 fflush(stdout);
         }
         if (!options->force)

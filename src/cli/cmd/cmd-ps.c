@@ -72,13 +72,14 @@ static void print_table(const Json *processes, unsigned cols, unsigned rows, con
         _cleanup_(table_deinit) Table table = processes_table(processes, &shape, columns);
 
         if (!json_count(processes)) {
-                printf("Nothing runs here. Start something with: muster new -- COMMAND%s", line_end);
+                print("Nothing runs here. Start something with: muster new -- COMMAND");
+                fputs(line_end, stdout); /* ours */
                 return;
         }
         table_print(&table, stdout, rows ? cols : 0, rows, line_end);
 }
 
-static int print(Ps *ps, bool is_screen) {
+static int ps_print(Ps *ps, bool is_screen) {
         const Json *processes = json_get(ps->answer, "processes");
         unsigned cols = 0, rows = 0;
 
@@ -136,7 +137,7 @@ static int ps_watch_until(Ps *ps, Signals *signals, int *ret_number) {
         bool is_over = false;
 
         while (!r && !is_over) {
-                r = print(ps, ps->is_screen);
+                r = ps_print(ps, ps->is_screen);
                 if (ps->is_screen)
                         ps_note_absence(ps);
                 if (fflush(stdout))
@@ -181,7 +182,7 @@ static int ps_run(const Options *options, bool is_watched) {
                 r = fetch(&ps);
         if (r)
                 return r;
-        return is_watched ? watch(&ps) : print(&ps, false);
+        return is_watched ? watch(&ps) : ps_print(&ps, false);
 }
 
 int cmd_ps(const Options *options) {

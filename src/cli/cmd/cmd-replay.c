@@ -110,6 +110,7 @@ int cmd_replay(const Options *options) {
         int r;
 
         printer_init(&replay.printer, false);
+        replay.printer.is_raw = options->raw;
         replay.cast.in = fopen(replay.path, "re");
         if (!replay.cast.in && errno == ENOENT && !strchr(replay.path, '/'))
                 return complain(

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "cli/print/report.h"
 #include "cli/link/coop.h"
 
 int cmd_restart(const Options *options) {
@@ -22,7 +23,7 @@ int cmd_restart(const Options *options) {
         if (r)
                 return r;
         (void)json_int64(json_get(coop.reply.result, "pid"), &pid);
-        printf("Session '%s' restarted, pid %lld\n", name, (long long)pid);
+        print("Session '%s' restarted, pid %lld\n", name, (long long)pid);
         coop_tell_notes(&coop);
         return CLI_OK;
 }

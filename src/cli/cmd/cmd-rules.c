@@ -139,9 +139,9 @@ static void print_rules(const Json *answer) {
         if (json_count(json_get(answer, "rules")))
                 table_print(&table, stdout, 0, 0, "\n");
         else
-                printf("No rules. They are in .aiwg/daemon.json of the project.\n");
+                print("No rules. They are in .aiwg/daemon.json of the project.\n");
         if (json_bool(json_get(answer, "enabled"), &is_on) && !is_on)
-                printf("\nThe engine is switched off: muster rules enable\n");
+                print("\nThe engine is switched off: muster rules enable\n");
         if (wrong.n) {
                 fputs("\nThe file on the disk is not in use: ", stdout);
                 text_put(stdout, wrong);

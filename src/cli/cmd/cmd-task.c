@@ -126,7 +126,7 @@ static int submit_told(TaskLink *link, const Options *options, const char *id, c
         if (options->await)
                 return task_wait(link, id, options->json);
         if (!options->json)
-                printf("Task submitted: %s (%s)\n", id, state);
+                print("Task submitted: %s (%s)\n", id, state);
         return strcmp(state, "running") != 0 ? CLI_OK : submit_refused(link, id);
 }
 
@@ -203,7 +203,7 @@ void task_table_print(const Json *records) {
         bool has_reasons = false;
 
         if (!json_count(records)) {
-                printf("No tasks found\n");
+                print("No tasks found\n");
                 return;
         }
         json_each (record, records)
@@ -282,7 +282,7 @@ static int run_cancel(TaskLink *link, const Options *options, char **words, int 
                 if (!r && options->json)
                         (void)json_print(stdout, reply.result, false);
                 else if (!r)
-                        printf("Task %s cancelled\n", words[i]);
+                        print("Task %s cancelled\n", words[i]);
                 status = r ? r : status;
         }
         return status;

@@ -16,7 +16,7 @@ enum { TEMPLATE_MAX = 2000000 };
 /* ---- answers --------------------------------------------------------------------------------- */
 
 static void template_show_text(const Cccc *cccc) {
-        text_put(stdout, json_text_of(cccc->reply.result, "template"));
+        output_put(stdout, json_text_of(cccc->reply.result, "template"));
 }
 
 static void template_put_names(const char *what, const Json *names) {
@@ -24,9 +24,9 @@ static void template_put_names(const char *what, const Json *names) {
 
         if (!json_count(names))
                 return;
-        fputs(what, stdout);
+        print("%s", what);
         json_each (name, names) {
-                fputs(gap, stdout);
+                print("%s", gap);
                 text_put(stdout, json_str(name));
                 gap = ", ";
         }
@@ -43,7 +43,7 @@ static void template_put_members(const char *what, const Json *object) {
                 (void)json_bool(json_get(member, "changed"), &is_changed);
                 if (!is_changed)
                         continue;
-                fputs(gap, stdout);
+                print("%s", gap);
                 text_put(stdout, json_key(member));
                 gap = ", ";
         }
@@ -67,8 +67,8 @@ static void template_show_preview(const Cccc *cccc) {
 static void template_show_import(const Cccc *cccc) {
         const Json *result = cccc->reply.result;
 
-        printf("%zu added, %zu changed, %zu removed\n", json_count(json_get(result, "added")),
-               json_count(json_get(result, "updated")), json_count(json_get(result, "removed")));
+        print("%zu added, %zu changed, %zu removed\n", json_count(json_get(result, "added")),
+              json_count(json_get(result, "updated")), json_count(json_get(result, "removed")));
 }
 
 static void template_show_id(const Cccc *cccc) {

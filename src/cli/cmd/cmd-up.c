@@ -36,11 +36,11 @@ static void up_tell_reopened(const Json *tried) {
         json_each (row, tried) {
                 if (!str_is(json_str(json_get(row, "state")), "listening"))
                         continue; /* the list of endpoints says why */
-                printf("opened again: ");
+                print("opened again: ");
                 text_put(stdout, json_str(json_get(row, "name")));
-                printf(" ");
+                print(" ");
                 text_put(stdout, json_str(json_get(row, "address")));
-                printf("\n");
+                print("\n");
         }
 }
 
@@ -60,23 +60,23 @@ static void print_json(const Start *start, bool is_resumed, const Json *tried) {
                 jw_field_value(&w, "daemon", info);
         jw_end_object(&w);
         if (!w.failed)
-                printf(STR_FMT "\n", STR_ARG(buf_str(&text)));
+                json_put_text(stdout, buf_str(&text));
 }
 
 static void print_text(const Start *start, bool is_resumed, const Json *tried) {
         const Json *info = start->info;
 
         if (start->pid)
-                printf("musterd started, pid %d, log %s\n", (int)start->pid, start->log_path);
+                print("musterd started, pid %d, log %s\n", (int)start->pid, start->log_path);
         else
-                printf("musterd is already running, pid %lld\n", (long long)info_pid(info));
+                print("musterd is already running, pid %lld\n", (long long)info_pid(info));
         if (is_resumed)
-                printf("Actors that were stopped with it are started again.\n");
+                print("Actors that were stopped with it are started again.\n");
         up_tell_reopened(tried);
         if (info)
                 info_print_endpoints(stdout, info);
         else
-                printf("It does not listen at %s, so muster cannot reach it.\n", start->socket);
+                print("It does not listen at %s, so muster cannot reach it.\n", start->socket);
 }
 
 /* Agents that `down --stop-agents` ended stay down until somebody says so. */

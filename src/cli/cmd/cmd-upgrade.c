@@ -128,19 +128,19 @@ static void upgrade_tell_json(const Upgrade *upgrade, const Start *start, int64_
         jw_field_int(&w, "adopted", n_adopted);
         jw_end_object(&w);
         if (!w.failed)
-                printf(STR_FMT "\n", STR_ARG(buf_str(&text)));
+                json_put_text(stdout, buf_str(&text));
 }
 
 static void upgrade_tell(const Upgrade *upgrade, const Start *start, int64_t n_adopted) {
         if (!upgrade->pid)
-                printf("no daemon was running; musterd %s started, pid %lld\n", MUSTER_VERSION,
-                       (long long)info_pid(start->info));
+                print("no daemon was running; musterd %s started, pid %lld\n", MUSTER_VERSION,
+                      (long long)info_pid(start->info));
         else
-                printf("musterd %s, pid %lld, is now %s, pid %lld\n",
-                       upgrade->version ? upgrade->version : "?", (long long)upgrade->pid, MUSTER_VERSION,
-                       (long long)info_pid(start->info));
-        printf("%lld %s on and %s taken over\n", (long long)n_adopted,
-               n_adopted == 1 ? "process runs" : "processes run", n_adopted == 1 ? "was" : "were");
+                print("musterd %s, pid %lld, is now %s, pid %lld\n",
+                      upgrade->version ? upgrade->version : "?", (long long)upgrade->pid, MUSTER_VERSION,
+                      (long long)info_pid(start->info));
+        print("%lld %s on and %s taken over\n", (long long)n_adopted,
+              n_adopted == 1 ? "process runs" : "processes run", n_adopted == 1 ? "was" : "were");
 }
 
 static int upgrade_start(Upgrade *upgrade, const Options *options) {

@@ -45,7 +45,7 @@ const Command session_commands[] = {
         {
                 .name = "attach",
                 .summary = "show a session on this terminal; Ctrl+] leaves it",
-                .usage = "[-r] [SESSION] [--pty N] [--detach-keys KEYS]",
+                .usage = "[-r] [SESSION] [--pty N] [--raw] [--detach-keys KEYS]",
                 .details = "SESSION is a name or the path of a workspace; without it, the session of this "
                            "folder is\n"
                            "meant. Ends with the status of the process when it ends, with 0 when you "
@@ -55,6 +55,7 @@ const Command session_commands[] = {
                            "\n"
                            "  -r, --read-only  only look: nothing is typed, and its size stays as it is\n"
                            "  --pty N          which of its terminals (default 0: the agent)\n"
+                           "  --raw            it may also use the clipboard, and ask for the title\n"
                            "  --detach-keys K  what leaves it instead of Ctrl+]: C-q, or several: C-a,d; "
                            "none:\n"
                            "                   nothing does (default: cli.detach_keys of muster.toml)\n"
@@ -64,7 +65,7 @@ const Command session_commands[] = {
                 .examples = "  muster attach\n"
                             "  muster attach -r api\n"
                             "  muster attach api --pty 1\n",
-                .takes = "read-only pty detach-keys no-reconnect",
+                .takes = "read-only pty raw detach-keys no-reconnect",
                 .n_max = 1,
                 .run = cmd_attach,
         },
@@ -129,30 +130,32 @@ const Command session_commands[] = {
         {
                 .name = "logs",
                 .summary = "print what a session, or the daemon, has printed",
-                .usage = "[-f] [--tail N] [--strip] [SESSION] [--pty N]\n"
+                .usage = "[-f] [--tail N] [--strip | --raw] [SESSION] [--pty N]\n"
                          "       muster logs --daemon [-f] [--tail N] [--since TIME]",
-                .details = "Recent output (up to 256 KiB), byte by byte. On a terminal, questions to it are "
-                           "left out.\n"
-                           "Without SESSION, that of this folder; GROUP/ACTOR: the terminal of an actor.\n"
-                           "\n"
-                           "  -f, --follow     go on with what comes, until Ctrl+C or the end\n"
-                           "  -n, --tail N     only the last N lines of what was printed before\n"
-                           "  --strip          plain text: without colours and other control sequences\n"
-                           "  --pty N          which of its terminals (default 0: the agent)\n"
-                           "  -t, --timestamps  with -f: plain text with the time before each line; a dash\n"
-                           "                   where it is not known, since it was printed before\n"
-                           "  --daemon         the daemon's own log, musterd.log in the state folder with\n"
-                           "                   the older ones; its lines begin with their time\n"
-                           "  --since TIME     --daemon: from then on; 2026-01-02T03:04:05Z, or 30s, 10m,\n"
-                           "                   2h, 1d ago\n"
-                           "  --no-reconnect   end with status 3 when the daemon goes, instead of waiting "
-                           "for the "
-                           "next\n",
+                .details =
+                        "Recent output (up to 256 KiB), byte by byte. On a terminal, questions to it, its\n"
+                        "title and the clipboard are left out.\n"
+                        "Without SESSION, that of this folder; GROUP/ACTOR: the terminal of an actor.\n"
+                        "\n"
+                        "  -f, --follow     go on with what comes, until Ctrl+C or the end\n"
+                        "  -n, --tail N     only the last N lines of what was printed before\n"
+                        "  --strip          plain text: without colours and other control sequences\n"
+                        "  --raw            every byte, also on a terminal\n"
+                        "  --pty N          which of its terminals (default 0: the agent)\n"
+                        "  -t, --timestamps  with -f: plain text with the time before each line; a dash\n"
+                        "                   where it is not known, since it was printed before\n"
+                        "  --daemon         the daemon's own log, musterd.log in the state folder with\n"
+                        "                   the older ones; its lines begin with their time\n"
+                        "  --since TIME     --daemon: from then on; 2026-01-02T03:04:05Z, or 30s, 10m,\n"
+                        "                   2h, 1d ago\n"
+                        "  --no-reconnect   end with status 3 when the daemon goes, instead of waiting "
+                        "for the "
+                        "next\n",
                 .examples = "  muster logs\n"
                             "  muster logs --daemon --since 10m\n"
                             "  muster logs -f --tail 20 api\n"
                             "  muster logs --strip api | grep -i error\n",
-                .takes = "follow tail strip pty daemon timestamps since no-reconnect",
+                .takes = "follow tail strip raw pty daemon timestamps since no-reconnect",
                 .n_max = 1,
                 .run = cmd_logs,
         },
@@ -236,18 +239,19 @@ const Command session_commands[] = {
         {
                 .name = "replay",
                 .summary = "play a recording on this terminal",
-                .usage = "FILE|SESSION [--pty N] [--speed X] [--max-idle SECONDS]",
+                .usage = "FILE|SESSION [--pty N] [--speed X] [--max-idle SECONDS] [--raw]",
                 .details = "SESSION: of what the daemon recorded of it (record = true in its coopfile) the "
                            "one\n"
                            "that was begun last, also when it is gone. Needs no daemon. Ctrl+C ends it.\n"
                            "\n"
                            "  --pty N             which of its terminals (default 0: the agent)\n"
                            "  --speed X           so many times as fast (default 1)\n"
-                           "  --max-idle SECONDS  no pause is longer (default: as the file says)\n",
+                           "  --max-idle SECONDS  no pause is longer (default: as the file says)\n"
+                           "  --raw               every byte, as in muster logs\n",
                 .examples = "  muster replay demo.cast\n"
                             "  muster replay api\n"
                             "  muster replay demo.cast --speed 4 --max-idle 0.5\n",
-                .takes = "pty speed max-idle",
+                .takes = "pty speed max-idle raw",
                 .n_min = 1,
                 .n_max = 1,
                 .run = cmd_replay,

@@ -58,13 +58,13 @@ static void events_put_hosted(const Json *params) {
         put_word(name.n ? name : json_str(json_get(params, "owner")));
         put_word(json_str(json_get(params, "kind")));
         if (json_is(code, JSON_NUMBER))
-                printf(" (" STR_FMT ")", STR_ARG(json_raw(code)));
+                print(" (" STR_FMT ")", STR_ARG(json_raw(code)));
 }
 
 static void put_item(const Json *params) {
         Str domain = json_str(json_get(params, "domain"));
 
-        printf("%" PRIu64 " ", number_of(params, "number"));
+        print("%" PRIu64 " ", number_of(params, "number"));
         event_put_time(stdout, json_str(json_get(params, "at")));
         put_word(domain);
         if (str_is(domain, "host"))
@@ -106,8 +106,8 @@ static bool put_message(Show *show, Str line) {
                 if (json_print(stdout, is_gap ? message : params, false))
                         return false;
         } else if (is_gap)
-                printf("gap: items %" PRIu64 " to %" PRIu64 " were missed\n", number_of(params, "from"),
-                       number);
+                print("gap: items %" PRIu64 " to %" PRIu64 " were missed\n", number_of(params, "from"),
+                      number);
         else
                 put_item(params);
         return fflush(stdout) == 0;

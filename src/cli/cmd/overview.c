@@ -41,8 +41,8 @@ static void overview_put_daemon(FILE *out, const Json *overview) {
 
         fputs("musterd ", out);
         text_put(out, overview_text(overview, "version"));
-        fprintf(out, ", pid %lld, up %s\n", (long long)info_pid(overview),
-                human_age(overview_number(overview, "uptime_seconds"), age));
+        fprint(out, ", pid %lld, up %s\n", (long long)info_pid(overview),
+               human_age(overview_number(overview, "uptime_seconds"), age));
         if (!str_is(durability, "commit")) {
                 fputs("durability   ", out);
                 text_put(out, durability);

@@ -57,19 +57,19 @@ static void print_text(const Check *check) {
         const RuleSet *rules = check->rules;
 
         if (!rules) {
-                printf("%s: error: %s\n", check->path, check->refused);
+                print("%s: error: %s\n", check->path, check->refused);
                 return;
         }
         for (size_t i = 0; i < rules->n_problems; i++) {
-                printf("%s: %s: ", check->path, rules->problems[i].is_error ? "error" : "note");
+                print("%s: %s: ", check->path, rules->problems[i].is_error ? "error" : "note");
                 text_put(stdout, rules->problems[i].where);
-                fputs(rules->problems[i].where.n ? " " : "", stdout);
+                print("%s", rules->problems[i].where.n ? " " : "");
                 text_put(stdout, rules->problems[i].what);
                 putchar('\n');
         }
-        printf("%s: %s; rules: %zu, jobs: %zu%s, watched folders: %zu%s\n", check->path,
-               is_fine(check) ? "fine" : "a running daemon would not take it", rules->n_rules, rules->n_jobs,
-               rules->is_scheduling ? "" : " (off)", rules->n_watches, rules->is_watching ? "" : " (off)");
+        print("%s: %s; rules: %zu, jobs: %zu%s, watched folders: %zu%s\n", check->path,
+              is_fine(check) ? "fine" : "a running daemon would not take it", rules->n_rules, rules->n_jobs,
+              rules->is_scheduling ? "" : " (off)", rules->n_watches, rules->is_watching ? "" : " (off)");
 }
 
 static void write_problem(JsonWriter *w, bool is_error, Str where, Str what) {
@@ -99,9 +99,9 @@ static int print_json(const Check *check) {
                               rules->problems[i].what);
         jw_end_array(&w);
         jw_end_object(&w);
-        if (w.failed || buf_append_str(&out, STR("\n")))
+        if (w.failed)
                 return complain(CLI_FAILED, "out of memory");
-        fwrite(out.data, 1, out.n, stdout);
+        json_put_text(stdout, buf_str(&out));
         return CLI_OK;
 }
 

@@ -39,7 +39,7 @@ static int until_end(TaskLink *link, Str id, bool is_shown) {
 
         while (!(r = task_link_next(link, &message)) && !task_note_is_end(message, id))
                 if (is_shown && task_note_is_output(message, id, &chunk, &is_stderr)) {
-                        (void)fwrite(chunk.data, 1, chunk.n, is_stderr ? stderr : stdout);
+                        output_put(is_stderr ? stderr : stdout, chunk);
                         if (fflush(stdout))
                                 return CLI_FAILED; /* main() says why */
                 }
@@ -70,17 +70,13 @@ int task_wait(TaskLink *link, const char *id, bool is_json) {
                 return r;
         if (is_json)
                 (void)json_print(stdout, reply.result, false);
-        else {
-                Str result = json_str(json_get(reply.result, "result"));
-                (void)fwrite(result.data ? result.data : "", 1, result.n, stdout);
-        }
+        else
+                output_put(stdout, json_str(json_get(reply.result, "result")));
         return verdict(id, reply.result);
 }
 
 static void put_output(const Json *json) {
-        Str output = json_str(json_get(json, "output"));
-
-        (void)fwrite(output.data ? output.data : "", 1, output.n, stdout);
+        output_put(stdout, json_str(json_get(json, "output")));
         (void)fflush(stdout);
 }
 

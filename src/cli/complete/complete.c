@@ -306,7 +306,7 @@ static void complete_argument(const Command *command, int n, char **words) {
         line.names.user = &line;
         line_read(&line, n - 1, words);
         if (line.is_behind)
-                puts(!command->runs_command ? "" : line.n_behind ? ":files" : ":programs");
+                print("%s\n", !command->runs_command ? "" : line.n_behind ? ":files" : ":programs");
         else if (line.waiting)
                 line_put_value(&line);
         else if (*line.current == '-')

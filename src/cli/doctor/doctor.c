@@ -51,7 +51,7 @@ static void doctor_put_json(const Doctor *doctor, DoctorLevel level, const char 
                 jw_field_cstr(&w, "path", path);
         jw_field_cstr(&w, "message", text);
         jw_end_object(&w);
-        printf(STR_FMT "\n", STR_ARG(buf_str(&line)));
+        json_put_text(stdout, buf_str(&line));
 }
 
 _printf_(4, 0) static void doctor_put(Doctor *doctor, DoctorLevel level, const char *path,
@@ -66,7 +66,7 @@ _printf_(4, 0) static void doctor_put(Doctor *doctor, DoctorLevel level, const c
                 doctor_put_json(doctor, level, path, text);
                 return;
         }
-        printf("%-*s%-*s", NAME_COLUMN, level_names[level], TEXT_COLUMN - NAME_COLUMN, doctor->check);
+        print("%-*s%-*s", NAME_COLUMN, level_names[level], TEXT_COLUMN - NAME_COLUMN, doctor->check);
         if (buf_printf(&line, "%s%s%s", path ? path : "", path && *text ? ": " : "", text) == 0)
                 text_wrap(stdout, buf_str(&line), TEXT_COLUMN, doctor->n_cols);
 }
@@ -143,8 +143,8 @@ int cmd_doctor(const Options *options) {
         for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
                 doctor_run(&doctor, &checks[i]);
         if (!options->json)
-                printf("%zu checks: %zu errors, %zu warnings, %zu notes\n", doctor.n_checks,
-                       doctor.n_found[DOCTOR_ERROR], doctor.n_found[DOCTOR_WARNING],
-                       doctor.n_found[DOCTOR_NOTE]);
+                print("%zu checks: %zu errors, %zu warnings, %zu notes\n", doctor.n_checks,
+                      doctor.n_found[DOCTOR_ERROR], doctor.n_found[DOCTOR_WARNING],
+                      doctor.n_found[DOCTOR_NOTE]);
         return doctor.n_found[DOCTOR_ERROR] ? CLI_FAILED : CLI_OK;
 }

@@ -67,7 +67,7 @@ static void info_put_note(FILE *out, const Json *row) {
         fputs("\n          ", out);
         if (by) {
                 text_put(out, program.n ? program : STR("by a process that has ended"));
-                fprintf(out, ", pid %lld, ", (long long)number(by, "pid"));
+                fprint(out, ", pid %lld, ", (long long)number(by, "pid"));
         }
         fputs("since ", out);
         text_put(out, since);

@@ -47,7 +47,7 @@ static void complain_json(const Reply *reply) {
                 jw_field_value(&w, "details", reply->details);
         jw_end_object(&w);
         if (!w.failed)
-                fprintf(stderr, STR_FMT "\n", STR_ARG(buf_str(&text)));
+                json_put_text(stderr, buf_str(&text));
 }
 
 void reply_complain(const char *what, const Reply *reply, bool json) {

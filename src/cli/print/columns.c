@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 
 typedef struct Range {
-        uint32_t first, last;
+        int32_t first, last;
 } Range;
 
 static const Range none[] = {{0x300, 0x36f},    {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},
@@ -19,28 +19,18 @@ static const Range two[] = {{0x1100, 0x115f},  {0x2e80, 0x303e},   {0x3041, 0xa4
                             {0xffe0, 0xffe6},  {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff},
                             {0x20000, 0x3fffd}};
 
-static bool is_in(const Range *ranges, size_t n, uint32_t code) {
+static bool is_in(const Range *ranges, size_t n, int32_t code) {
         for (size_t i = 0; i < n; i++)
                 if (code >= ranges[i].first && code <= ranges[i].last)
                         return true;
         return false;
 }
 
-static uint32_t code_of(Str character) {
-        static const unsigned char masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-        uint32_t code = (unsigned char)character.data[0] & masks[character.n];
-
-        for (size_t i = 1; i < character.n; i++)
-                code = code << 6 | ((unsigned char)character.data[i] & 0x3f);
-        return code;
-}
-
 size_t columns_of(Str character) {
-        uint32_t code;
+        int32_t code;
 
-        if (!character.n || character.n > 4 || utf8_valid_prefix(character.data, character.n) != character.n)
+        if (!character.n || utf8_next(character, &code) != character.n || code == UTF8_WRONG)
                 return 1;
-        code = code_of(character);
         if (is_in(none, ARRAY_SIZE(none), code))
                 return 0;
         return is_in(two, ARRAY_SIZE(two), code) ? 2 : 1;

@@ -7,23 +7,82 @@
 
 #include "base/error.h"
 #include "base/json-writer.h"
+#include "base/utf8.h"
 
-void text_put(FILE *out, Str text) {
-        for (size_t i = 0; i < text.n; i++) {
-                unsigned char c = (unsigned char)text.data[i];
+/* ---- text of others -------------------------------------------------------------------------- */
 
-                putc((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? '?' : c, out);
-        }
+typedef enum TextUse {
+        TEXT_LINES, /* line breaks and tabs do what they do */
+        TEXT_CELL,  /* they are blanks: one line is one line */
+        TEXT_JSON,  /* what a person cannot see is escaped */
+} TextUse;
+
+/* In a JSON text only strings hold such characters, so each can be escaped where it stands. */
+static void text_put_hidden(FILE *out, int32_t code, TextUse use) {
+        bool is_space = code == '\n' || code == '\t' || code == '\r';
+
+        if (is_space && (use == TEXT_JSON || (use == TEXT_LINES && code != '\r')))
+                putc(code, out);
+        else if (is_space && use == TEXT_CELL)
+                putc(' ', out);
+        else if (use != TEXT_JSON)
+                putc('?', out);
+        else
+                fprintf(out, "\\u%04x", code == UTF8_WRONG ? 0xfffdu : (unsigned)code);
 }
 
-static void say(const char *head, const char *format, va_list args) {
+static void text_put_as(FILE *out, Str text, TextUse use) {
+        size_t n_seen = 0, n;
+
+        for (size_t i = 0; i < text.n; i += n) {
+                int32_t code;
+
+                n = utf8_next((Str){text.data + i, text.n - i}, &code);
+                if (!utf8_is_hidden(code))
+                        continue;
+                fwrite(text.data + n_seen, 1, i - n_seen, out);
+                n_seen = i + n;
+                if (use != TEXT_LINES || code != '\r' || n_seen == text.n || text.data[n_seen] != '\n')
+                        text_put_hidden(out, code, use);
+        }
+        if (n_seen < text.n)
+                fwrite(text.data + n_seen, 1, text.n - n_seen, out);
+}
+
+void text_put(FILE *out, Str text) {
+        text_put_as(out, text, TEXT_LINES);
+}
+
+void text_put_cell(FILE *out, Str text) {
+        text_put_as(out, text, TEXT_CELL);
+}
+
+void output_put(FILE *out, Str text) {
+        if (isatty(fileno(out)))
+                text_put(out, text);
+        else if (text.n)
+                fwrite(text.data, 1, text.n, out);
+}
+
+void json_put_text(FILE *out, Str json) {
+        text_put_as(out, json, TEXT_JSON);
+        putc('\n', out);
+}
+
+/* ---- what is said ---------------------------------------------------------------------------- */
+
+static void text_put_format(FILE *out, const char *format, va_list args) {
         _cleanup_(freep) char *text = NULL;
         int n = vasprintf(&text, format, args);
 
-        fputs(head, stderr);
         if (n < 0)
                 text = NULL; /* undefined after a failure */
-        text_put(stderr, n < 0 ? STR("out of memory") : (Str){text, (size_t)n});
+        text_put(out, n < 0 ? STR("out of memory") : (Str){text, (size_t)n});
+}
+
+static void say(const char *head, const char *format, va_list args) {
+        fputs(head, stderr);
+        text_put_format(stderr, format, args);
         putc('\n', stderr);
 }
 
@@ -44,14 +103,29 @@ void advise(const char *format, ...) {
         va_end(args);
 }
 
+void print(const char *format, ...) {
+        va_list args;
+
+        va_start(args, format);
+        text_put_format(stdout, format, args);
+        va_end(args);
+}
+
+void fprint(FILE *out, const char *format, ...) {
+        va_list args;
+
+        va_start(args, format);
+        text_put_format(out, format, args);
+        va_end(args);
+}
+
 int json_print(FILE *out, const Json *json, bool is_pretty) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         int r = is_pretty ? json_write_pretty(&text, json, 2) : json_write(&text, json);
 
         if (r)
                 return error_trace(r);
-        fwrite(text.data, 1, text.n, out);
-        putc('\n', out);
+        json_put_text(out, buf_str(&text));
         return 0;
 }
 

@@ -2,8 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the commands say to a person: complaints and advice on stderr, results on stdout. Text from outside
- * goes through text_put() or %s of these, which show control characters as `?`, so that no answer can drive
- * a terminal.
+ * goes through text_put() or %s of these, so that no answer can drive a terminal or look like another one:
+ * controls (C0, DEL, C1), what is no UTF-8, line separators and what turns the direction of writing around
+ * are shown as `?`. Commands print in no other way (scripts/lint holds them to it, check `print`).
  */
 #include <stdio.h>
 
@@ -14,8 +15,16 @@
 int complain(int status, const char *format, ...) _printf_(2, 3);
 /* A line on stderr without the name in front. */
 void advise(const char *format, ...) _printf_(1, 2);
+/* printf() for people, on stdout or elsewhere. */
+void print(const char *format, ...) _printf_(1, 2);
+void fprint(FILE *out, const char *format, ...) _printf_(2, 3);
 void text_put(FILE *out, Str text);
-/* The value and a newline: as the daemon wrote it, or pretty when is_pretty. */
+void text_put_cell(FILE *out, Str text); /* line breaks and tabs as blanks */
+/* What a program printed: for a terminal as text, for a pipe or a file as it is. */
+void output_put(FILE *out, Str text);
+/* A JSON text and a newline; what text_put() hides is escaped in it (\uXXXX), which changes no value. */
+void json_put_text(FILE *out, Str json);
+/* The same of a value, compact, or pretty when is_pretty. */
 int json_print(FILE *out, const Json *json, bool is_pretty);
 /* A line with what a stop made of tasks ({running, queued, ended}); nothing when there were none. */
 void tasks_print(FILE *out, const Json *tasks);

@@ -87,7 +87,7 @@ static void table_put_text(FILE *out, Str text, size_t n_left, bool is_coloured)
         const char *sequence = is_coloured ? colour_of_state(text) : "";
 
         fputs(sequence, out);
-        text_put(out, utf8_first(text, n_left));
+        text_put_cell(out, utf8_first(text, n_left));
         if (*sequence)
                 fputs(colour_end, out);
 }

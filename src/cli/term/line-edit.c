@@ -174,15 +174,26 @@ static Str character(const LineEdit *line, size_t at) {
         return (Str){line->text.data + at, after(line, at) - at};
 }
 
+/* What was pasted may drive a terminal as well as what was sent. */
+static bool line_is_shown(Str one) {
+        int32_t code;
+
+        return utf8_next(one, &code) == one.n && !utf8_is_hidden(code);
+}
+
+static size_t line_columns(Str one) {
+        return line_is_shown(one) ? columns_of(one) : 1;
+}
+
 static size_t columns_between(const LineEdit *line, size_t from, size_t to) {
         size_t n = 0;
 
         for (; from < to; from = after(line, from))
-                n += columns_of(character(line, from));
+                n += line_columns(character(line, from));
         return n;
 }
 
-/* Characters from there on, as far as there is room; one that is no UTF-8 (yet) as `?`. */
+/* Characters from there on, as far as there is room; one that is no UTF-8 (yet), or a control, as `?`. */
 static int draw_text(const LineEdit *line, size_t from, size_t n_room, size_t *ret_end, Buf *out) {
         size_t n = 0;
         int r = 0;
@@ -190,10 +201,10 @@ static int draw_text(const LineEdit *line, size_t from, size_t n_room, size_t *r
         for (; from < line->text.n && !r; from = after(line, from)) {
                 Str one = character(line, from);
 
-                n += columns_of(one);
+                n += line_columns(one);
                 if (n > n_room)
                         break;
-                r = buf_append_str(out, utf8_valid_prefix(one.data, one.n) == one.n ? one : STR("?"));
+                r = buf_append_str(out, line_is_shown(one) ? one : STR("?"));
         }
         *ret_end = from;
         return error_trace(r);
@@ -210,7 +221,7 @@ int line_edit_draw(const LineEdit *line, const char *prompt, size_t n_columns, B
         if (n_columns)
                 n_room = MAX(n_columns - n_prompt, (size_t)2) - 1; /* the last one makes terminals wrap */
         for (size_t n = columns_between(line, 0, line->at); n > n_room; from = after(line, from))
-                n -= columns_of(character(line, from));
+                n -= line_columns(character(line, from));
         r = buf_printf(out, "\r%s", prompt);
         if (!r)
                 r = draw_text(line, from, n_room, &end, out);
@@ -220,4 +231,11 @@ int line_edit_draw(const LineEdit *line, const char *prompt, size_t n_columns, B
         if (!r && n_behind)
                 r = buf_printf(out, "\x1b[%zuD", n_behind);
         return error_trace(r);
+}
+
+void line_edit_show(const LineEdit *line, const char *prompt, size_t n_columns, FILE *file) {
+        _cleanup_(buf_deinit) Buf out = BUF_NULL;
+
+        if (!line_edit_draw(line, prompt, n_columns, &out))
+                fwrite(out.data, 1, out.n, file);
 }

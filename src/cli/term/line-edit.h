@@ -8,6 +8,8 @@
  * now; so the command can wait for other things meanwhile. A line that is longer than the terminal is wide
  * is shown in part, around the cursor. Owned by the command.
  */
+#include <stdio.h>
+
 #include "base/buf.h"
 
 enum { LINE_HISTORY = 100 };
@@ -36,3 +38,5 @@ void line_edit_next(LineEdit *line);
 /* Bytes that show prompt and line on a terminal of so many columns (0: endless), and put the cursor in its
  * place. */
 int line_edit_draw(const LineEdit *line, const char *prompt, size_t n_columns, Buf *out);
+/* The same, into a file; not at all without memory. */
+void line_edit_show(const LineEdit *line, const char *prompt, size_t n_columns, FILE *file);

@@ -2,13 +2,17 @@
 #include "cli/term/printer.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/time.h"
+#include "cli/print/report.h"
 
 void printer_init(Printer *printer, bool is_stripped) {
-        *printer = (Printer){.is_stripped = is_stripped, .is_terminal = isatty(STDOUT_FILENO)};
+        *printer = (Printer){.is_stripped = is_stripped,
+                             .is_terminal = isatty(STDOUT_FILENO),
+                             .queries.use = QUERIES_PRINT};
         modes_init(&printer->modes);
 }
 
@@ -29,11 +33,17 @@ static void printer_put_stamp(const Printer *printer) {
 }
 
 static void printer_put_stamped(Printer *printer) {
-        for (size_t i = 0; i < printer->text.n; i++) {
+        Str text = buf_str(&printer->text);
+
+        while (text.n) {
+                const char *end = memchr(text.data, '\n', text.n);
+                size_t n = end ? (size_t)(end - text.data) + 1 : text.n;
+
                 if (!printer->is_inside_line)
                         printer_put_stamp(printer);
-                putchar(printer->text.data[i]);
-                printer->is_inside_line = printer->text.data[i] != '\n';
+                output_put(stdout, (Str){text.data, n});
+                printer->is_inside_line = !end;
+                text = (Str){text.data + n, text.n - n};
         }
 }
 
@@ -42,6 +52,8 @@ static bool flush(Printer *printer) {
                 return true;
         if (printer->has_stamps)
                 printer_put_stamped(printer);
+        else if (printer->is_stripped)
+                output_put(stdout, buf_str(&printer->text));
         else
                 fwrite(printer->text.data, 1, printer->text.n, stdout);
         printer->is_inside_line = printer->text.data[printer->text.n - 1] != '\n';
@@ -54,7 +66,7 @@ bool printer_put(Printer *printer, Str output) {
 
         if (printer->is_stripped)
                 r = ansi_strip(&printer->text, output, &printer->ansi);
-        else if (printer->is_terminal) {
+        else if (printer->is_terminal && !printer->is_raw) {
                 modes_feed(&printer->modes, output);
                 r = queries_drop(&printer->queries, output, &printer->text);
         } else

@@ -3,9 +3,9 @@
 /*
  * Printer: output of a hosted terminal on its way to stdout: as it is, or as plain text.
  *
- * On a terminal, what it would answer is left out, and at the end what was done to it is undone and its line
- * ended; so printing an old log neither types into the shell nor leaves it in colours. Anywhere else each
- * byte passes. Owned by the command.
+ * On a terminal, what it would answer is left out, and so are its clipboard and title (unless is_raw); at
+ * the end what was done to it is undone and its line ended; so printing an old log neither types into the
+ * shell nor leaves it in colours. Anywhere else each byte passes. Owned by the command.
  */
 #include "cli/term/undo.h"
 #include "cli/term/queries.h"
@@ -14,6 +14,7 @@
 typedef struct Printer {
         bool is_stripped;
         bool is_terminal;
+        bool is_raw;         /* asked for: each byte passes */
         bool is_inside_line; /* the last character was no line break */
         bool has_stamps;     /* a time before each line; with is_stripped only */
         bool is_past;        /* … or a dash: when this was printed is not known */

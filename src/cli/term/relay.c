@@ -104,7 +104,9 @@ static void notice(Relay *relay, bool is_first, const char *format, int64_t valu
                 advise("%s", text);
                 return;
         }
-        r = undo_append(queue_room(&relay->to_terminal), &relay->terminal->modes); /* the program is gone */
+        r = queries_end(&relay->queries, queue_room(&relay->to_terminal)); /* the program is gone */
+        if (!r)
+                r = undo_append(queue_room(&relay->to_terminal), &relay->terminal->modes);
         if (!r)
                 r = buf_printf(queue_room(&relay->to_terminal), "%s%s\r\n", is_first ? "\r\n" : "", text);
         if (r)
@@ -120,17 +122,26 @@ static void tell_end(Relay *relay) {
                 fail(relay, -ENOMEM);
 }
 
+static int relay_show_raw(Relay *relay, Str bytes) {
+        Buf *out = queue_room(&relay->to_terminal);
+        int r = queries_end(&relay->queries, out);
+
+        return error_trace(r ? r : buf_append_str(out, bytes));
+}
+
 static int show(Relay *relay, const StreamPiece *piece) {
         Buf *out = queue_room(&relay->to_terminal);
-        int r;
 
         relay->wants_resize |= relay->is_restarting; /* it prints, so it can be told */
         relay->is_restarting = false;
         modes_feed(&relay->terminal->modes, piece->bytes);
-        if (piece->index < relay->n_past)
-                return error_trace(queries_drop(&relay->queries, piece->bytes, out));
-        r = queries_end(&relay->queries, out);
-        return error_trace(r ? r : buf_append_str(out, piece->bytes));
+        if (piece->index < relay->n_past || relay->spec->is_read_only)
+                relay->queries.use = QUERIES_PAST;
+        else
+                relay->queries.use = QUERIES_LIVE; /* also of a sequence that began before */
+        if (relay->spec->is_raw || (relay->queries.use == QUERIES_LIVE && !relay->terminal->has_out))
+                return error_trace(relay_show_raw(relay, piece->bytes));
+        return error_trace(queries_drop(&relay->queries, piece->bytes, out));
 }
 
 static void take_event(Relay *relay, Str control) {

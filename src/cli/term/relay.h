@@ -7,9 +7,9 @@
  * paste screen  ◄─write── to_terminal ◄──read── socket        waits in the terminal, and output in the
  * daemon
  *
- * Nothing is dropped or reordered here. Ends with the keys that leave, the end of stdin, the end of the
- * process, of the connection or of the terminal, or a signal; the outcome says which. SIGPIPE must be
- * ignored. Puts nothing right at the end: that is for the owner of the Terminal.
+ * Nothing is reordered here, and nothing dropped but what Queries takes out. Ends with the keys that leave,
+ * the end of stdin, the end of the process, of the connection or of the terminal, or a signal; the outcome
+ * says which. SIGPIPE must be ignored. Puts nothing right at the end: that is for the owner of the Terminal.
  */
 #include "cli/term/detach.h"
 #include "cli/term/signals.h"
@@ -25,6 +25,7 @@ typedef struct RelaySpec {
         const DetachKeys *keys; /* that leave */
         const char *name;       /* of what muster kill ends, without controls; NULL: that is not told */
         bool is_read_only;
+        bool is_raw;   /* every byte passes: also the clipboard's, and questions asked before */
         bool has_past; /* its first frame shows what was printed before */
 } RelaySpec;
 

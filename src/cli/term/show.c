@@ -132,6 +132,7 @@ static RelayOutcome run(const Show *show, Terminal *terminal, Signals *signals) 
                           .arrived = link_rest(&show->coop->link),
                           .keys = &show->keys,
                           .is_read_only = show->is_read_only,
+                          .is_raw = show->is_raw,
                           .has_past = show->has_past};
         RelayOutcome outcome;
         int r = terminal_raw(terminal);

@@ -16,6 +16,7 @@ typedef struct Show {
         bool is_read_only;
         bool is_waiting; /* somebody else types there */
         bool is_alone;   /* is not shown again when the daemon has gone and come back */
+        bool is_raw;     /* see RelaySpec */
         bool has_past;   /* what the program asked the terminal before has been answered before */
 } Show;
 

@@ -17,20 +17,38 @@
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-static void expect_left(Str input, Str want) {
+static void feed(Queries *queries, Str input, size_t from, size_t n, Buf *out) {
+        assert_int_equal(queries_drop(queries, (Str){input.data + from, MIN(n, input.n - from)}, out), 0);
+}
+
+static void expect_end(Queries *queries, Buf *out, Str want) {
+        assert_int_equal(queries_end(queries, out), 0);
+        assert_int_equal(out->n, want.n);
+        assert_memory_equal(out->data, want.data, want.n);
+}
+
+/* In pieces of each length, and in two with each place between them. */
+static void expect_left_for(QueriesUse use, Str input, Str want) {
         for (size_t n_step = 1; n_step <= input.n; n_step++) {
-                _cleanup_(queries_deinit) Queries queries = {0};
+                _cleanup_(queries_deinit) Queries queries = {.use = use};
                 _cleanup_(buf_deinit) Buf out = BUF_NULL;
 
                 for (size_t at = 0; at < input.n; at += n_step)
-                        assert_int_equal(queries_drop(&queries,
-                                                      (Str){input.data + at, MIN(n_step, input.n - at)},
-                                                      &out),
-                                         0);
-                assert_int_equal(queries_end(&queries, &out), 0);
-                assert_int_equal(out.n, want.n);
-                assert_memory_equal(out.data, want.data, want.n);
+                        feed(&queries, input, at, n_step, &out);
+                expect_end(&queries, &out, want);
         }
+        for (size_t n = 1; n < input.n; n++) {
+                _cleanup_(queries_deinit) Queries queries = {.use = use};
+                _cleanup_(buf_deinit) Buf out = BUF_NULL;
+
+                feed(&queries, input, 0, n, &out);
+                feed(&queries, input, n, input.n - n, &out);
+                expect_end(&queries, &out, want);
+        }
+}
+
+static void expect_left(Str input, Str want) {
+        expect_left_for(QUERIES_PAST, input, want);
 }
 
 static void test_questions_go(void **state) {
@@ -94,6 +112,71 @@ static void test_the_rest_stays(void **state) {
                 expect_left(texts[i], texts[i]);
 }
 
+static void test_clipboard_goes(void **state) {
+        static const Str texts[] = {
+                STR("a\x1b]52;c;UEVORA==\x07"
+                    "b"),
+                STR("a\x1b]52;c;UEVORA==\x1b\\b"),
+                STR("a\x1b]52;c;?\x07"
+                    "b"),
+                STR("a\x1b]052;;UEVORA==\x07"
+                    "b"),
+                STR("a\x1b[21tb"),
+                STR("a\x1b[20tb"),
+                STR("a\xc2\x9b"
+                    "b"),
+                STR("a\xc2\x9d\x9d"
+                    "b"),
+                STR("ab\x1b]52;c;never ends"),
+                STR("ab\x1b]52;c;nearly ends\x1b"),
+                STR("ab\x1b]52;c;cancelled\x18"),
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+                for (QueriesUse use = QUERIES_PAST; use <= QUERIES_LIVE; use++)
+                        expect_left_for(use, texts[i], STR("ab"));
+        /* Broken off, hidden in another string, and ended by a C1 which the parser does not know. */
+        expect_left_for(QUERIES_LIVE, STR("a\x1b]52;c;UE\x1b[1mb"), STR("a\x1b[1mb"));
+        expect_left_for(QUERIES_LIVE, STR("a\x1bPtmux;\x1b\x1b]52;c;UE\x07\x1b\\b"), STR("a\x1b\\b"));
+        expect_left_for(QUERIES_LIVE,
+                        STR("\x1b]8;;\xc2\x9c\xc2\x9d"
+                            "52;c;UE\x07"),
+                        STR("\x1b]8;;52;c;UE\x07"));
+}
+
+/* Longer than the parser keeps (512), and than is held (64 KiB). */
+static void test_long_clipboard_goes(void **state) {
+        (void)state;
+        for (size_t n = 256; n <= 256 * 1024; n *= 4)
+                for (size_t n_step = 1; n_step < 100000; n_step = n_step * 10 + 7) {
+                        _cleanup_(queries_deinit) Queries queries = {.use = QUERIES_LIVE};
+                        _cleanup_(buf_deinit) Buf in = BUF_NULL, out = BUF_NULL;
+
+                        assert_int_equal(buf_append_str(&in, STR("a\x1b]52;c;")), 0);
+                        for (size_t i = 0; i < n; i++)
+                                assert_int_equal(buf_append(&in, "Q", 1), 0);
+                        assert_int_equal(buf_append_str(&in, STR("\x1b\\b\x1b]0;t\x07")), 0);
+                        for (size_t at = 0; at < in.n; at += n_step)
+                                feed(&queries, buf_str(&in), at, n_step, &out);
+                        expect_end(&queries, &out, STR("ab\x1b]0;t\x07"));
+                }
+}
+
+/* A program that runs gets its answers, and may name the window; what is printed for good may not. */
+static void test_live_and_printed(void **state) {
+        static const Str texts[] = {STR("\x1b[c\x1b[6n\x1b]11;?\x07\x05"), STR("\x1b]0;t\x07\x1b]2;t\x1b\\"),
+                                    STR("plain ä€😀\r\n\t\0\x7f\xff\xc2"), STR("\x1bPq#0;2;0;0;0\x1b\\"),
+                                    STR("\x1b]8;;http://x/\x1b\\x\x1b]8;;\x1b\\")};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+                expect_left_for(QUERIES_LIVE, texts[i], texts[i]);
+        expect_left_for(QUERIES_PRINT, STR("a\x1b]0;t\x07\x1b]2;t\x1b\\\x1b]1;t\x07\x1b]11;?\x07\x1b[1mb"),
+                        STR("a\x1b[1mb"));
+        expect_left_for(QUERIES_PRINT, texts[4], texts[4]);
+}
+
 /* ---- undoing --------------------------------------------------------------------------------- */
 
 static bool undoes(const char *output, const char *text) {
@@ -129,9 +212,9 @@ static void test_undo(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_questions_go),
-                cmocka_unit_test(test_the_rest_stays),
-                cmocka_unit_test(test_undo),
+                cmocka_unit_test(test_questions_go),     cmocka_unit_test(test_the_rest_stays),
+                cmocka_unit_test(test_clipboard_goes),   cmocka_unit_test(test_long_clipboard_goes),
+                cmocka_unit_test(test_live_and_printed), cmocka_unit_test(test_undo),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
