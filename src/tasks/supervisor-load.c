@@ -163,7 +163,6 @@ static void finish(TaskLoad *load) {
         s->load = NULL;
         s->is_loading = false;
         end_strays(project);
-        task_rows_rest(&project->store.rows);
         run_waiting(project);
         if (s->is_stopping) {
                 supervisor_drain(project, s->stop, s->drained);

@@ -30,8 +30,8 @@ static void on_kept(LedgerChange *change, int r) {
         for (size_t i = 0; !r && i < purge->n; i++)
                 task_rows_set_state(&store->rows, purge->rows[i], TASK_PURGED);
         if (!r) {
-                task_store_cover(store, change);
                 store->rows.header->n_stable = store->rows.header->stable_bytes = 0;
+                task_store_cover(store, change);
                 task_store_changed(store, NULL);
                 if (purge->n == RETENTION_AT_ONCE && !store->is_last)
                         (void)timer_set(&store->retention, 0);

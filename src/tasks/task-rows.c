@@ -43,14 +43,16 @@ static size_t bytes_for(size_t n_rows) {
         return ROWS_HEADER + n_rows * sizeof(TaskRow);
 }
 
-static int map(TaskRows *rows, size_t n_capacity) {
+/* Memory of our own, never the file's: agents may write that one. Pages that no row is in cost nothing. */
+static int task_rows_allocate(TaskRows *rows, size_t n_capacity) {
         void *base;
 
         if (rows->header)
                 base = mremap(rows->header, bytes_for(rows->n_capacity), bytes_for(n_capacity),
                               MREMAP_MAYMOVE);
         else
-                base = mmap(NULL, bytes_for(n_capacity), PROT_READ | PROT_WRITE, MAP_SHARED, rows->fd, 0);
+                base = mmap(NULL, bytes_for(n_capacity), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                            -1, 0);
         if (base == MAP_FAILED)
                 return error_origin(-errno);
         rows->header = base;
@@ -59,11 +61,37 @@ static int map(TaskRows *rows, size_t n_capacity) {
         return 0;
 }
 
-/* All blocks are allocated: a store through the mapping must not be able to fail. */
-static int grow(TaskRows *rows, size_t n_capacity) {
+/* All blocks are allocated, so that writing a row cannot fail for want of space. */
+static int task_rows_grow(TaskRows *rows, size_t n_capacity) {
         int r = posix_fallocate(rows->fd, 0, (off_t)bytes_for(n_capacity));
 
-        return r ? error_origin(-r) : error_trace(map(rows, n_capacity));
+        return r ? error_origin(-r) : error_trace(task_rows_allocate(rows, n_capacity));
+}
+
+static bool task_rows_write(const TaskRows *rows, const void *data, size_t n, size_t offset) {
+        while (n) {
+                ssize_t k = pwrite(rows->fd, data, n, (off_t)offset);
+
+                if (k < 0 && errno == EINTR)
+                        continue;
+                if (k <= 0)
+                        return false;
+                data = (const char *)data + k;
+                n -= (size_t)k;
+                offset += (size_t)k;
+        }
+        return true;
+}
+
+/* Rows before the header: one that the header does not count yet, or whose line it does not cover, is made
+ * from the history again. What cannot be written is tried with the next change. */
+bool task_rows_flush(TaskRows *rows) {
+        uint64_t first = rows->dirty_from, n = rows->dirty_to - first;
+
+        if (n && !task_rows_write(rows, &rows->rows[first], n * sizeof(TaskRow), bytes_for(first)))
+                return false;
+        rows->dirty_from = rows->dirty_to = 0;
+        return task_rows_write(rows, rows->header, sizeof(*rows->header), 0);
 }
 
 static uint32_t check_of(const TaskRow *row) {
@@ -81,66 +109,89 @@ static uint32_t check_of(const TaskRow *row) {
         return (uint32_t)(sum ^ (sum >> 32));
 }
 
-static bool is_sound(const TaskRows *rows) {
-        const TaskRowsHeader *header = rows->header;
-
+static bool is_sound(const TaskRowsHeader *header) {
         return !memcmp(header->magic, "mustask1", 8) && header->version == ROWS_VERSION &&
-               header->n_row_bytes == sizeof(TaskRow) && header->n_rows <= rows->n_capacity &&
+               header->n_row_bytes == sizeof(TaskRow) && header->n_stable <= header->n_rows &&
                (header->is_clean || header->boot == shim_boot_hash());
 }
 
-/* False: a row is damaged. */
-static bool count(TaskRows *rows) {
-        bool is_whole = true;
-
-        memset(rows->counts, 0, sizeof(rows->counts));
-        for (uint64_t i = 0; i < rows->header->n_rows && is_whole; i++) {
-                is_whole = rows->rows[i].state <= TASK_PURGED &&
-                           rows->rows[i].check == check_of(&rows->rows[i]);
-                if (is_whole)
-                        rows->counts[rows->rows[i].state]++;
-        }
-        return is_whole;
-}
-
 void task_rows_clear(TaskRows *rows) {
-        uint64_t next_number = is_sound(rows) ? rows->header->next_number : 0;
+        uint64_t next_number = is_sound(rows->header) ? rows->header->next_number : 0;
 
         *rows->header = (TaskRowsHeader){.version = ROWS_VERSION,
                                          .n_row_bytes = sizeof(TaskRow),
                                          .boot = shim_boot_hash(),
                                          .next_number = next_number};
         memcpy(rows->header->magic, "mustask1", 8);
-        (void)count(rows);
+        memset(rows->counts, 0, sizeof(rows->counts));
+        rows->dirty_from = rows->dirty_to = 0;
+        (void)task_rows_flush(rows);
+}
+
+/* Takes rows that were just read and counts them. False: one is damaged. */
+static bool task_rows_take(TaskRows *rows, uint64_t first, uint64_t n) {
+        for (uint64_t i = first; i < first + n; i++) {
+                if (rows->rows[i].state > TASK_PURGED || rows->rows[i].check != check_of(&rows->rows[i]))
+                        return false;
+                rows->counts[rows->rows[i].state]++;
+        }
+        return true;
+}
+
+/* Block by block, so that a file that only pretends to hold many rows costs no memory. TASK_ROWS_E_NEW: it
+ * is damaged, or not ours. */
+static int task_rows_read(TaskRows *rows) {
+        TaskRowsHeader header;
+        int r = 0;
+
+        if (pread(rows->fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
+                return TASK_ROWS_E_NEW;
+        *rows->header = header;
+        if (!is_sound(&header))
+                return TASK_ROWS_E_NEW;
+        for (uint64_t at = 0; at < header.n_rows && !r;) {
+                uint64_t n = MIN(header.n_rows - at, (uint64_t)ROWS_STEP);
+                ssize_t n_bytes = (ssize_t)(n * sizeof(TaskRow));
+
+                if (at + n > rows->n_capacity)
+                        r = task_rows_allocate(rows, rows->n_capacity + MAX(rows->n_capacity / 2, n));
+                if (!r && (pread(rows->fd, &rows->rows[at], (size_t)n_bytes, (off_t)bytes_for(at)) != n_bytes ||
+                           !task_rows_take(rows, at, n)))
+                        r = TASK_ROWS_E_NEW;
+                at += n;
+        }
+        return r;
 }
 
 int task_rows_open(TaskRows *rows, const char *path) {
-        struct stat st;
-        size_t n = 0;
         int r;
 
         *rows = (TaskRows){.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
-        if (rows->fd < 0 || fstat(rows->fd, &st))
+        if (rows->fd < 0)
                 return error_origin(-errno);
-        if (st.st_size > ROWS_HEADER)
-                n = ((size_t)st.st_size - ROWS_HEADER) / sizeof(TaskRow);
-        r = grow(rows, n > ROWS_STEP ? n : ROWS_STEP);
+        r = task_rows_allocate(rows, ROWS_STEP);
         if (r)
                 return error_trace(r);
-        if (!is_sound(rows) || rows->header->n_rows > n || !count(rows)) {
+        r = task_rows_read(rows);
+        if (r < 0)
+                return error_trace(r);
+        if (r)
                 task_rows_clear(rows);
-                return TASK_ROWS_E_NEW;
-        }
+        rows->was_clean = !r && rows->header->is_clean;
         rows->header->boot = shim_boot_hash();
-        rows->was_clean = rows->header->is_clean;
         rows->header->is_clean = 0;
-        return 0;
+        if (task_rows_grow(rows, rows->n_capacity))
+                return error_origin(-ENOSPC);
+        (void)task_rows_flush(rows);
+        return r;
 }
 
 void task_rows_close(TaskRows *rows, bool is_clean) {
         if (rows->header) {
-                if (is_clean && !msync(rows->header, bytes_for(rows->n_capacity), MS_SYNC))
+                if (task_rows_flush(rows) && is_clean && !fdatasync(rows->fd)) {
                         rows->header->is_clean = 1;
+                        (void)task_rows_flush(rows);
+                }
                 (void)munmap(rows->header, bytes_for(rows->n_capacity));
         }
         rows->fd = close_fd(rows->fd);
@@ -153,11 +204,7 @@ int task_rows_reserve(TaskRows *rows, size_t n) {
 
         if (rows->header->n_rows + n <= n_now)
                 return 0;
-        return error_trace(grow(rows, n_now + n + MAX(n_now / 2, (size_t)ROWS_STEP)));
-}
-
-void task_rows_rest(TaskRows *rows) {
-        (void)madvise(rows->header, bytes_for(rows->n_capacity), MADV_DONTNEED);
+        return error_trace(task_rows_grow(rows, n_now + n + MAX(n_now / 2, (size_t)ROWS_STEP)));
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -216,9 +263,17 @@ void task_rows_set_state(TaskRows *rows, uint64_t row, TaskState state) {
 
 void task_rows_seal(TaskRows *rows, uint64_t row) {
         rows->rows[row].check = check_of(&rows->rows[row]);
+        if (rows->dirty_from == rows->dirty_to) {
+                rows->dirty_from = row;
+                rows->dirty_to = row + 1;
+                return;
+        }
+        rows->dirty_from = MIN(rows->dirty_from, row);
+        rows->dirty_to = MAX(rows->dirty_to, row + 1);
 }
 
 void task_rows_cover(TaskRows *rows, uint64_t n_covered, uint64_t covered_bytes) {
         rows->header->n_covered = n_covered;
         rows->header->covered_bytes = covered_bytes;
+        (void)task_rows_flush(rows);
 }

@@ -1,9 +1,10 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * TaskRows: one short row per task, in order of creation, in a mapped file. It answers which tasks there
- * are, in which state, and where in the history the record of each is.
+ * TaskRows: one short row per task, in order of creation, in memory of our own and in a file. It answers
+ * which tasks there are, in which state, and where in the history the record of each is.
  *
+ * The file is in the project's folder, where agents write: it is read once, with bounds, and never mapped.
  * It is derived from the history and can be made from it again; a row is changed after the line that says so
  * is kept. The file is never synced: it is trusted when this boot wrote it or when it was closed cleanly.
  * Owned by the TaskStore. Loop thread only.
@@ -58,6 +59,7 @@ typedef struct TaskRows {
         size_t n_capacity; /* rows */
         TaskRowsHeader *header;
         TaskRow *rows;
+        uint64_t dirty_from, dirty_to; /* rows that the file does not have yet */
         uint64_t counts[TASK_N_STATES + 1];
         bool was_clean; /* whoever had it open before has closed it */
 } TaskRows;
@@ -68,7 +70,8 @@ int task_rows_open(TaskRows *rows, const char *path); /* condition: TASK_ROWS_E_
 void task_rows_close(TaskRows *rows, bool is_clean);
 void task_rows_clear(TaskRows *rows);            /* to be filled anew */
 int task_rows_reserve(TaskRows *rows, size_t n); /* room for n more, so that adding them cannot fail */
-void task_rows_rest(TaskRows *rows); /* gives pages back that only a walk over all of them needed */
+/* Writes what has changed, without a sync; task_rows_cover() does so by itself. False: it could not. */
+bool task_rows_flush(TaskRows *rows);
 
 static inline uint64_t task_rows_n(const TaskRows *rows) {
         return rows->header->n_rows;
@@ -80,5 +83,5 @@ uint64_t task_rows_add(TaskRows *rows, Str id, TaskState state, int64_t created_
 void task_rows_set_state(TaskRows *rows, uint64_t row, TaskState state);
 /* After a change by hand of the other members. */
 void task_rows_seal(TaskRows *rows, uint64_t row);
-/* The history up to here is in the rows. */
+/* The history up to here is in the rows, and these are in the file. */
 void task_rows_cover(TaskRows *rows, uint64_t n_covered, uint64_t covered_bytes);

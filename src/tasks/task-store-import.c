@@ -49,6 +49,7 @@ static void import_end(TaskImport *import, int r) {
         if (!r && !import->wrong)
                 store->rows.header->json = import->stamp;
         store->rows.header->n_stable = store->rows.header->stable_bytes = 0;
+        (void)task_rows_flush(&store->rows);
         store->is_dirty = import->n_taken || import->wrong;
         store->import = NULL;
         buf_deinit(&import->text);

@@ -264,6 +264,7 @@ static void done(void *user) {
         header->stable_bytes = r ? 0 : job->stable_bytes;
         if (!r)
                 header->json = job->stamp;
+        (void)task_rows_flush(&store->rows);
         job_free(job);
         if (r == -ESTALE) /* somebody else wrote it meanwhile: all of it anew */
                 store->is_dirty = true;
