@@ -188,17 +188,30 @@ static int64_t stamp_ns(struct timespec t) {
         return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static FileIdentity identity_of(const struct stat *st) {
+        return (FileIdentity){.dev = st->st_dev,
+                              .ino = st->st_ino,
+                              .n_bytes = st->st_size,
+                              .mtime_ns = stamp_ns(st->st_mtim),
+                              .ctime_ns = stamp_ns(st->st_ctim)};
+}
+
 int file_identify(const char *path, FileIdentity *ret) {
         struct stat st;
 
         *ret = (FileIdentity){0};
         if (stat(path, &st) < 0)
                 return errno == ENOENT || errno == ENOTDIR ? 0 : error_origin(-errno);
-        *ret = (FileIdentity){.dev = st.st_dev,
-                              .ino = st.st_ino,
-                              .n_bytes = st.st_size,
-                              .mtime_ns = stamp_ns(st.st_mtim),
-                              .ctime_ns = stamp_ns(st.st_ctim)};
+        *ret = identity_of(&st);
+        return 0;
+}
+
+int file_identify_fd(int fd, FileIdentity *ret) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return error_origin(-errno);
+        *ret = identity_of(&st);
         return 0;
 }
 

@@ -45,6 +45,7 @@ typedef struct FileIdentity {
         int64_t n_bytes, mtime_ns, ctime_ns;
 } FileIdentity;
 int file_identify(const char *path, FileIdentity *ret); /* a missing file is no error */
+int file_identify_fd(int fd, FileIdentity *ret);
 bool file_identity_eq(const FileIdentity *a, const FileIdentity *b);
 
 /* Joins with exactly one slash; the result is malloc'd, NULL without memory. */

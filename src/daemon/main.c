@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/mapping.h"
 #include "base/nest.h"
 #include "collab/collab.h"
 #include "core/daemon.h"
@@ -44,6 +45,7 @@ static int signals_open(Signals *signals, Daemon *daemon) {
         int r;
 
         signal(SIGPIPE, SIG_IGN);
+        mapping_handle_faults();
         signal(SIGXFSZ, SIG_IGN); /* a file at its size limit is an error of one request */
         r = loop_signal_open(daemon->loop, SIGTERM, on_term, daemon, &signals->term);
         if (!r)

@@ -155,8 +155,9 @@ static int task_rows_read(TaskRows *rows) {
 
                 if (at + n > rows->n_capacity)
                         r = task_rows_allocate(rows, rows->n_capacity + MAX(rows->n_capacity / 2, n));
-                if (!r && (pread(rows->fd, &rows->rows[at], (size_t)n_bytes, (off_t)bytes_for(at)) != n_bytes ||
-                           !task_rows_take(rows, at, n)))
+                if (!r &&
+                    (pread(rows->fd, &rows->rows[at], (size_t)n_bytes, (off_t)bytes_for(at)) != n_bytes ||
+                     !task_rows_take(rows, at, n)))
                         r = TASK_ROWS_E_NEW;
                 at += n;
         }

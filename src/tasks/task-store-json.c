@@ -29,6 +29,7 @@
 enum {
         WRITE_SHARE = 10,       /* at most one part in so many of the time is spent on writing */
         WRITE_BEHIND_MS = 1000, /* and no change waits longer than this */
+        WRITE_MENDING_MS = 50,  /* until it is looked again whether the history can be read */
         WRITE_LAZY_MS =
                 400, /* what nobody waits for is written so much later: it shares the disk with commits */
         WAIT_COST_US = 3000, /* nobody waits for a file that takes longer … */
@@ -324,6 +325,11 @@ void task_store_write(TaskStore *store) {
         const TaskRowsHeader *header = store->rows.header;
         JsonJob *job = store->is_writing ? NULL : calloc(1, sizeof(*job));
 
+        if (job && ledger_is_mending(store->ledger)) { /* no line of it could be found */
+                free(job);
+                (void)timer_set(&store->write_timer, WRITE_MENDING_MS);
+                return;
+        }
         if (!job)
                 return; /* the end of the one under way comes back here; without memory the next change does
                          */

@@ -172,9 +172,9 @@ int ledger_catch_up(LedgerJob *job) {
         if (job->file && stand.dev == job->file->dev && stand.ino == job->file->ino) {
                 take_back(job, &size);
                 job->own_start = job->new_end = job->end;
-                if (size == job->end)
+                if (size == job->end && !job->is_index_broken)
                         return 0;
-                if (size > job->end)
+                if (size > job->end && !job->is_index_broken)
                         return error_trace(scan_found(job, size));
         }
         journal_close(job->journal, false); /* a load may use it up */

@@ -183,7 +183,7 @@ int index_append(Index *index, const Record *record) {
 }
 
 /* Hashes are spread evenly, so a guess by proportion finds one in a few steps. */
-static const IndexTerm *find_mapped(const Segment *s, uint64_t hash) {
+static bool find_mapped(const Segment *s, uint64_t hash, size_t *ret) {
         size_t low = 0, high = s->n_terms;
 
         while (low < high) {
@@ -191,30 +191,34 @@ static const IndexTerm *find_mapped(const Segment *s, uint64_t hash) {
                 size_t guess;
 
                 if (hash < first || hash > last)
-                        return NULL;
+                        return false;
                 guess = low + (size_t)((double)(hash - first) / ((double)(last - first) + 1) *
                                        (double)(high - low));
                 guess = MIN(guess, high - 1);
-                if (s->terms[guess].hash == hash)
-                        return &s->terms[guess];
+                if (s->terms[guess].hash == hash) {
+                        *ret = guess;
+                        return true;
+                }
                 if (s->terms[guess].hash < hash)
                         low = guess + 1;
                 else
                         high = guess;
         }
-        return NULL;
+        return false;
 }
 
 LedgerSpan segment_postings(const Segment *s, uint64_t tag) {
         const uint32_t *list;
 
         if (s->map) {
-                const IndexTerm *term = find_mapped(s, tag);
+                IndexTerm term;
+                size_t number;
 
-                if (!term || term->first > s->n_postings || term->n > s->n_postings - term->first)
+                if (!find_mapped(s, tag, &number))
                         return (LedgerSpan){0};
-                list = s->postings + term->first;
-                return (LedgerSpan){list, list + term->n};
+                term = segment_term(s, number);
+                list = s->postings + term.first;
+                return (LedgerSpan){list, list + term.n};
         }
         const HeapTerm *term = find_term(s, tag);
 

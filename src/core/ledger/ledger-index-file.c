@@ -78,6 +78,12 @@ static int map_segment(int fd, const IndexHeader *header, uint64_t length, Segme
         }
         (void)madvise(at, segment->n_map, MADV_RANDOM);
         segment->map = at;
+        segment->end = header->stand.end;
+        segment->mapping = mapping_add(at, segment->n_map);
+        if (!segment->mapping || file_identify_fd(fd, &segment->identity)) {
+                segment_free(segment);
+                return error_origin(-ENOSPC);
+        }
         at += sizeof(*header);
         segment->n = (uint32_t)header->n_entries;
         segment->entries = (IndexEntry *)(void *)at;

@@ -174,7 +174,8 @@ static int each_term(Writer *writer, TermFn fn, void *user) {
         int r = 0;
 
         while (r == 0 && (b < n_base || h < heap->n_heap_terms)) {
-                const IndexTerm *old = b < n_base ? &base->terms[b] : NULL;
+                IndexTerm base_term = b < n_base ? segment_term(base, b) : (IndexTerm){0};
+                const IndexTerm *old = b < n_base ? &base_term : NULL;
                 const HeapTerm *young = h < heap->n_heap_terms ? &writer->young[h] : NULL;
 
                 if (old && young && old->hash != young->hash) {
@@ -219,12 +220,15 @@ static int put_postings(Writer *writer, const IndexTerm *old, const HeapTerm *yo
 }
 
 static void fill_ids(uint32_t *slots, uint64_t n_slots, const Segment *segment) {
-        for (uint32_t i = 0; segment && i < segment->n; i++) {
-                const IndexEntry *entry = &segment->entries[i];
-                size_t slot = index_slot(entry->id, (uint32_t)n_slots);
+        uint32_t n = 0;
 
-                if (!entry->id || (entry->flags & INDEX_REPEATED))
+        for (uint32_t i = 0; segment && i < segment->n && n < segment->n_ids; i++) {
+                const IndexEntry entry = *(const volatile IndexEntry *)&segment->entries[i];
+                size_t slot = index_slot(entry.id, (uint32_t)n_slots);
+
+                if (!entry.id || (entry.flags & INDEX_REPEATED))
                         continue;
+                n++;
                 while (slots[slot])
                         slot = (slot + 1) & (n_slots - 1);
                 slots[slot] = (uint32_t)(segment->start + i + 1);
@@ -305,6 +309,8 @@ int index_file_write(const char *path, int ledger_fd, SipKey key, const Segment 
         if (writer.fd < 0)
                 return error_origin(-errno);
         r = write_all(&writer, &header, kinds);
+        if (r == 0 && segment_is_changed(base, path))
+                r = error_origin(-ESTALE); /* what was copied from it is worth nothing */
         if (r == 0 && rename(temp, path) < 0)
                 r = error_origin(-errno);
         if (r)

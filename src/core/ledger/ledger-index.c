@@ -58,6 +58,7 @@ Segment *segment_free(Segment *segment) {
                 return NULL;
         if (segment->map) {
                 (void)munmap(segment->map, segment->n_map);
+                segment->mapping = mapping_remove(segment->mapping);
         } else {
                 free(segment->entries);
                 free(segment->ids);
@@ -157,18 +158,56 @@ static const Segment *segment_of(const Index *index, uint64_t position) {
         return index->segments[i];
 }
 
-const IndexEntry *index_entry(const Index *index, uint64_t position) {
+IndexEntry index_entry(const Index *index, uint64_t position) {
         const Segment *segment = segment_of(index, position);
+        IndexEntry entry;
 
-        return &segment->entries[position - segment->start];
+        if (position < segment->start || position - segment->start >= segment->n)
+                return (IndexEntry){0};
+        entry = *(const volatile IndexEntry *)&segment->entries[position - segment->start];
+        if (segment->map && (entry.n_bytes > LEDGER_LINE_MAX || entry.offset > segment->end ||
+                             entry.n_bytes > segment->end - entry.offset)) {
+                mapping_break(segment->mapping);
+                return (IndexEntry){0};
+        }
+        return entry;
+}
+
+IndexTerm segment_term(const Segment *segment, size_t number) {
+        IndexTerm term = *(const volatile IndexTerm *)&segment->terms[number];
+
+        if (term.first > segment->n_postings || term.n > segment->n_postings - term.first) {
+                mapping_break(segment->mapping);
+                term.first = term.n = 0;
+        }
+        return term;
+}
+
+bool index_is_broken(const Index *index) {
+        for (size_t i = 0; i < index->n_segments; i++)
+                if (mapping_is_broken(index->segments[i]->mapping))
+                        return true;
+        return false;
+}
+
+/* A file that is gone or replaced is no harm: we have the one that we had. */
+bool segment_is_changed(const Segment *segment, const char *path) {
+        FileIdentity now;
+
+        if (!segment || !segment->map)
+                return false;
+        if (!mapping_is_broken(segment->mapping) && !file_identify(path, &now) &&
+            now.ino == segment->identity.ino && !file_identity_eq(&now, &segment->identity))
+                mapping_break(segment->mapping);
+        return mapping_is_broken(segment->mapping);
 }
 
 static bool segment_find_id(const Segment *segment, uint64_t id, uint64_t *ret_position) {
         if (!segment->n_id_slots)
                 return false;
-        for (size_t slot = index_slot(id, segment->n_id_slots);;
-             slot = (slot + 1) & (segment->n_id_slots - 1)) {
-                uint32_t number = segment->ids[slot];
+        for (size_t i = 0, slot = index_slot(id, segment->n_id_slots); i < segment->n_id_slots;
+             i++, slot = (slot + 1) & (segment->n_id_slots - 1)) {
+                uint32_t number = *(const volatile uint32_t *)&segment->ids[slot];
 
                 if (number == 0 || number > segment->n)
                         return false;
@@ -177,6 +216,7 @@ static bool segment_find_id(const Segment *segment, uint64_t id, uint64_t *ret_p
                 *ret_position = segment->start + number - 1;
                 return true;
         }
+        return false; /* of a file that is damaged: there is always a free one */
 }
 
 bool index_find_id(const Index *index, uint64_t id, uint64_t *ret_position) {

@@ -7,6 +7,8 @@
  * frozen while a worker merges it into a new file, and one on the heap that takes new lines. Words are kept
  * as keyed hashes only. One thread at a time, but a mapped or frozen segment may be read by any number.
  */
+#include "base/file.h"
+#include "base/mapping.h"
 #include "base/siphash.h"
 #include "core/ledger/ledger.h"
 
@@ -56,6 +58,9 @@ typedef struct Segment {
         uint64_t n_postings;
         void *map; /* NULL: on the heap */
         size_t n_map;
+        Mapping *mapping;      /* of map: others may write the file, so nothing in it is trusted */
+        uint64_t end;          /* map: no line that it knows ends behind this */
+        FileIdentity identity; /* map: the file as it was */
 } Segment;
 
 typedef struct Index {
@@ -93,7 +98,14 @@ Record *record_next(const Buf *records, size_t *at);
 int index_append(Index *index, const Record *record);          /* -ENOMEM: nothing happened */
 void index_prefetch(const Index *index, const Record *record); /* it will be appended soon */
 uint64_t index_n(const Index *index);
-const IndexEntry *index_entry(const Index *index, uint64_t position);
+/* All zero when there is none, or when it is nonsense, which breaks the segment. */
+IndexEntry index_entry(const Index *index, uint64_t position);
+/* A mapped segment's list, within its postings; empty when it is nonsense, which breaks the segment. */
+IndexTerm segment_term(const Segment *segment, size_t number);
+/* A mapped segment was cut, or holds nonsense: the index is to be made again. */
+bool index_is_broken(const Index *index);
+/* The same, after a look at the file (one stat(2)). For a Segment, NULL is whole. */
+bool segment_is_changed(const Segment *segment, const char *path);
 bool index_find_id(const Index *index, uint64_t id, uint64_t *ret_position);
 LedgerSpan segment_postings(const Segment *segment, uint64_t tag);
 uint16_t index_kind(Index *index, Str kind); /* made when new */

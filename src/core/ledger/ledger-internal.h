@@ -56,7 +56,7 @@ struct LedgerGroup {
 
 /* Paths and settings that never change: workers may read them. */
 struct LedgerPlace {
-        char *path, *state_path;
+        char *path, *state_path, *index_path;
         LedgerPolicy policy;
         bool has_chain;
         LedgerClassifyFn classify;
@@ -87,6 +87,7 @@ typedef struct LedgerJob {
         uint64_t left_at, n_left; /* bytes that a failed commit could not take back: from, up to */
         int64_t wall_us;
         bool is_check;
+        bool is_index_broken; /* it is made again */
 
         char *archive_path; /* rewrite: ranges of lines that go there */
         Buf ranges;
@@ -128,6 +129,7 @@ struct Ledger {
         void (*rewrite_done)(void *user, int r);
         void *rewrite_user;
         size_t n_reads, n_retiring; /* under way */
+        LedgerRead *waiting_reads;  /* until the index is whole again; they count as under way */
         LedgerMerge *merge;         /* NULL: no one runs */
         IndexStand frozen;          /* what the index covers without its young segment */
         LedgerStats stats;
@@ -176,4 +178,5 @@ void ledger_start_close(Ledger *ledger);
 void ledger_take_load(Ledger *ledger, LedgerLoad *load);
 void ledger_group_finish(Ledger *ledger, LedgerGroup *group, int r); /* done() of every change, then frees */
 void ledger_merge_if_due(Ledger *ledger);
+void ledger_resume_reads(Ledger *ledger, int r); /* the index is whole again, or is not to be had: r */
 void ledger_retire_index(Ledger *ledger, Index *index); /* takes it; NULL is fine */

@@ -30,6 +30,7 @@ void ledger_job_prepare(Ledger *ledger, LedgerJob *job) {
         job->left_at = ledger->left_at;
         job->n_left = ledger->n_left;
         job->wall_us = loop_wall_us(ledger->loop);
+        job->is_index_broken = ledger->index && index_is_broken(ledger->index);
 }
 
 LedgerJob *ledger_job_free(LedgerJob *job) {
@@ -153,7 +154,12 @@ static void commit_done(void *user) {
         Ledger *ledger = job->ledger;
         LedgerGroup *group = steal(&ledger->running), *behind = NULL;
 
+        if (job->is_index_broken && job->is_reloaded)
+                log_warning(loop_log(ledger->loop), ledger->place.path,
+                            "the index was damaged and is made again lines=%llu",
+                            (unsigned long long)index_n(job->load.index));
         take_job(ledger, job);
+        ledger_resume_reads(ledger, job->r);
         if (job->r && group) {
                 log_err(loop_log(ledger->loop), ledger->place.path, "commit failed errno=%d", -job->r);
                 behind = steal(&ledger->collecting);
@@ -183,6 +189,7 @@ static void start_commit(Ledger *ledger) {
         ledger->wants_check = false;
         if (r) {
                 ledger_job_free(job);
+                ledger_resume_reads(ledger, r);
                 ledger_group_finish(ledger, group, r);
                 return;
         }

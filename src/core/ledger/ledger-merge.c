@@ -146,7 +146,8 @@ void ledger_merge_if_due(Ledger *ledger) {
         Segment *live = index->segments[index->n_segments - 1];
         LedgerMerge *merge;
 
-        if (ledger->merge || live->n < LEDGER_MERGE_LIVE || live->n < live->start / 8)
+        if (ledger->merge || index_is_broken(index) || live->n < LEDGER_MERGE_LIVE ||
+            live->n < live->start / 8)
                 return;
         if (index->n_segments < LEDGER_SEGMENTS && freeze(ledger))
                 return; /* after the next commit, then */

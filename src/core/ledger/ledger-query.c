@@ -34,15 +34,14 @@ int ledger_find_id(const Ledger *ledger, Str id, uint64_t *ret_position) {
 }
 
 LedgerEntry ledger_entry(const Ledger *ledger, uint64_t position) {
-        const IndexEntry *entry = index_entry(ledger->index, position);
+        const IndexEntry entry = index_entry(ledger->index, position);
 
         return (LedgerEntry){
-                .offset = entry->offset,
-                .n_bytes = entry->n_bytes,
-                .ts_us = entry->ts_us,
-                .kind = str_from(
-                        ledger->index->kinds[entry->kind < ledger->index->n_kinds ? entry->kind : 0]),
-                .is_repeated = entry->flags & INDEX_REPEATED};
+                .offset = entry.offset,
+                .n_bytes = entry.n_bytes,
+                .ts_us = entry.ts_us,
+                .kind = str_from(ledger->index->kinds[entry.kind < ledger->index->n_kinds ? entry.kind : 0]),
+                .is_repeated = entry.flags & INDEX_REPEATED};
 }
 
 uint64_t ledger_first_after_ts(const Ledger *ledger, int64_t ts_us) {
@@ -51,7 +50,7 @@ uint64_t ledger_first_after_ts(const Ledger *ledger, int64_t ts_us) {
         while (n > 0) {
                 uint64_t half = n / 2;
 
-                if (index_entry(ledger->index, at + half)->ts_us <= ts_us) {
+                if (index_entry(ledger->index, at + half).ts_us <= ts_us) {
                         at += half + 1;
                         n -= half + 1;
                 } else {
@@ -97,6 +96,7 @@ bool ledger_has_tag(const Ledger *ledger, uint64_t position, LedgerTag tag) {
 int ledger_cursor_init(LedgerCursor *cursor, const Ledger *ledger, const LedgerTag *tags, size_t n_tags,
                        uint64_t position, bool is_backwards) {
         cursor->n_spans = 0;
+        cursor->n_positions = ledger_n_committed(ledger);
         cursor->is_backwards = is_backwards;
         for (size_t k = 0; k < n_tags; k++) {
                 if (ledger_tag_is_none(tags[k]))
@@ -131,11 +131,9 @@ static void move_on(LedgerCursor *cursor, size_t i) {
                 *span = cursor->spans[--cursor->n_spans];
 }
 
-bool ledger_cursor_next(LedgerCursor *cursor, uint64_t *ret_position) {
+static uint32_t cursor_step(LedgerCursor *cursor) {
         uint32_t best;
 
-        if (cursor->n_spans == 0)
-                return false;
         best = head_of(cursor, 0);
         for (size_t i = 1; i < cursor->n_spans; i++) {
                 uint32_t head = head_of(cursor, i);
@@ -145,6 +143,14 @@ bool ledger_cursor_next(LedgerCursor *cursor, uint64_t *ret_position) {
         for (size_t i = cursor->n_spans; i-- > 0;)
                 if (head_of(cursor, i) == best)
                         move_on(cursor, i);
-        *ret_position = best;
-        return true;
+        return best;
+}
+
+bool ledger_cursor_next(LedgerCursor *cursor, uint64_t *ret_position) {
+        while (cursor->n_spans) {
+                *ret_position = cursor_step(cursor);
+                if (*ret_position < cursor->n_positions) /* else of a file that is damaged */
+                        return true;
+        }
+        return false;
 }

@@ -78,16 +78,16 @@ static int plan(Ledger *ledger, LedgerRead *read, const uint64_t *positions, siz
                 return error_trace(r);
         parts = parts_of(read);
         for (size_t i = 0; i < n; i++) {
-                const IndexEntry *entry;
+                IndexEntry entry;
                 uint64_t gap;
 
                 if (positions[i] >= ledger_n_committed(ledger))
                         return error_origin(-EINVAL);
                 entry = index_entry(ledger->index, positions[i]);
-                gap = i ? entry->offset - (parts[i - 1].offset + parts[i - 1].n) : 0;
+                gap = i ? entry.offset - (parts[i - 1].offset + parts[i - 1].n) : 0;
                 at += gap <= GAP ? (size_t)gap : 0;
-                parts[i] = (Part){.offset = entry->offset, .at = at, .n = entry->n_bytes};
-                at += entry->n_bytes;
+                parts[i] = (Part){.offset = entry.offset, .at = at, .n = entry.n_bytes};
+                at += entry.n_bytes;
                 if (at > LEDGER_READ_MAX)
                         return error_origin(-EMSGSIZE);
         }
@@ -113,11 +113,53 @@ static void read_done(void *user) {
         read->done(read, read->r);
 }
 
+/* The index is made again first. The positions wait where the parts will be. */
+static int read_after_mending(Ledger *ledger, LedgerRead *read, const uint64_t *positions, size_t n) {
+        LedgerRead **last = &ledger->waiting_reads;
+        int r;
+
+        read->parts.n = read->bytes.n = 0;
+        r = buf_append(&read->parts, positions, n * sizeof(*positions));
+        if (r)
+                return error_trace(r);
+        read->ledger = ledger;
+        read->n = n;
+        read->next = NULL;
+        while (*last)
+                last = &(*last)->next;
+        *last = read;
+        ledger->n_reads++;
+        return LEDGER_LATER;
+}
+
+void ledger_resume_reads(Ledger *ledger, int r) {
+        LedgerRead *read = steal(&ledger->waiting_reads), *next;
+
+        if (!r && read && index_is_broken(ledger->index))
+                r = error_origin(-ESTALE);
+        for (; read; read = next) {
+                _cleanup_(buf_deinit) Buf positions = read->parts;
+                size_t n = read->n;
+
+                next = read->next;
+                read->parts = BUF_NULL;
+                read->n = 0;
+                read->file = ledger_file_ref(ledger->file);
+                read->r = r ? r : plan(ledger, read, (const uint64_t *)(void *)positions.data, n);
+                if (read->r || (read->r = loop_work(ledger->loop, read_work, read_done, read)))
+                        read_done(read);
+        }
+}
+
 int ledger_read(Ledger *ledger, LedgerRead *read, const uint64_t *positions, size_t n) {
         int r;
 
         read->n = 0;
+        if (ledger_is_mending(ledger))
+                return error_trace(read_after_mending(ledger, read, positions, n));
         r = plan(ledger, read, positions, n);
+        if (ledger_is_mending(ledger))
+                return error_trace(read_after_mending(ledger, read, positions, n));
         if (r)
                 return error_trace(r);
         read->ledger = ledger;

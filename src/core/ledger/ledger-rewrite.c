@@ -132,10 +132,14 @@ int ledger_rewrite(Ledger *ledger, const uint64_t *positions, size_t n, const ch
         for (size_t i = 0; r == 0 && i < n; i++) {
                 if (positions[i] >= ledger_n_committed(ledger) || (i && positions[i] <= positions[i - 1]))
                         r = error_origin(-EINVAL);
-                else
-                        r = buf_append(&job->ranges, &index_entry(ledger->index, positions[i])->offset,
-                                       sizeof(uint64_t));
+                else {
+                        uint64_t offset = index_entry(ledger->index, positions[i]).offset;
+
+                        r = buf_append(&job->ranges, &offset, sizeof(offset));
+                }
         }
+        if (r == 0 && ledger_is_mending(ledger))
+                r = error_origin(-ESTALE); /* the lines may be others than those that were meant */
         if (r) {
                 ledger_job_free(job);
                 return error_trace(r);

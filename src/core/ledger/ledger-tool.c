@@ -84,12 +84,12 @@ static int count_kinds(const Index *index, LedgerReport *report) {
         for (size_t i = 0; i < index->n_kinds; i++)
                 memcpy(report->kinds[i].name, index->kinds[i], strlen(index->kinds[i]) + 1);
         for (uint64_t i = 0; i < n; i++) {
-                const IndexEntry *entry = index_entry(index, i);
+                const IndexEntry entry = index_entry(index, i);
 
-                report->kinds[entry->kind].n++;
-                report->n_repeated += (entry->flags & INDEX_REPEATED) != 0;
+                report->kinds[entry.kind < index->n_kinds ? entry.kind : 0].n++;
+                report->n_repeated += (entry.flags & INDEX_REPEATED) != 0;
         }
-        report->first_ts_us = n ? index_entry(index, 0)->ts_us : 0;
+        report->first_ts_us = n ? index_entry(index, 0).ts_us : 0;
         report->last_ts_us = index->max_ts_us;
         return 0;
 }

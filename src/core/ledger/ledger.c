@@ -54,6 +54,7 @@ static void free_ledger(Ledger *ledger) {
         arena_deinit(&ledger->arena);
         free(ledger->place.path);
         free(ledger->place.state_path);
+        free(ledger->place.index_path);
         free(ledger);
         if (closed)
                 closed(user);
@@ -117,6 +118,7 @@ static void open_done(void *user) {
 static int copy_options(Ledger *ledger, const LedgerOptions *options) {
         ledger->place = (LedgerPlace){.path = strdup(options->path),
                                       .state_path = strdup(options->state_path),
+                                      .index_path = path_join(options->state_path, "index"),
                                       .policy = options->policy,
                                       .has_chain = options->has_chain,
                                       .classify = options->classify};
@@ -124,7 +126,9 @@ static int copy_options(Ledger *ledger, const LedgerOptions *options) {
         ledger->committed = options->committed;
         ledger->rewritten = options->rewritten;
         ledger->user = options->user;
-        return ledger->place.path && ledger->place.state_path ? 0 : error_origin(-ENOMEM);
+        return ledger->place.path && ledger->place.state_path && ledger->place.index_path
+                       ? 0
+                       : error_origin(-ENOMEM);
 }
 
 int ledger_open(Ledger **ret, const LedgerOptions *options, void (*opened)(void *user, int r)) {
@@ -166,11 +170,23 @@ void ledger_close(Ledger *ledger, void (*closed)(void *user), void *user) {
                 ledger_start_close(ledger);
 }
 
+bool ledger_is_mending(Ledger *ledger) {
+        if (!ledger->index || !segment_is_changed(ledger->index->segments[0], ledger->place.index_path))
+                return false;
+        if (ledger->is_open && !(ledger->job && ledger->job->is_index_broken)) {
+                ledger->wants_check = true;
+                ledger_kick(ledger);
+        }
+        return ledger->is_open;
+}
+
 bool ledger_check(Ledger *ledger) {
         LedgerStand stand;
 
         if (!ledger->is_open || ledger->is_closing)
                 return false;
+        if (ledger_is_mending(ledger))
+                return true;
         if (ledger->wants_check || (ledger->job && ledger->job->is_check))
                 return true;
         if (ledger->job)

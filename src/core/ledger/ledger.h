@@ -129,6 +129,9 @@ int64_t ledger_next_ts_us(Ledger *ledger);
  * Returns whether something is under way: a barrier tells when it is settled. Call before answering a read.
  */
 bool ledger_check(Ledger *ledger);
+/* Whether the index was damaged by others and is being made again; until then no position finds its line.
+ * Reads that are asked for wait by themselves. */
+bool ledger_is_mending(Ledger *ledger);
 
 /*
  * Index. Positions run from 0 to ledger_n_committed(); lines that wait for their commit have none. Skipped
@@ -172,6 +175,7 @@ enum { LEDGER_SEGMENTS = 3 };
 typedef struct LedgerCursor {
         LedgerSpan spans[LEDGER_CURSOR_MAX * LEDGER_SEGMENTS];
         size_t n_spans;
+        uint64_t n_positions; /* that there are */
         bool is_backwards;
 } LedgerCursor;
 /* Forwards: from `position` up. Backwards: from the one before `position` down. Tags that are none are left
@@ -189,7 +193,8 @@ struct LedgerRead {
         void (*done)(LedgerRead *read, int r); /* -ESTALE: the file is not what it was; ask again */
         size_t n;
 
-        Buf bytes, parts; /* private */
+        LedgerRead *next; /* private */
+        Buf bytes, parts;
         Ledger *ledger;
         struct LedgerFile *file;
         int r;

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""Files that the daemon holds are cut or overwritten under it. An agent with a writable workspace once cut the rows of its own
+project's tasks: they were mapped, and the daemon died of SIGBUS, and every group, session and task of everybody with it."""
+import glob
+import json
+import os
+import uuid
+
+from aiwg_project import Tasks, record, store_of
+from harness import Daemon, Home, check, equal, eventually
+
+TIMEOUT = 300
+N_LINES = 1500  # more than stay on the heap: the index is mapped after a restart
+WAYS = ("zero", "half", "garbage", "header", "ones")
+
+
+def _damage(path, way):
+    size = os.path.getsize(path)
+    if way == "zero":
+        os.truncate(path, 0)
+    elif way == "half":
+        os.truncate(path, size // 2 // 4096 * 4096)
+    else:
+        with open(path, "r+b") as file:
+            if way == "garbage":
+                file.write(os.urandom(min(size, 65536)))
+            elif way == "header":
+                file.seek(8)
+                file.write(b"\xff" * 56)
+            else:  # largest numbers everywhere
+                file.write(b"\xff" * size)
+
+
+def _is_mapped(daemon, path):
+    with open("/proc/%d/maps" % daemon.pid, encoding="utf-8") as file:
+        return path in file.read()
+
+
+def _tasks():
+    t = Tasks()
+    t.write_store(json.dumps(store_of([record(i) for i in range(N_LINES)])))
+    t.start()
+    t.client.result("task.list", {"limit": 1})
+    return t.restart("stop")
+
+
+def _check_tasks(t, n):
+    c = t.client
+    equal([c.get("task-%04d" % i)["result"] for i in (0, N_LINES - 1)], ["r0", "r%d" % (N_LINES - 1)])
+    equal(len(c.result("task.list", {"limit": 10000})), n)
+    equal(c.result("task.stats")["total"], n)
+    check(t.daemon.is_running(), "the daemon lives")
+
+
+def _try_tasks(name, is_mapped):
+    for way in WAYS:
+        t = _tasks()
+        try:
+            path = t.home.aiwg_file("daemon/history/" + name)
+            _check_tasks(t, N_LINES)
+            equal(_is_mapped(t.daemon, path), is_mapped, name)
+            _damage(path, way)
+            _check_tasks(t, N_LINES)
+            task = t.client.submit("echo:x")
+            equal(t.client.ended(task)["state"], "completed")
+            _check_tasks(t, N_LINES + 1)
+            for how in ("kill", "stop"):
+                t.restart(how)
+                _check_tasks(t, N_LINES + 1)
+                equal(t.client.get(task)["state"], "completed", "%s, %s" % (way, how))
+                t.stop()
+                _damage(path, way)
+                t.start()
+                _check_tasks(t, N_LINES + 1)
+        finally:
+            t.__exit__(None, None, None)
+
+
+def test_rows_of_tasks():
+    _try_tasks("rows", is_mapped=False)
+
+
+def test_index_of_tasks():
+    _try_tasks("state/index", is_mapped=True)
+
+
+def _group(home):
+    """A group whose ledger is long enough for a mapped index."""
+    with Daemon(home=home) as d:
+        group = d.cccc("attach", {"path": home.project})["result"]["group_id"]
+        equal(d.cccc("send", {"group_id": group, "text": "m", "to": ["user"]})["ok"], True)
+    path = os.path.join(home.cccc_home, "groups", group, "ledger.jsonl")
+    with open(path, encoding="utf-8") as file:
+        line = json.loads([x for x in file if '"chat.message"' in x][-1])
+    with open(path, "a", encoding="utf-8") as file:
+        for _ in range(N_LINES):
+            line.update(id=uuid.uuid4().hex, by="somebody")
+            file.write(json.dumps(line) + "\n")
+    return group
+
+
+def _inbox(d, group):
+    reply = d.cccc("inbox_list", {"group_id": group, "actor_id": "user", "limit": 1000})
+    equal(reply["ok"], True, "inbox")
+    return [m["data"]["text"] for m in reply["result"]["messages"]]
+
+
+def test_index_of_a_group():
+    for way in WAYS:
+        with Home() as home:
+            group = _group(home)
+            path = os.path.join(home.cccc_home, "groups", group, "state/ledger/index")
+            with Daemon(home=home) as d:
+                equal(len(_inbox(d, group)), 1000)
+                check(_is_mapped(d, path), "the index is mapped")
+                _damage(path, way)
+                equal(_inbox(d, group), ["m"] * 1000, way)
+                equal(d.cccc("send", {"group_id": group, "text": "after", "to": ["user"]})["ok"], True)
+                equal(d.cccc("ping")["ok"], True)
+            for _ in range(2):
+                with Daemon(home=home) as d:
+                    equal(len(_inbox(d, group)), 1000)
+                    status, out, err = d.home.muster("ledger", "verify", group, "--json")
+                    equal((status, json.loads(out)["events"] >= N_LINES + 2), (0, True), err)
+                _damage(path, way)
