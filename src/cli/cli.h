@@ -31,14 +31,14 @@ typedef struct OptionList { /* of an option that may be repeated */
 typedef struct Options {
         bool json, help, detach, once, read_only, watch, follow, await, strip, raw, enter, literal, all,
                 force, stop_agents, no_wait, no_reconnect;
-        bool attention, read, daemon, timestamps;
+        bool attention, read, daemon, timestamps, reveal;
         int64_t wait_ms, timeout_ms, max_idle_ms;       /* -1: not given */
         int64_t pty, tail, limit;                       /* -1: not given */
         double speed;                                   /* 0: not given */
         const char *project, *name, *sandbox, *program; /* NULL: not given */
         const char *detach_keys;
         const char *group, *as, *key, *kind, *since, *older_than;
-        OptionList to;
+        OptionList to, env;
         const char *agent, *priority, *state; /* the same */
         char **operands;
         int n_operands;
@@ -98,5 +98,6 @@ int cmd_ack(const Options *options);
 int cmd_tail(const Options *options);
 int cmd_events(const Options *options);
 int cmd_task(const Options *options);
+int cmd_env(const Options *options);
 int cmd_chat(const Options *options);
 int cmd_project(const Options *options);

@@ -54,6 +54,8 @@ static const Row rows[] = {
         {"group", 'g', KIND_TEXT, AT(group)},
         {"as", 0, KIND_TEXT, AT(as)},
         {"to", 0, KIND_LIST, AT(to)},
+        {"env", 0, KIND_LIST, AT(env)},
+        {"reveal", 0, KIND_FLAG, AT(reveal)},
         {"attention", 0, KIND_FLAG, AT(attention)},
         {"key", 0, KIND_TEXT, AT(key)},
         {"kind", 0, KIND_TEXT, AT(kind)},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define LOG_MODULE "collab/collab"
 
+#include "collab/caller-env.h"
 #include "collab/collab.h"
 
 #include <errno.h>
@@ -144,6 +145,7 @@ Collab *collab_free(Collab *collab) {
                 registry_deinit(&collab->registry);
         close_groups(collab);
         collab_close_log(collab);
+        caller_env_free_all(collab);
         pthread_mutex_destroy(&collab->settings_lock);
         free(collab->home);
         free(collab->settings_path);

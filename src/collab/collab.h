@@ -34,6 +34,7 @@ struct Collab {
         int log_slot;                  /* of ccccd.log; < 0: none */
         char *inputrc_path;            /* daemon/inputrc, for actors */
         size_t n_backlog;              /* bytes of output kept per terminal */
+        struct CallerEnv *callers;     /* environments of who started actors */
         struct Runner *runners;        /* all that run, of all groups */
         struct RunnerEnd *ends;        /* actors that ended by themselves and were not started since */
         struct RunnerWait *cleared;    /* starts that wait until is_clearing is over */

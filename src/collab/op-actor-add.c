@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "collab/caller-env.h"
 #include "collab/actor-id.h"
 #include "collab/actor.h"
 #include "collab/collab.h"
@@ -140,5 +141,7 @@ static int add(Call *call, Group *group, const void *user) {
 }
 
 int op_cccc_actor_add(Call *call, const CcccActorAddArgs *args) {
-        return collab_edit(call, args->group_id, add, args);
+        int r = caller_env_take(call, args->group_id, args->actor_id, args->caller_env);
+
+        return r ? r : collab_edit(call, args->group_id, add, args);
 }

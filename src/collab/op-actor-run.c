@@ -4,6 +4,7 @@
  * then the event says so. A start that fails leaves the wish as it is: clients try again.
  */
 #include "base/error.h"
+#include "collab/caller-env.h"
 #include "collab/actor.h"
 #include "collab/permissions.h"
 #include "collab/runner.h"
@@ -136,7 +137,9 @@ static int call_op(Call *call, const RunOp *op, Str group_id, Str actor_id, Str 
 }
 
 int op_cccc_actor_start(Call *call, const CcccActorStartArgs *args) {
-        return call_op(call, &start_op, args->group_id, args->actor_id, args->by);
+        int r = caller_env_take(call, args->group_id, args->actor_id, args->caller_env);
+
+        return r ? r : call_op(call, &start_op, args->group_id, args->actor_id, args->by);
 }
 
 int op_cccc_actor_stop(Call *call, const CcccActorStopArgs *args) {
@@ -144,5 +147,7 @@ int op_cccc_actor_stop(Call *call, const CcccActorStopArgs *args) {
 }
 
 int op_cccc_actor_restart(Call *call, const CcccActorRestartArgs *args) {
-        return call_op(call, &restart_op, args->group_id, args->actor_id, args->by);
+        int r = caller_env_take(call, args->group_id, args->actor_id, args->caller_env);
+
+        return r ? r : call_op(call, &restart_op, args->group_id, args->actor_id, args->by);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "collab/caller-env.h"
 #include "collab/actor.h"
 #include "collab/permissions.h"
 #include "collab/runner.h"
@@ -185,7 +186,9 @@ static int enable_all(Call *call, Group *group, const void *user) {
 }
 
 int op_cccc_group_start(Call *call, const CcccGroupStartArgs *args) {
-        return collab_edit(call, args->group_id, enable_all, args);
+        int r = caller_env_take(call, args->group_id, STR(""), args->caller_env);
+
+        return r ? r : collab_edit(call, args->group_id, enable_all, args);
 }
 
 /* ---- stop ------------------------------------------------------------------------------------ */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "collab/caller-env.h"
 #include "collab/collab.h"
 #include "collab/runner.h"
 
@@ -41,14 +42,22 @@ static RunnerJob *job_new(Call *call, Group *group, size_t n, GroupFn fn, const 
         return job;
 }
 
+/* A program that was not found: where it was looked for, too. */
+static int refuse(const RunnerJob *job) {
+        const char *path = job->first_error == ENOENT ? runner_search_path(job->group, job->failed) : NULL;
+
+        return call_fail(job->call, job->error, "cannot start " STR_FMT ": %s%s%s%s", STR_ARG(job->failed),
+                         strerror(job->first_error), path ? " (PATH is " : "", path ? path : "",
+                         path ? ")" : "");
+}
+
 /* Everybody is where he should be. */
 static int finish(RunnerJob *job) {
         Group *group = job->group;
         int r;
 
         if (job->first_error)
-                r = call_fail(job->call, job->error, "cannot start " STR_FMT ": %s", STR_ARG(job->failed),
-                              strerror(job->first_error));
+                r = refuse(job);
         else
                 r = group_run(job->call, group, job->fn, job->args);
         group_unref(group);

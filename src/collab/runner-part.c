@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "collab/caller-env.h"
 #include "collab/actor-id.h"
 #include "collab/autostart.h"
 #include "collab/collab.h"
@@ -41,6 +42,8 @@ static void adopt(Collab *collab, Hosted *hosted) {
                 log_warning(&collab->daemon->log, hosted->id, "belongs to no actor that can be made out");
                 return;
         }
+        if (caller_env_note(collab, group, actor, json_get(meta, "caller_env")))
+                log_warning(&collab->daemon->log, hosted->id, "a part of its environment was lost");
         runner_claim(runner, hosted);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "collab/actor.h"
+#include "collab/caller-env.h"
 #include "collab/collab.h"
 #include "collab/runner.h"
 
@@ -127,53 +128,53 @@ int runner_check(Call *call, const GroupDoc *doc, const ActorView *actor) {
 
 /* ---- environment ----------------------------------------------------------------------------- */
 
-/* The name up to its '='. */
-static bool has_name(const char *line, const char *name, size_t n) {
-        return !strncmp(line, name, n) && line[n] == '=';
-}
-
-/* The last word counts. */
-static int put(StrVec *env, const char *name, size_t n_name, const char *value) {
-        _cleanup_(freep) char *line = NULL;
-
-        if (asprintf(&line, "%.*s=%s", (int)n_name, name, value) < 0)
-                return error_origin(-ENOMEM);
-        for (size_t i = 0; i < env->n; i++)
-                if (has_name(env->items[i], name, n_name)) {
-                        free(env->items[i]);
-                        env->items[i] = steal(&line);
-                        return 0;
-                }
-        return error_trace(strvec_push(env, line));
-}
-
 static int put_own(StrVec *env, const Runner *runner) {
-        int r = put(env, "CCCC_GROUP_ID", strlen("CCCC_GROUP_ID"), runner->group_id);
+        int r = environment_put(env, "CCCC_GROUP_ID", runner->group_id);
 
-        r = r ? r : put(env, "CCCC_ACTOR_ID", strlen("CCCC_ACTOR_ID"), runner->actor_id);
-        r = r ? r : put(env, "CCCC_HOME", strlen("CCCC_HOME"), runner->collab->home);
-        return error_trace(r ? r : put(env, "INPUTRC", strlen("INPUTRC"), runner->collab->inputrc_path));
+        r = r ? r : environment_put(env, "CCCC_ACTOR_ID", runner->actor_id);
+        r = r ? r : environment_put(env, "CCCC_HOME", runner->collab->home);
+        return error_trace(r ? r : environment_put(env, "INPUTRC", runner->collab->inputrc_path));
 }
 
-static bool has(const StrVec *env, const char *name) {
-        for (size_t i = 0; i < env->n; i++)
-                if (has_name(env->items[i], name, strlen(name)))
-                        return true;
-        return false;
+static int put_member(StrVec *env, const Json *member) {
+        _cleanup_(freep) char *name = strndup(json_key(member).data, json_key(member).n);
+
+        return name ? error_trace(environment_put(env, name, json_str(member).data)) : error_origin(-ENOMEM);
 }
 
-/* Ours, then the actor's, then what tells it who it is. */
+/* Ours, what the daemon gives to all, what its starter had, then the actor's own, then what tells it who it
+ * is. */
 static int build_env(const Runner *runner, const ActorView *actor, StrVec *env) {
+        const StrVec *caller =
+                caller_env_find(runner->collab, str_from(runner->group_id), str_from(runner->actor_id));
         int r = host_env_base(env);
 
+        r = r ? r : environment_put_all(env, &runner->collab->daemon->env);
+        if (!r && caller)
+                r = environment_put_all(env, caller);
         json_each (member, actor->env)
                 if (!r && json_key(member).n && !memchr(json_key(member).data, '=', json_key(member).n))
-                        r = put(env, json_key(member).data, json_key(member).n, json_str(member).data);
+                        r = put_member(env, member);
         if (!r)
                 r = put_own(env, runner);
-        if (!r && !has(env, "TERM"))
+        if (!r && !environment_get(env, "TERM"))
                 r = strvec_push(env, "TERM=xterm-256color");
         return error_trace(r);
+}
+
+const char *runner_search_path(const Group *group, Str actor_id) {
+        const StrVec *caller = caller_env_find(group->collab, str_from(group->id), actor_id);
+        const char *path = caller ? environment_get(caller, "PATH") : NULL;
+
+        for (size_t i = 0; i < group->doc->n_actors; i++) {
+                const ActorView *actor = &group->doc->actors[i];
+
+                if (str_eq(actor->id, actor_id) && json_is(json_get(actor->env, "PATH"), JSON_STRING))
+                        path = json_str(json_get(actor->env, "PATH")).data;
+        }
+        if (!path)
+                path = environment_get(&group->collab->daemon->env, "PATH");
+        return path ? path : getenv("PATH");
 }
 
 /* ---- command --------------------------------------------------------------------------------- */
@@ -190,9 +191,13 @@ static int build_argv(const ActorView *actor, StrVec *argv) {
 }
 
 static int build_meta(const Runner *runner, Buf *out) {
+        const StrVec *caller =
+                caller_env_find(runner->collab, str_from(runner->group_id), str_from(runner->actor_id));
         JsonWriter w = JSON_WRITER(out);
 
         jw_begin_object(&w);
+        if (caller)
+                environment_write(&w, "caller_env", caller);
         jw_field_cstr(&w, "home", runner->collab->home);
         jw_field_cstr(&w, "group_id", runner->group_id);
         jw_field_cstr(&w, "actor_id", runner->actor_id);

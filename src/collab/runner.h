@@ -114,6 +114,8 @@ int runner_call_stop_all(Call *call, Group *group, GroupFn fn, const void *args)
 int runner_new(Runner **ret, Collab *collab, RunnerKind kind, Str group_id, Str actor_id);
 void runner_free(Runner *runner);
 int runner_spawn(Runner *runner, const GroupDoc *doc, const ActorView *actor);
+/* Where the program of an actor is looked for; NULL: nowhere. */
+const char *runner_search_path(const Group *group, Str actor_id);
 void runner_settle(Runner *runner);    /* goes on to the state that is due; may free it */
 void runner_sync_file(Runner *runner); /* makes the state file be as wanted, then runner_settle() */
 void runner_claim(Runner *runner, Hosted *hosted); /* from now on its process tells us */

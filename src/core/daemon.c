@@ -97,6 +97,7 @@ void daemon_deinit(Daemon *daemon) {
         accounts_deinit(&daemon->accounts);
         recorder_free(daemon->recorder);
         free(daemon->shared.read_buffer);
+        strvec_deinit(&daemon->env);
         standstill_deinit(&daemon->standstill);
         free(daemon->home);
         close_fd(daemon->lock_fd);

@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "core/config.h"
 #include "core/endpoint.h"
+#include "core/environment.h"
 #include "core/feed.h"
 #include "core/standstill.h"
 #include "wire/conn.h"
@@ -76,6 +77,8 @@ struct Daemon {
         struct Host *host;        /* hosted processes of all domains; NULL before setup */
         struct WatchHub *watches; /* what all watched folders share; NULL: nothing is watched */
 
+        StrVec env;            /* given to every hosted process, see environment.h */
+        bool is_env_changing;  /* it is being written */
         Standstill standstill; /* agents that are to stay down */
 
         Collab *collab; /* domain roots */

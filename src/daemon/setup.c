@@ -179,6 +179,13 @@ int setup_home(Daemon *daemon) {
                 fprintf(stderr, "musterd: cannot lock %s: %s\n", lock ? lock : "-", strerror(-r));
                 return EXIT_STATUS_INTERNAL;
         }
+        if (environment_load(&daemon->env, daemon->home)) {
+                fprintf(stderr,
+                        "musterd: %s/environment.json cannot be read: mend it, or remove it and use "
+                        "muster env set\n",
+                        daemon->home);
+                return EXIT_STATUS_USAGE;
+        }
         return standstill_load(&daemon->standstill, daemon->home) ? EXIT_STATUS_INTERNAL : 0;
 }
 

@@ -108,6 +108,16 @@ static int begin(Call *call, Session *session) {
         return r;
 }
 
+static int take_env(Call *call, Session *session, const CoopCreateArgs *args) {
+        int r = environment_put_json(&session->caller_env, args->caller_env);
+
+        if (!r)
+                r = environment_put_json(&session->named_env, args->env);
+        return r == ENVIRONMENT_E_UNFIT
+                       ? call_fail(call, CALL_E_INVALID_PARAMS, "env and caller_env map names to texts")
+                       : r;
+}
+
 /* ---- the operation --------------------------------------------------------------------------- */
 
 int op_coop_create(Call *call, const CoopCreateArgs *args) {
@@ -136,6 +146,11 @@ int op_coop_create(Call *call, const CoopCreateArgs *args) {
         r = session_new(&session, sessions, name_text, args->workspace.data);
         if (r)
                 return r;
+        r = take_env(call, session, args);
+        if (r) {
+                session_check_gone(session);
+                return r;
+        }
         free(session->override);
         session->override = args->coopfile.n ? strndup(args->coopfile.data, args->coopfile.n) : strdup("");
         return session->override ? begin(call, session) : -ENOMEM;

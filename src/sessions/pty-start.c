@@ -17,37 +17,6 @@ enum { COLS_DEFAULT = 120, ROWS_DEFAULT = 40 };
 
 /* ---- environment ----------------------------------------------------------------------------- */
 
-/* NAME=VALUE. The last word counts: each name is there once, for programs do not agree on which of two it
- * is.
- */
-static int put_line(StrVec *env, const char *line) {
-        size_t n = strcspn(line, "=") + 1;
-
-        for (size_t i = 0; i < env->n; i++)
-                if (!strncmp(env->items[i], line, n)) {
-                        char *copy = strdup(line);
-
-                        if (!copy)
-                                return error_origin(-ENOMEM);
-                        free(env->items[i]);
-                        env->items[i] = copy;
-                        return 0;
-                }
-        return error_trace(strvec_push(env, line));
-}
-
-static int put(StrVec *env, const char *name, const char *value) {
-        _cleanup_(freep) char *line = NULL;
-
-        if (!value)
-                return 0;
-        if (asprintf(&line, "%s=%s", name, value) < 0) {
-                line = NULL;
-                return error_origin(-ENOMEM);
-        }
-        return error_trace(put_line(env, line));
-}
-
 static int put_path(StrVec *env, const char *home) {
         _cleanup_(freep) char *path = NULL;
 
@@ -56,7 +25,7 @@ static int put_path(StrVec *env, const char *home) {
                      "sbin:/bin",
                      home, home) < 0)
                 return error_origin(-ENOMEM);
-        return error_trace(put(env, "PATH", path));
+        return error_trace(environment_put(env, "PATH", path));
 }
 
 /* By which it can be found again. */
@@ -65,26 +34,28 @@ static int put_identity(StrVec *env, const Session *session) {
         int r;
 
         snprintf(created, sizeof(created), "%lld", (long long)session->created_s);
-        r = put(env, "COOP_SESSION", session->name);
-        r = r ? r : put(env, "COOP_WORKSPACE", session->workspace);
-        return error_trace(r ? r : put(env, "COOP_CREATED", created));
+        r = environment_put(env, "COOP_SESSION", session->name);
+        r = r ? r : environment_put(env, "COOP_WORKSPACE", session->workspace);
+        return error_trace(r ? r : environment_put(env, "COOP_CREATED", created));
 }
 
-/* What the contract lists, what a terminal program needs to know about the place, then the coopfile's own,
- * and over all that who it is. */
+/* What the contract lists and what a terminal program needs to know about the place; over it what the daemon
+ * gives to all, the caller's, the coopfile's, what was asked for by name; over all that who it is. */
 static int build_env(const Session *session, StrVec *env) {
         static const char *const passed[] = {"LANG", "LC_ALL", "LC_CTYPE", "TZ", "SHELL", "SSH_AUTH_SOCK"};
         const char *home = getenv("HOME"), *user = getenv("USER");
         int r;
 
-        r = put(env, "HOME", home ? home : "/");
-        r = r ? r : put(env, "USER", user ? user : "user");
-        r = r ? r : put(env, "TERM", "xterm-256color");
+        r = environment_put(env, "HOME", home ? home : "/");
+        r = r ? r : environment_put(env, "USER", user ? user : "user");
+        r = r ? r : environment_put(env, "TERM", "xterm-256color");
         r = r ? r : put_path(env, home ? home : "");
         for (size_t i = 0; !r && i < ARRAY_SIZE(passed); i++)
-                r = put(env, passed[i], getenv(passed[i]));
-        for (size_t i = 0; !r && i < session->config.env.n; i++)
-                r = put_line(env, session->config.env.items[i]);
+                r = environment_put(env, passed[i], getenv(passed[i]));
+        r = r ? r : environment_put_all(env, &session->owner->daemon->env);
+        r = r ? r : environment_put_all(env, &session->caller_env);
+        r = r ? r : environment_put_all(env, &session->config.env);
+        r = r ? r : environment_put_all(env, &session->named_env);
         return error_trace(r ? r : put_identity(env, session));
 }
 
@@ -152,6 +123,8 @@ static int build_meta(const Pty *pty, Buf *out) {
         jw_field_uint(&w, "pty", pty->id);
         jw_field_cstr(&w, "coopfile", session->override);
         write_accepted(&session->accepted, &w);
+        environment_write(&w, "caller_env", &session->caller_env);
+        environment_write(&w, "env", &session->named_env);
         jw_end_object(&w);
         return w.failed ? error_origin(-ENOMEM) : 0;
 }
@@ -255,12 +228,23 @@ void pty_start_run(PtyStart *start) {
                 pty_failed(pty, pty_error(-r), strerror(-r));
 }
 
+/* Where its program is looked for, should it not be there. */
+static int note_path(PtyStart *start) {
+        const char *path = environment_get(&start->env, "PATH");
+
+        free(start->pty->searched);
+        start->pty->searched = strdup(path ? path : "");
+        return start->pty->searched ? 0 : error_origin(-ENOMEM);
+}
+
 static int build(PtyStart *start) {
         const Session *session = start->pty->session;
         int r = build_argv(start->pty, &start->argv);
 
         if (!r)
                 r = build_env(session, &start->env);
+        if (!r)
+                r = note_path(start);
         if (!r)
                 r = build_meta(start->pty, &start->meta);
         start->workspace = strdup(session->resolved);

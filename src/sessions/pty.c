@@ -2,6 +2,7 @@
 #define LOG_MODULE "sessions/pty"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +119,7 @@ void pty_remove(Pty *pty) {
                 pty->hosted->handler = NULL;
         buf_deinit(&pty->carried);
         free(pty->command);
+        free(pty->searched);
         free(pty);
 }
 
@@ -222,11 +224,21 @@ void pty_failed(Pty *pty, int call_error, const char *text) {
                 release_clients(pty); /* a restart that failed: the session stays, without an agent */
 }
 
+/* A program that was looked for: where, too. */
+static void fail_start(Pty *pty, int error) {
+        _cleanup_(freep) char *text = NULL;
+        bool was_searched = error == ENOENT && pty->searched && !strchr(pty->command, '/');
+
+        if (!was_searched || asprintf(&text, "%s (PATH is %s)", strerror(error), pty->searched) < 0)
+                text = NULL;
+        pty_failed(pty, pty_error(error), text ? text : strerror(error));
+}
+
 static void on_started(Hosted *hosted, int error) {
         Pty *pty = hosted->user;
 
         if (error) {
-                pty_failed(pty, pty_error(error), strerror(error));
+                fail_start(pty, error);
                 return;
         }
         if (pty->carried.n) {

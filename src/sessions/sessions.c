@@ -30,6 +30,8 @@ static void session_free(Session *session) {
         coopfile_deinit(&session->config);
         coopfile_texts_deinit(&session->accepted);
         strvec_deinit(&session->notes);
+        strvec_deinit(&session->caller_env);
+        strvec_deinit(&session->named_env);
         free(session->name);
         free(session->workspace);
         free(session->resolved);
@@ -183,6 +185,9 @@ static Session *session_from_meta(Sessions *sessions, Arena *arena, const Json *
         session->override = strdup(override ? override : "");
         session->is_listed = true;
         accept_from_meta(session, meta);
+        if (environment_put_json(&session->caller_env, json_get(meta, "caller_env")) ||
+            environment_put_json(&session->named_env, json_get(meta, "env")))
+                log_warning(&sessions->daemon->log, name, "a part of its environment was lost");
         if (session_configure(session, strcmp(hosted->sandbox, "none") != 0, wrong, sizeof(wrong))) {
                 log_warning(&sessions->daemon->log, name,
                             "coopfile cannot be read any more, the agent is not restarted");

@@ -42,11 +42,12 @@ struct Session {
         Sessions *owner;
         Session *next;
         char *name;
-        char *workspace;        /* as sent */
-        char *resolved;         /* as the file system has it */
-        char *override;         /* the coopfile text of create */
-        CoopfileTexts accepted; /* the files as they were at create: what a sandbox is made by */
-        StrVec notes;           /* what the last start of the agent has to tell people */
+        char *workspace;              /* as sent */
+        char *resolved;               /* as the file system has it */
+        char *override;               /* the coopfile text of create */
+        CoopfileTexts accepted;       /* the files as they were at create: what a sandbox is made by */
+        StrVec notes;                 /* what the last start of the agent has to tell people */
+        StrVec caller_env, named_env; /* of create: below and above what the coopfile says */
         int64_t created_s;
         Coopfile config;
         Pty *ptys;      /* by id */
@@ -59,6 +60,7 @@ struct Pty {
         Pty *next;
         uint32_t id; /* 0: the agent */
         char *command;
+        char *searched; /* the PATH of its last start; NULL: none yet */
         Hosted *hosted; /* NULL between the end of one process and the start of the next */
         int64_t started_ms;
         unsigned n_quick; /* ends in a row that came too soon */

@@ -24,6 +24,12 @@ static const char *why(const Project *project) {
         return task_store_is_there(&project->store) ? "" : ": the project's folder was moved or deleted";
 }
 
+static bool env_fits(const Json *env) {
+        _cleanup_(strvec_deinit) StrVec probe = {0};
+
+        return environment_put_json(&probe, env) != ENVIRONMENT_E_UNFIT;
+}
+
 static int submit(Call *call, TaskSpec *spec, const Json *priority, bool says_state) {
         Project *project = call->client->endpoint->context;
         Str given = STR_NULL;
@@ -33,6 +39,8 @@ static int submit(Call *call, TaskSpec *spec, const Json *priority, bool says_st
                 return call_fail(call, CALL_E_INVALID_PARAMS, "priority must be a number");
         if (given.n)
                 spec->priority = given;
+        if (!env_fits(spec->env))
+                return call_fail(call, CALL_E_INVALID_PARAMS, "env maps names to texts");
         if (spec->prompt.n > TASK_PROMPT_MAX)
                 return call_fail(call, CALL_E_INVALID_PARAMS, "a prompt has at most %d bytes",
                                  TASK_PROMPT_MAX);
@@ -47,7 +55,7 @@ static int submit(Call *call, TaskSpec *spec, const Json *priority, bool says_st
 
 static int run_submit(Call *call, const void *args) {
         const AiwgTaskSubmitArgs *a = args;
-        TaskSpec spec = {.prompt = a->prompt, .agent = a->agent};
+        TaskSpec spec = {.prompt = a->prompt, .agent = a->agent, .env = a->env};
 
         return submit(call, &spec, a->priority, true);
 }

@@ -56,6 +56,8 @@ static bool fill(Task *task, Str id, const TaskSpec *spec) {
         task->priority_text = copy(spec->priority, "0");
         task->metadata = copy(spec->metadata, "{}");
         task->priority = task->priority_text ? strtod(task->priority_text, NULL) : 0;
+        if (environment_put_json(&task->env, spec->env))
+                return false;
         return prompt && task->id && (task->agent || !spec->agent.n) && task->priority_text &&
                task->metadata;
 }
@@ -88,6 +90,7 @@ Task *task_free(Task *task) {
         free(task->agent);
         free(task->priority_text);
         free(task->metadata);
+        strvec_deinit(&task->env);
         buf_deinit(&task->line);
         buf_deinit(&task->farewell);
         free(task);

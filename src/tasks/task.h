@@ -52,9 +52,10 @@ bool task_may_become(TaskState from, TaskState to); /* the table of transitions 
 /* What a client or a rule asks for. */
 typedef struct TaskSpec {
         Str prompt;
-        Str agent;    /* empty: none */
-        Str priority; /* a JSON number; empty: 0 */
-        Str metadata; /* a JSON object; empty: {} */
+        Str agent;       /* empty: none */
+        Str priority;    /* a JSON number; empty: 0 */
+        Str metadata;    /* a JSON object; empty: {} */
+        const Json *env; /* an object that environment_put_json() takes; NULL: none */
 } TaskSpec;
 
 /* How it ended. */
@@ -80,6 +81,7 @@ struct Task {
         uint64_t row;
         Str prompt; /* malloc'd, as the following */
         char *agent, *priority_text, *metadata;
+        StrVec env; /* of who submitted it; not kept on the disk: a later daemon runs it without */
         double priority;
         TaskState state; /* as clients see it */
         int64_t created_us, started_us;

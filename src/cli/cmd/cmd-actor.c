@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
+#include "cli/link/caller-env.h"
 #include "cli/print/report.h"
 #include "cli/print/table.h"
 #include "cli/cmd/verbs.h"
@@ -69,6 +70,13 @@ static int prepare_list(Cccc *cccc, _unused_ const Options *options, _unused_ ch
 }
 
 static int prepare_add(Cccc *cccc, const Options *options, char **operands, int n) {
+        Json *env = options->env.n ? json_new(&cccc->arena, JSON_OBJECT) : NULL;
+        int r = env ? caller_env_named(&cccc->arena, "actor", &options->env, env) : CLI_OK;
+
+        if (r)
+                return r;
+        if (env)
+                cccc_set(cccc, "env", env); /* the actor's own, kept in the group's document */
         cccc_set_strings(cccc, "command", (const char *const *)options->command, options->n_command);
         return verbs_members(cccc, cccc->args.object, operands + 1, n - 1);
 }
@@ -87,6 +95,7 @@ static const Verb verbs[] = {
         {.name = "add",
          .op = "actor_add",
          .begins = true,
+         .starts_actors = true,
          .usage = "ACTOR [KEY=VALUE…] [-- COMMAND…]",
          .n_min = 1,
          .n_max = -1,
@@ -112,6 +121,7 @@ static const Verb verbs[] = {
         {.name = "start",
          .op = "actor_start",
          .begins = true,
+         .starts_actors = true,
          .usage = "ACTOR",
          .n_min = 1,
          .n_max = 1,
@@ -127,6 +137,7 @@ static const Verb verbs[] = {
         {.name = "restart",
          .op = "actor_restart",
          .begins = true,
+         .starts_actors = true,
          .usage = "ACTOR",
          .n_min = 1,
          .n_max = 1,

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/cmd/coopfile-text.h"
 #include "cli/link/ending.h"
+#include "cli/link/caller-env.h"
 #include "cli/print/report.h"
 #include "cli/term/show.h"
 #include "gen/errors.h"
@@ -36,6 +37,18 @@ static int set_coopfile(Coop *coop, const Options *options) {
                 return complain(CLI_FAILED, "out of memory");
         if (out.n)
                 coop_set_str(coop, "coopfile", buf_str(&out));
+        return CLI_OK;
+}
+
+static int set_env(Coop *coop, const Options *options) {
+        Json *named = json_new(&coop->arena, JSON_OBJECT);
+        int r = named ? caller_env_named(&coop->arena, "new", &options->env, named)
+                      : complain(CLI_FAILED, "out of memory");
+
+        if (r)
+                return r;
+        arguments_set(&coop->args, &coop->arena, "caller_env", caller_env(&coop->arena));
+        arguments_set(&coop->args, &coop->arena, "env", named);
         return CLI_OK;
 }
 
@@ -109,6 +122,9 @@ static int create(Coop *coop, const Options *options, const char *workspace, con
         coop_set_bool(coop, "detach", options->detach);
         coop_set_bool(coop, "beside", options->name != NULL);
         coop_set_bool(coop, "replace", true);
+        r = set_env(coop, options);
+        if (r)
+                return r;
         r = coop_ask(coop, "create");
         if (r)
                 return r;

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "cli/print/human.h"
+#include "cli/link/caller-env.h"
 #include "cli/link/native.h"
 #include "cli/print/nearest.h"
 #include "cli/print/report.h"
@@ -62,7 +63,7 @@ bool task_is_number(const char *text) {
                text[0] != '.';
 }
 
-static int submit_params(const Options *options, char **words, int n, Buf *params) {
+static int submit_params(const Options *options, char **words, int n, const Json *env, Buf *params) {
         _cleanup_(buf_deinit) Buf prompt = BUF_NULL;
         JsonWriter w = JSON_WRITER(params);
         int r = task_words(&prompt, words, n);
@@ -77,6 +78,7 @@ static int submit_params(const Options *options, char **words, int n, Buf *param
                 jw_key(&w, "priority");
                 jw_raw(&w, str_from(options->priority));
         }
+        jw_field_value(&w, "env", env);
         jw_end_object(&w);
         return w.failed ? error_origin(-ENOMEM) : 0;
 }
@@ -133,12 +135,19 @@ static int submit_told(TaskLink *link, const Options *options, const char *id, c
 static int run_submit(TaskLink *link, const Options *options, char **words, int n) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
         _cleanup_(freep) char *id = NULL, *state = NULL;
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         Reply reply = {0};
+        Json *env;
         int r;
 
         if (options->priority && !task_is_number(options->priority))
                 return complain(CLI_USAGE, "task: --priority: %s is not a number", options->priority);
-        r = submit_params(options, words, n, &params);
+        env = caller_env(&arena);
+        r = env ? caller_env_named(&arena, "task", &options->env, env)
+                : complain(CLI_FAILED, "out of memory");
+        if (r)
+                return r;
+        r = submit_params(options, words, n, env, &params);
         if (r)
                 return complain(CLI_FAILED, "the prompt cannot be read: %s", strerror(-r));
         r = task_link_call(link, "task submit", "task.submit", buf_str(&params), &reply);

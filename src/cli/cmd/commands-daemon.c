@@ -82,6 +82,28 @@ const Command daemon_commands[] = {
                 .run = cmd_status,
         },
         {
+                .name = "env",
+                .summary = "what the daemon gives to every process that it hosts",
+                .usage = "[show | set NAME[=VALUE]… | unset NAME…] [--reveal] [--json]",
+                .details =
+                        "Variables for sessions, actors and tasks that begin from now on. What is started "
+                        "from a\n"
+                        "command line also gets that caller's PATH and more, see muster(1), which is "
+                        "above it.\n"
+                        "NAME alone takes the value that it has here. Kept in environment.json in the "
+                        "state\n"
+                        "folder, which only you can read.\n"
+                        "\n"
+                        "  --reveal   show the values of secrets, too (names with KEY, TOKEN, SECRET, …)\n"
+                        "  --json     the answer as one JSON object; hidden values are null\n",
+                .examples = "  muster env set ANTHROPIC_API_KEY\n"
+                            "  muster env set PATH LANG=de_DE.UTF-8\n"
+                            "  muster env unset HTTP_PROXY\n",
+                .takes = "reveal json",
+                .n_max = -1,
+                .run = cmd_env,
+        },
+        {
                 .name = "call",
                 .summary = "send one operation and print its result",
                 .usage = "DIALECT.OP [KEY=VALUE…] [--json] [--timeout SECONDS] [--project DIR]",

@@ -65,7 +65,7 @@ const Command group_commands[] = {
                 .examples = "  muster actor add lead runtime=claude\n"
                             "  muster actor add dev runtime=custom -- ./agent.sh\n"
                             "  muster actor start lead\n",
-                .takes = "group as json",
+                .takes = "group as json env",
                 .runs_command = true,
                 .n_max = -1,
                 .run = cmd_actor,

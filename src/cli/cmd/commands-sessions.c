@@ -28,6 +28,10 @@ const Command session_commands[] = {
                         "with it, a "
                         "folder\n"
                         "                   may have several\n"
+                        "  --env NAME[=VALUE]  a variable for it; without VALUE as it is here. PATH, "
+                        "language,\n"
+                        "                   proxies and the keys of known agents are passed anyway: "
+                        "muster(1)\n"
                         "  --sandbox MODE   bwrap, or none (default: the coopfile's, else the daemon's)\n"
                         "  --detach-keys K  what leaves it (default C-], or cli.detach_keys of "
                         "muster.toml)\n"
@@ -37,7 +41,7 @@ const Command session_commands[] = {
                 .examples = "  muster new -- bash\n"
                             "  muster new --name api ~/src/api -- claude\n"
                             "  muster new -d --once -- make -j8\n",
-                .takes = "detach detach-keys name sandbox once no-reconnect",
+                .takes = "detach detach-keys name sandbox once env no-reconnect",
                 .runs_command = true,
                 .n_max = 1,
                 .run = cmd_new,

@@ -40,7 +40,7 @@ const Command task_commands[] = {
                             "  muster task submit --priority 5 - < prompt.txt\n"
                             "  muster task submit --wait Explain this\n"
                             "  muster task ls --state running\n",
-                .takes = "project agent state limit priority await follow json timeout",
+                .takes = "project agent state limit priority await follow json timeout env",
                 .n_min = 1,
                 .n_max = -1,
                 .run = cmd_task,

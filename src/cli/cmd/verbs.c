@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cli/link/caller-env.h"
 #include "cli/print/nearest.h"
 #include "cli/print/report.h"
 
@@ -39,6 +40,8 @@ static int perform(Cccc *cccc, const Verb *verb, const Options *options, char **
                 cccc_set_str(cccc, verb->operand, str_from(operands[0]));
         if (!r && verb->prepare)
                 r = verb->prepare(cccc, options, operands, n);
+        if (!r && verb->starts_actors)
+                cccc_set(cccc, "caller_env", caller_env(&cccc->arena));
         if (!r)
                 r = cccc_call(cccc, verb->op);
         if (r)

@@ -85,10 +85,13 @@ static int job_hide_sockets(SandboxJob *job) {
         const Daemon *daemon = job->daemon;
         _cleanup_(freep) char *host = path_join(daemon->home, "host");
         _cleanup_(freep) char *recordings = path_join(daemon->home, "recordings");
+        _cleanup_(freep) char *given = path_join(daemon->home, "environment.json"); /* may hold keys */
         int r = host && recordings ? strvec_push(&job->hidden, host) : error_origin(-ENOMEM);
 
         if (!r)
                 r = strvec_push(&job->hidden, recordings);
+        if (!r)
+                r = given ? strvec_push(&job->hidden, given) : error_origin(-ENOMEM);
         for (const Endpoint *e = daemon->endpoints; !r && e; e = e->next)
                 if (e->state == ENDPOINT_LISTENING && e->bound.path)
                         r = strvec_push(&job->hidden, e->bound.path);

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/environment.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+
+enum { FILE_MAX = 4 << 20 };
+
+static bool environment_line_is(const char *line, const char *name, size_t n) {
+        return !strncmp(line, name, n) && line[n] == '=';
+}
+
+int environment_put_line(StrVec *env, const char *line) {
+        size_t n = strcspn(line, "=");
+
+        for (size_t i = 0; i < env->n; i++)
+                if (environment_line_is(env->items[i], line, n)) {
+                        char *copy = strdup(line);
+
+                        if (!copy)
+                                return error_origin(-ENOMEM);
+                        free(env->items[i]);
+                        env->items[i] = copy;
+                        return 0;
+                }
+        return error_trace(strvec_push(env, line));
+}
+
+static int environment_put_str(StrVec *env, Str name, Str value) {
+        _cleanup_(freep) char *line = NULL;
+
+        if (asprintf(&line, STR_FMT "=" STR_FMT, STR_ARG(name), STR_ARG(value)) < 0) {
+                line = NULL;
+                return error_origin(-ENOMEM);
+        }
+        return error_trace(environment_put_line(env, line));
+}
+
+int environment_put(StrVec *env, const char *name, const char *value) {
+        return value ? error_trace(environment_put_str(env, str_from(name), str_from(value))) : 0;
+}
+
+int environment_put_all(StrVec *env, const StrVec *more) {
+        int r = 0;
+
+        for (size_t i = 0; !r && i < more->n; i++)
+                r = environment_put_line(env, more->items[i]);
+        return error_trace(r);
+}
+
+const char *environment_get(const StrVec *env, const char *name) {
+        size_t n = strlen(name);
+
+        for (size_t i = 0; i < env->n; i++)
+                if (environment_line_is(env->items[i], name, n))
+                        return env->items[i] + n + 1;
+        return NULL;
+}
+
+bool environment_remove(StrVec *env, const char *name) {
+        size_t n = strlen(name);
+
+        for (size_t i = 0; i < env->n; i++)
+                if (environment_line_is(env->items[i], name, n)) {
+                        free(env->items[i]);
+                        memmove(env->items + i, env->items + i + 1, (env->n - i - 1) * sizeof(*env->items));
+                        env->n--;
+                        return true;
+                }
+        return false;
+}
+
+bool environment_is_name(Str name) {
+        return name.n && !memchr(name.data, '=', name.n) && !memchr(name.data, 0, name.n);
+}
+
+/* ---- as JSON --------------------------------------------------------------------------------- */
+
+static bool environment_fits(const Json *object) {
+        size_t n_bytes = 0;
+
+        if (!json_is(object, JSON_OBJECT) || json_count(object) > ENVIRONMENT_NAMES_MAX)
+                return false;
+        json_each (member, object) {
+                Str value = json_str(member);
+
+                if (!json_is(member, JSON_STRING) || !environment_is_name(json_key(member)) ||
+                    (value.n && memchr(value.data, 0, value.n)))
+                        return false;
+                n_bytes += json_key(member).n + value.n + 2;
+        }
+        return n_bytes <= ENVIRONMENT_BYTES_MAX;
+}
+
+int environment_put_json(StrVec *env, const Json *object) {
+        int r = 0;
+
+        if (!object)
+                return 0;
+        if (!environment_fits(object))
+                return ENVIRONMENT_E_UNFIT;
+        json_each (member, object)
+                if (!r)
+                        r = environment_put_str(env, json_key(member), json_str(member));
+        return error_trace(r);
+}
+
+void environment_write(JsonWriter *w, const char *key, const StrVec *env) {
+        if (key)
+                jw_key(w, key);
+        jw_begin_object(w);
+        for (size_t i = 0; i < env->n; i++) {
+                const char *line = env->items[i];
+                size_t n = strcspn(line, "=");
+
+                jw_key_str(w, (Str){line, n});
+                jw_str(w, str_from(line + n + 1));
+        }
+        jw_end_object(w);
+}
+
+bool environment_is_secret(Str name) {
+        static const char *const words[] = {"KEY",        "TOKEN", "SECRET", "PASSW",
+                                            "CREDENTIAL", "AUTH",  "COOKIE"};
+        char upper[128];
+        size_t n = MIN(name.n, sizeof(upper) - 1);
+
+        if (str_is(name, "SSH_AUTH_SOCK"))
+                return false;
+        for (size_t i = 0; i < n; i++)
+                upper[i] = (char)toupper((unsigned char)name.data[i]);
+        upper[n] = 0;
+        for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+                if (strstr(upper, words[i]))
+                        return true;
+        return false;
+}
+
+/* ---- the daemon's own ------------------------------------------------------------------------ */
+
+static char *environment_path(const char *home) {
+        return path_join(home, "environment.json");
+}
+
+int environment_load(StrVec *env, const char *home) {
+        _cleanup_(freep) char *path = environment_path(home);
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        Json *json = NULL;
+        int r = path ? file_read(path, FILE_MAX, &text) : -ENOMEM;
+
+        if (r == FILE_E_MISSING)
+                return 0;
+        if (r > 0)
+                return ENVIRONMENT_E_UNFIT;
+        if (!r && json_parse(&arena, text.data, text.n, NULL, &json, NULL))
+                return ENVIRONMENT_E_UNFIT;
+        return r ? error_trace(r) : environment_put_json(env, json);
+}
+
+int environment_store(const char *home, Str text) {
+        _cleanup_(freep) char *path = environment_path(home);
+
+        return path ? error_trace(file_replace(path, text, 0600, FILE_DURABLE)) : error_origin(-ENOMEM);
+}
+
+int environment_text(const StrVec *env, Buf *out) {
+        JsonWriter w = JSON_WRITER(out);
+
+        environment_write(&w, NULL, env);
+        return w.failed ? error_origin(-ENOMEM) : 0;
+}
