@@ -151,7 +151,7 @@ static int build_env(const Runner *runner, const ActorView *actor, StrVec *env) 
 
         r = r ? r : environment_put_all(env, &runner->collab->daemon->env);
         if (!r && caller)
-                r = environment_put_all(env, caller);
+                r = environment_put_caller(env, caller);
         json_each (member, actor->env)
                 if (!r && json_key(member).n && !memchr(json_key(member).data, '=', json_key(member).n))
                         r = put_member(env, member);

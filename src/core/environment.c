@@ -54,6 +54,36 @@ int environment_put_all(StrVec *env, const StrVec *more) {
         return error_trace(r);
 }
 
+static bool path_has(const char *path, const char *folder, size_t n) {
+        for (const char *at = path; *at; at += strcspn(at, ":"), at += *at == ':')
+                if (strcspn(at, ":") == n && !memcmp(at, folder, n))
+                        return true;
+        return false;
+}
+
+/* The folders of `first`, then those of `rest` that it does not have. */
+static int path_append(const char *first, const char *rest, Buf *out) {
+        int r = buf_append_str(out, str_from(first));
+
+        for (const char *at = rest; !r && *at; at += *at == ':') {
+                size_t n = strcspn(at, ":");
+
+                if (n && !path_has(first, at, n))
+                        r = buf_printf(out, "%s%.*s", out->n ? ":" : "", (int)n, at);
+                at += n;
+        }
+        return error_trace(r);
+}
+
+int environment_put_caller(StrVec *env, const StrVec *caller) {
+        const char *theirs = environment_get(caller, "PATH"), *ours = environment_get(env, "PATH");
+        _cleanup_(buf_deinit) Buf path = BUF_NULL;
+        int r = theirs && ours ? path_append(theirs, ours, &path) : 0;
+
+        r = r ? r : environment_put_all(env, caller);
+        return error_trace(r || !path.n ? r : environment_put_str(env, STR("PATH"), buf_str(&path)));
+}
+
 const char *environment_get(const StrVec *env, const char *name) {
         size_t n = strlen(name);
 

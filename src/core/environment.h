@@ -16,9 +16,12 @@ enum { _ENVIRONMENT_E_SUCCESS, ENVIRONMENT_E_UNFIT };
 int environment_put_line(StrVec *env, const char *line);               /* NAME=VALUE */
 int environment_put(StrVec *env, const char *name, const char *value); /* NULL: nothing */
 int environment_put_all(StrVec *env, const StrVec *more);              /* over it */
-const char *environment_get(const StrVec *env, const char *name);      /* NULL: not there */
-bool environment_remove(StrVec *env, const char *name);                /* whether it was there */
-bool environment_is_name(Str name);                                    /* not empty, no '=', no NUL */
+/* The same for what came from a command line: folders of the PATH that was there stand behind the caller's.
+ */
+int environment_put_caller(StrVec *env, const StrVec *caller);
+const char *environment_get(const StrVec *env, const char *name); /* NULL: not there */
+bool environment_remove(StrVec *env, const char *name);           /* whether it was there */
+bool environment_is_name(Str name);                               /* not empty, no '=', no NUL */
 /* An object of strings over it; NULL: nothing. ENVIRONMENT_E_UNFIT: no such object, or it is too large. */
 int environment_put_json(StrVec *env, const Json *object);
 void environment_write(JsonWriter *w, const char *key, const StrVec *env);

@@ -96,7 +96,10 @@ static void sandbox_done(SandboxJob *job) {
 
         pty->is_configuring = false;
         if (job->error) {
-                pty_failed(pty, job->error, job->problem);
+                if (job->report.command_errno)
+                        pty_failed_errno(pty, job->report.command_errno);
+                else
+                        pty_failed(pty, job->error, job->problem);
                 pty_start_free(start);
                 return;
         }

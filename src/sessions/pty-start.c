@@ -53,7 +53,7 @@ static int build_env(const Session *session, StrVec *env) {
         for (size_t i = 0; !r && i < ARRAY_SIZE(passed); i++)
                 r = environment_put(env, passed[i], getenv(passed[i]));
         r = r ? r : environment_put_all(env, &session->owner->daemon->env);
-        r = r ? r : environment_put_all(env, &session->caller_env);
+        r = r ? r : environment_put_caller(env, &session->caller_env);
         r = r ? r : environment_put_all(env, &session->config.env);
         r = r ? r : environment_put_all(env, &session->named_env);
         return error_trace(r ? r : put_identity(env, session));

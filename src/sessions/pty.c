@@ -225,7 +225,7 @@ void pty_failed(Pty *pty, int call_error, const char *text) {
 }
 
 /* A program that was looked for: where, too. */
-static void fail_start(Pty *pty, int error) {
+void pty_failed_errno(Pty *pty, int error) {
         _cleanup_(freep) char *text = NULL;
         bool was_searched = error == ENOENT && pty->searched && !strchr(pty->command, '/');
 
@@ -238,7 +238,7 @@ static void on_started(Hosted *hosted, int error) {
         Pty *pty = hosted->user;
 
         if (error) {
-                fail_start(pty, error);
+                pty_failed_errno(pty, error);
                 return;
         }
         if (pty->carried.n) {

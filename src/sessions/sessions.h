@@ -183,3 +183,4 @@ int pty_error(int error); /* CALL_E_* for the errno of a start */
 int pty_fail(Call *call, int error, const char *command);
 /* pty.c: a start did not come to anything: answers pty->waiting, may free the terminal and its session. */
 void pty_failed(Pty *pty, int call_error, const char *text);
+void pty_failed_errno(Pty *pty, int error); /* by errno; of a program that was looked for: where, too */

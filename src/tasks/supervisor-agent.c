@@ -181,7 +181,7 @@ static int start_agent(Task *task) {
         if (!r)
                 r = host_env_base(&env);
         r = r ? r : environment_put_all(&env, &project->daemon->env);
-        r = r ? r : environment_put_all(&env, &task->env);
+        r = r ? r : environment_put_caller(&env, &task->env);
         env_list = r ? NULL : strvec_list(&env);
         if (!r && !env_list)
                 r = -ENOMEM;

@@ -63,7 +63,7 @@ def test_create_with_the_other_schema():
 def test_create_with_a_command_that_is_missing():
     with _sessions() as s:
         message = s.bad(s.request(["no-such-program"]), "SPAWN_FAILED")["message"]
-        equal(message, "cannot start no-such-program: No such file or directory")
+        check(message.startswith("cannot start no-such-program: No such file or directory (PATH is "), message)
 
 
 def test_create_with_a_command_line():

@@ -51,8 +51,9 @@ def _found(path):
 
 
 def _is_callers(laptop, env):
-    equal((env["PATH"], env["ANTHROPIC_API_KEY"], env["NVM_DIR"], env["LC_MESSAGES"]),
-          (laptop.env["PATH"], "sk-caller", laptop.env["NVM_DIR"], "de_DE.UTF-8"))
+    check((env["PATH"] + ":").startswith(laptop.env["PATH"] + ":"), env["PATH"])  # behind it stands what the daemon gives
+    equal((env["ANTHROPIC_API_KEY"], env["NVM_DIR"], env["LC_MESSAGES"]),
+          ("sk-caller", laptop.env["NVM_DIR"], "de_DE.UTF-8"))
     check("MY_OWN" not in env and "CLAUDECODE" not in env, "more than the list was passed")
 
 

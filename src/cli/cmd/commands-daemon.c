@@ -84,7 +84,7 @@ const Command daemon_commands[] = {
         {
                 .name = "env",
                 .summary = "what the daemon gives to every process that it hosts",
-                .usage = "[show | set NAME[=VALUE]… | unset NAME…] [--reveal] [--json]",
+                .usage = "[VERB [NAME[=VALUE]…]] [--reveal] [--json]",
                 .details =
                         "Variables for sessions, actors and tasks that begin from now on. What is started "
                         "from a\n"
@@ -93,6 +93,11 @@ const Command daemon_commands[] = {
                         "NAME alone takes the value that it has here. Kept in environment.json in the "
                         "state\n"
                         "folder, which only you can read.\n"
+                        "\n"
+                        "Verbs:\n"
+                        "  show              what is given (without a verb, this)\n"
+                        "  set NAME[=VALUE]…\n"
+                        "  unset NAME…\n"
                         "\n"
                         "  --reveal   show the values of secrets, too (names with KEY, TOKEN, SECRET, …)\n"
                         "  --json     the answer as one JSON object; hidden values are null\n",

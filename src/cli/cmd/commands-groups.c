@@ -61,7 +61,8 @@ const Command group_commands[] = {
                         "  add ACTOR [KEY=VALUE…] [-- COMMAND…]  keys: runtime, runner, title, submit, …\n"
                         "  set ACTOR KEY=VALUE…                  the same keys, and enabled\n"
                         "  start, stop, restart, remove ACTOR\n"
-                        "\n" WHERE "  --json           the daemon's answer as it is\n",
+                        "\n" WHERE "  --env NAME[=VALUE]  add: a variable of its own, kept in group.yaml\n"
+                        "  --json           the daemon's answer as it is\n",
                 .examples = "  muster actor add lead runtime=claude\n"
                             "  muster actor add dev runtime=custom -- ./agent.sh\n"
                             "  muster actor start lead\n",

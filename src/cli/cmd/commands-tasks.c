@@ -28,6 +28,7 @@ const Command task_commands[] = {
                         "  --project DIR      another project than the one here\n"
                         "  --agent NAME       submit: a persona of the agent program\n"
                         "  --priority N       submit: higher ones run first (default 0)\n"
+                        "  --env NAME[=VALUE]  submit: a variable for its agent, as of muster new\n"
                         "  --wait             submit: then as wait\n"
                         "  -f, --follow       submit: then as tail\n"
                         "  --state STATE      ls: queued, running, completed, failed or cancelled\n"
