@@ -23,6 +23,17 @@ Json *json_get(const Json *json, const char *key) {
         return json_get_str(json, str_from(key));
 }
 
+JsonPlace json_place(const char *data, size_t n, size_t offset) {
+        JsonPlace place = {.line = 1, .column = 1};
+
+        for (size_t i = 0; i < n && i < offset; i++)
+                if (data[i] == '\n')
+                        place = (JsonPlace){.line = place.line + 1, .column = 1};
+                else if (((unsigned char)data[i] & 0xc0) != 0x80) /* no more bytes of the same character */
+                        place.column++;
+        return place;
+}
+
 bool json_bool(const Json *json, bool *ret) {
         if (!json_is(json, JSON_BOOL))
                 return false;

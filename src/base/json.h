@@ -40,6 +40,11 @@ typedef struct JsonFault {
         const char *what; /* static text */
 } JsonFault;
 
+/* Where an offset is for a person: both from 1, a column is a character. */
+typedef struct JsonPlace {
+        size_t line, column;
+} JsonPlace;
+
 typedef struct Json Json;
 struct Json {
         uint8_t type;  /* JsonType */
@@ -64,6 +69,7 @@ struct Json {
 int json_parse(Arena *arena, const char *data, size_t n, const JsonLimits *limits, Json **ret,
                JsonFault *reterr);
 const char *json_condition_name(int condition);
+JsonPlace json_place(const char *data, size_t n, size_t offset);
 
 static inline bool json_is(const Json *json, JsonType type) {
         return json && json->type == type;

@@ -44,6 +44,8 @@ static void write_project(const Endpoint *endpoint, JsonWriter *w) {
                 jw_field_cstr(w, "reason", gone);
         else if (endpoint->state != ENDPOINT_LISTENING && *endpoint->reason)
                 jw_field_cstr(w, "reason", endpoint->reason);
+        if (project && project->automation && project->automation->config_error)
+                jw_field_cstr(w, "config_error", project->automation->config_error);
         jw_field_bool(w, "kept", endpoint->is_kept);
         jw_field_uint(w, "clients", endpoint->n_clients);
         jw_field_uint(w, "running", load.n_running);

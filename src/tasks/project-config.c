@@ -17,7 +17,6 @@
 #include "tasks/project.h"
 
 enum {
-        CONFIG_MAX = 4 << 20,
         HEARTBEAT_S = 30,
         HEARTBEAT_MS_MIN = 100,
         HEARTBEAT_MS_MAX = 24 * 3600 * 1000,
@@ -128,21 +127,21 @@ static int wrong(ProjectConfig *config, const char *format, ...) {
 }
 
 static int read_text(ProjectConfig *config, const char *path, bool is_reload) {
-        JsonFault fault = {0};
+        char why[RULE_WHY_MAX] = "too large";
         int r;
 
         if (stat(path, &config->seen)) /* before it is read: what changes meanwhile is noticed */
                 config->seen = (struct stat){0};
-        r = file_read(path, CONFIG_MAX, &config->text);
+        r = file_read(path, RULE_CONFIG_BYTES, &config->text);
         if (r < 0)
                 return error_trace(r);
         if (r == FILE_E_MISSING)
                 return is_reload ? wrong(config, "%s: it is not there", path) : take_defaults(config);
-        if (!r &&
-            !json_parse(&config->arena, config->text.data, config->text.n, NULL, &config->json, &fault))
-                return 0;
-        (void)wrong(config, "%s: not valid JSON: %s at byte %zu", path, r ? "too large" : fault.what,
-                    fault.offset);
+        if (!r)
+                r = rule_config_parse(&config->arena, buf_str(&config->text), &config->json, why);
+        if (r <= 0)
+                return error_trace(r);
+        (void)wrong(config, "%s: %s", path, why);
         /* The contract: the file is left alone, and the defaults hold. */
         return is_reload ? PROJECT_E_BAD_CONFIG : take_defaults(config);
 }

@@ -44,6 +44,19 @@ static bool is_on(const Json *section) {
         return json_bool(json_get(section, "enabled"), &enabled) && enabled;
 }
 
+int rule_config_parse(Arena *arena, Str text, Json **ret, char reterr[RULE_WHY_MAX]) {
+        JsonFault fault = {0};
+        int r = json_parse(arena, text.data, text.n, NULL, ret, &fault);
+        JsonPlace place;
+
+        if (r <= 0)
+                return error_trace(r);
+        place = json_place(text.data, text.n, fault.offset);
+        snprintf(reterr, RULE_WHY_MAX, "not valid JSON: %s at line %zu, column %zu", fault.what, place.line,
+                 place.column);
+        return RULE_E_NO_JSON;
+}
+
 const char *rule_config_refused(const Json *config) {
         const Json *watch = json_get(config, "watch"), *webhook = json_get(config, "webhook");
         const Json *schedule = json_get(config, "schedule");

@@ -16,10 +16,14 @@
 enum {
         RULES_MAX = 1000, /* of each kind; more are left out and told */
         RULE_PROBLEMS_MAX = 100,
-        RULE_DEBOUNCE_MS = 500, /* watch.debounce_ms, when the file has none */
-        RULE_CHAIN_MAX = 20,    /* how often a rule may follow its own tasks */
-        RULE_PER_MINUTE = 60,   /* how often a rule may fire */
+        RULE_DEBOUNCE_MS = 500,      /* watch.debounce_ms, when the file has none */
+        RULE_CHAIN_MAX = 20,         /* how often a rule may follow its own tasks */
+        RULE_PER_MINUTE = 60,        /* how often a rule may fire */
+        RULE_CONFIG_BYTES = 4 << 20, /* of daemon.json */
+        RULE_WHY_MAX = 160,
 };
+
+enum { RULE_E_NO_JSON = 1 };
 
 typedef enum RuleActionKind {
         RULE_ACT_NOTHING,
@@ -117,6 +121,8 @@ int rule_set_new(RuleSet **ret, const Json *config);
 RuleSet *rule_set_ref(RuleSet *set);
 RuleSet *rule_set_unref(RuleSet *set);           /* takes NULL, returns NULL */
 Rule *rule_set_find(const RuleSet *set, Str id); /* NULL: none */
+/* The text of daemon.json as JSON; RULE_E_NO_JSON: reterr says why and where. */
+int rule_config_parse(Arena *arena, Str text, Json **ret, char reterr[RULE_WHY_MAX]);
 /* Whether daemon.json as a whole can be used; NULL, or a static text that says what the original refuses,
  * too. */
 const char *rule_config_refused(const Json *config);

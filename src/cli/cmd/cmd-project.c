@@ -119,6 +119,19 @@ static void print_table(const Json *projects) {
         table_print(&table, stdout, 0, 0, "\n");
 }
 
+/* What the table has no room for: why one is not served, or not as its file has it. */
+static void project_print_trouble(const Json *projects) {
+        json_each (project, projects) {
+                Str dir = json_str(json_get(project, "dir")), reason = json_str(json_get(project, "reason"));
+                Str wrong = json_str(json_get(project, "config_error"));
+
+                if (reason.n)
+                        print(STR_FMT ": " STR_FMT "\n", STR_ARG(dir), STR_ARG(reason));
+                if (wrong.n)
+                        print("Not in use: " STR_FMT "\n", STR_ARG(wrong));
+        }
+}
+
 static int run_ls(ProjectCall *call) {
         const Json *projects;
         int r = call_op(call, "project.ls");
@@ -126,9 +139,10 @@ static int run_ls(ProjectCall *call) {
         if (r || call->options->json)
                 return r ? r : print_json(call);
         projects = json_get(call->reply.result, "projects");
-        if (json_count(projects))
+        if (json_count(projects)) {
                 print_table(projects);
-        else
+                project_print_trouble(projects);
+        } else
                 print("No project is served. Add one with: muster project add DIR\n");
         return CLI_OK;
 }

@@ -132,6 +132,22 @@ static int submit_told(TaskLink *link, const Options *options, const char *id, c
         return strcmp(state, "running") != 0 ? CLI_OK : submit_refused(link, id);
 }
 
+/* Work goes on with what was in use before, or with the defaults: perhaps with another agent than the
+ * file's. */
+static void submit_tell_config(TaskLink *link) {
+        Reply reply = {0};
+        Str wrong;
+
+        if (task_link_call(link, NULL, "automation.status", STR("{}"), &reply))
+                return;
+        wrong = json_str(json_get(reply.result, "configError"));
+        if (!wrong.n)
+                return;
+        complain(CLI_OK, STR_FMT, STR_ARG(wrong));
+        advise("the daemon does not use that file, but what it had before, or the defaults; once it is "
+               "mended: muster rules check");
+}
+
 static int run_submit(TaskLink *link, const Options *options, char **words, int n) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
         _cleanup_(freep) char *id = NULL, *state = NULL;
@@ -150,6 +166,7 @@ static int run_submit(TaskLink *link, const Options *options, char **words, int 
         r = submit_params(options, words, n, env, &params);
         if (r)
                 return complain(CLI_FAILED, "the prompt cannot be read: %s", strerror(-r));
+        submit_tell_config(link);
         r = task_link_call(link, "task submit", "task.submit", buf_str(&params), &reply);
         if (r)
                 return r;

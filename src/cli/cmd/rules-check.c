@@ -4,19 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/json-writer.h"
 #include "cli/print/report.h"
 #include "tasks/rule.h"
 
-enum { CONFIG_MAX = 4 << 20 };
-
 typedef struct Check {
         const char *path;
         Arena arena;
         Buf text;
-        RuleSet *rules;    /* NULL: the file as a whole cannot be used */
-        char refused[256]; /* … and why */
+        RuleSet *rules;             /* NULL: the file as a whole cannot be used */
+        char refused[RULE_WHY_MAX]; /* … and why */
 } Check;
 
 static void check_deinit(Check *check) {
@@ -25,28 +24,26 @@ static void check_deinit(Check *check) {
         buf_deinit(&check->text);
 }
 
-/* CLI_OK: it was looked at, whatever the outcome. */
-static int look(Check *check) {
-        JsonFault fault = {0};
+/* 0: it was looked at, whatever the outcome. Condition: FILE_E_MISSING. */
+static int rules_look(Check *check) {
         Json *json = NULL;
         const char *refused;
-        int r = file_read(check->path, CONFIG_MAX, &check->text);
+        int r = file_read(check->path, RULE_CONFIG_BYTES, &check->text);
 
-        if (r == FILE_E_MISSING)
-                return complain(CLI_FAILED, "%s: it is not there", check->path);
-        if (r < 0)
-                return complain(CLI_FAILED, "%s: %s", check->path, strerror(-r));
-        if (r || json_parse(&check->arena, check->text.data, check->text.n, NULL, &json, &fault)) {
-                snprintf(check->refused, sizeof(check->refused), "not valid JSON: %s at byte %zu",
-                         r ? "too large" : fault.what, fault.offset);
-                return CLI_OK;
-        }
+        if (r < 0 || r == FILE_E_MISSING)
+                return error_trace(r);
+        if (r)
+                snprintf(check->refused, sizeof(check->refused), "too large");
+        else
+                r = rule_config_parse(&check->arena, buf_str(&check->text), &json, check->refused);
+        if (r)
+                return r < 0 ? error_trace(r) : 0;
         refused = rule_config_refused(json);
         if (refused) {
                 snprintf(check->refused, sizeof(check->refused), "%s", refused);
-                return CLI_OK;
+                return 0;
         }
-        return rule_set_new(&check->rules, json) ? complain(CLI_FAILED, "out of memory") : CLI_OK;
+        return error_trace(rule_set_new(&check->rules, json));
 }
 
 static bool is_fine(const Check *check) {
@@ -107,13 +104,37 @@ static int print_json(const Check *check) {
 
 int rules_check(const char *path, bool json) {
         _cleanup_(check_deinit) Check check = {.path = path};
-        int r = look(&check);
+        int r = rules_look(&check);
 
-        if (!r && json)
+        if (r == FILE_E_MISSING)
+                return complain(CLI_FAILED, "%s: it is not there", path);
+        if (r)
+                return complain(CLI_FAILED, "%s: %s", path, strerror(-r));
+        if (json)
                 r = print_json(&check);
-        else if (!r)
+        else
                 print_text(&check);
         if (r)
                 return r;
         return is_fine(&check) ? CLI_OK : CLI_FAILED;
+}
+
+RulesVerdict rules_verdict(const char *path, char *reterr, size_t n_reterr) {
+        _cleanup_(check_deinit) Check check = {.path = path};
+        int r = rules_look(&check);
+
+        if (r < 0 || (!r && !check.rules)) {
+                snprintf(reterr, n_reterr, "%s", r ? strerror(-r) : check.refused);
+                return RULES_REFUSED;
+        }
+        for (size_t i = 0; !r && i < check.rules->n_problems; i++) {
+                const RuleProblem *problem = &check.rules->problems[i];
+
+                if (!problem->is_error)
+                        continue;
+                snprintf(reterr, n_reterr, STR_FMT "%s" STR_FMT, STR_ARG(problem->where),
+                         problem->where.n ? " " : "", STR_ARG(problem->what));
+                return RULES_WRONG;
+        }
+        return RULES_FINE;
 }

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/place.h"
+#include "cli/cmd/rules-check.h"
 #include "cli/doctor/doctor.h"
 #include "cli/link/native.h"
 #include "cli/print/human.h"
@@ -82,6 +83,17 @@ void doctor_check_endpoints(Doctor *doctor) {
 
 /* ---- projects -------------------------------------------------------------------------------- */
 
+static void doctor_look_at_config(Doctor *doctor, const char *dir) {
+        _cleanup_(freep) char *path = path_join(dir, ".aiwg/daemon.json");
+        char why[512];
+        RulesVerdict verdict = path ? rules_verdict(path, why, sizeof(why)) : RULES_FINE;
+
+        if (verdict == RULES_REFUSED)
+                doctor_find(doctor, DOCTOR_ERROR, path, "%s; the daemon does not use it", why);
+        else if (verdict == RULES_WRONG)
+                doctor_find(doctor, DOCTOR_WARNING, path, "%s; all of it: muster rules check %s", why, path);
+}
+
 static void doctor_look_at_project(Doctor *doctor, const char *dir) {
         _cleanup_(freep) char *inside = path_join(dir, ".aiwg");
 
@@ -90,6 +102,8 @@ static void doctor_look_at_project(Doctor *doctor, const char *dir) {
                             strerror(errno), dir);
         else if (!inside || access(inside, R_OK | W_OK | X_OK))
                 doctor_find(doctor, DOCTOR_ERROR, inside ? inside : dir, "%s", strerror(errno));
+        else
+                doctor_look_at_config(doctor, dir);
 }
 
 void doctor_check_projects(Doctor *doctor) {
