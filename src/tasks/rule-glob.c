@@ -16,7 +16,32 @@ static int append_char(Buf *out, char c) {
         return r ? r : buf_append(out, &c, 1);
 }
 
+/* {a,b} is one of them; where the braces of a glob have no partners they stand for themselves. */
+static bool glob_has_braces(Str glob) {
+        size_t n_open = 0;
+
+        for (size_t i = 0; i < glob.n; i++)
+                if (glob.data[i] == '{')
+                        n_open++;
+                else if (glob.data[i] == '}' && !n_open--)
+                        return false;
+        return !n_open;
+}
+
+static int append_brace(Buf *out, char c, size_t *n_open) {
+        if (c == '{') {
+                (*n_open)++;
+                return buf_append_str(out, STR("(?:"));
+        }
+        if (c == ',')
+                return buf_append_str(out, STR("|"));
+        (*n_open)--;
+        return buf_append_str(out, STR(")"));
+}
+
 static int append_glob(Buf *out, Str glob) {
+        bool has_braces = glob_has_braces(glob);
+        size_t n_open = 0;
         int r = glob.n && memchr(glob.data, '/', glob.n) ? 0 : buf_append_str(out, STR("(?:.*/)?"));
 
         if (str_starts(glob, STR("./")))
@@ -33,6 +58,9 @@ static int append_glob(Buf *out, Str glob) {
                         r = buf_append_str(out, STR("[^/]*"));
                 else if (glob.data[i] == '?')
                         r = buf_append_str(out, STR("[^/]"));
+                else if (has_braces &&
+                         (glob.data[i] == '{' || (n_open && (glob.data[i] == ',' || glob.data[i] == '}'))))
+                        r = append_brace(out, glob.data[i], &n_open);
                 else
                         r = append_char(out, glob.data[i]);
         }

@@ -80,7 +80,9 @@ static void read_event(Rule *rule, const Json *trigger) {
 
         if (!name.n)
                 name = json_str(json_get(trigger, "name"));
-        rule->trigger.type = name.n ? name : STR_NULL;
+        if (!name.n)
+                name = json_str(json_get(trigger, "topic"));
+        rule->trigger.type = name.n ? rule_event_of(name) : STR_NULL;
 }
 
 static void read_trigger(RuleReader *reader, Rule *rule, const Json *trigger) {
@@ -128,6 +130,11 @@ static RuleOperator operator_of(Str word) {
         return RULE_OP_UNKNOWN;
 }
 
+/* For who mistyped one; the short forms come last, since they are near to much. */
+static const char *const operator_words[] = {"equals",     "not_equals", "contains", "matches", "exists",
+                                             "not_exists", "eq",         "neq",      "gt",      "lt",
+                                             "gte",        "lte",        NULL};
+
 static void read_condition(RuleReader *reader, Rule *rule, const Json *json, RuleCondition *condition) {
         *condition = (RuleCondition){.field = json_str(json_get(json, "field")),
                                      .op = operator_of(json_str(json_get(json, "operator"))),
@@ -135,7 +142,8 @@ static void read_condition(RuleReader *reader, Rule *rule, const Json *json, Rul
         if (!condition->field.n)
                 rule_problem(reader, false, "conditions", "one has no field: it never holds");
         if (condition->op == RULE_OP_UNKNOWN)
-                rule_problem(reader, false, "conditions", "one has an unknown operator: it never holds");
+                rule_strange(reader, "conditions", "one has an unknown operator: it never holds",
+                             json_str(json_get(json, "operator")), operator_words);
         if (condition->op == RULE_OP_MATCHES)
                 condition->regex = read_regex(reader, rule, json_str(condition->value), "conditions.value");
 }
@@ -197,6 +205,7 @@ static void read_action(RuleReader *reader, Rule *rule, const Json *action) {
                      {"submit_task", RULE_ACT_AGENT, "prompt"},
                      {"notify", RULE_ACT_NOTIFY, NULL},
                      {"webhook", RULE_ACT_WEBHOOK, "url"}};
+        static const char *const action_words[] = {"agent", "submit_task", "notify", "webhook", NULL};
         Str type = json_str(json_get(action, "type"));
 
         for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -207,7 +216,7 @@ static void read_action(RuleReader *reader, Rule *rule, const Json *action) {
                                              words[i].needs);
                 }
         if (!rule->action)
-                rule_problem(reader, false, "action.type", "unknown: the rule does nothing");
+                rule_strange(reader, "action.type", "unknown: the rule does nothing", type, action_words);
         if (json_get(action, "priority") && !json_is(json_get(action, "priority"), JSON_NUMBER))
                 break_rule(rule, rule_problem(reader, true, "action.priority", "want a number"));
 }

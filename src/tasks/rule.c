@@ -34,7 +34,8 @@ const char *rule_problem(RuleReader *reader, bool is_error, const char *member, 
         }
         set->n_errors += is_error;
         if (set->n_problems < RULE_PROBLEMS_MAX)
-                set->problems[set->n_problems++] = (RuleProblem){is_error, where, what};
+                set->problems[set->n_problems++] =
+                        (RuleProblem){.is_error = is_error, .where = where, .what = what};
         return what.data;
 }
 
@@ -246,16 +247,31 @@ static unsigned read_events(RuleReader *reader, const Json *list) {
         return events;
 }
 
+/* What the entry leaves out, and what the guide's watch.ignore leaves out for all of them. */
+static void rule_read_ignores(RuleReader *reader, const Json *list, RuleWatch *watch) {
+        size_t n_own = 0;
+        Str *own = rule_read_strings(reader, "ignore", list, &n_own);
+
+        watch->ignore = alloc_list(reader, n_own + reader->n_ignore, sizeof(Str));
+        if (!watch->ignore)
+                return;
+        for (size_t i = 0; i < n_own; i++)
+                watch->ignore[watch->n_ignore++] = own[i];
+        for (size_t i = 0; i < reader->n_ignore; i++)
+                watch->ignore[watch->n_ignore++] = reader->ignore[i];
+}
+
+/* The guide's entries are strings. */
 static void read_watch(RuleReader *reader, const Json *json) {
         RuleWatch *watch = &reader->set->watches[reader->set->n_watches];
 
-        watch->path = json_str(json_get(json, "path"));
+        watch->path = json_str(json_is(json, JSON_STRING) ? json : json_get(json, "path"));
         if (!watch->path.n || memchr(watch->path.data, '\0', watch->path.n)) {
                 rule_problem(reader, true, "path", "want the path of a folder");
                 return;
         }
         watch->events = read_events(reader, json_get(json, "events"));
-        watch->ignore = rule_read_strings(reader, "ignore", json_get(json, "ignore"), &watch->n_ignore);
+        rule_read_ignores(reader, json_get(json, "ignore"), watch);
         watch->extensions =
                 rule_read_strings(reader, "extensions", json_get(json, "extensions"), &watch->n_extensions);
         reader->set->n_watches++;
@@ -279,6 +295,9 @@ static void read_watches(RuleReader *reader, const Json *config) {
         RuleSet *set = reader->set;
 
         set->is_watching = is_on(section);
+        reader->list = NULL;
+        reader->ignore =
+                rule_read_strings(reader, "watch.ignore", json_get(section, "ignore"), &reader->n_ignore);
         set->watches = begin_list(reader, "watch.paths", list, 0, sizeof(RuleWatch));
         if (set->watches && json_is(list, JSON_ARRAY))
                 for (const Json *item = json_first(list); item && reader->index < RULES_MAX && !reader->r;
@@ -334,6 +353,8 @@ int rule_set_new(RuleSet **ret, const Json *config) {
                 read_watches(&reader, copy);
         if (!reader.r)
                 read_limits(&reader, copy);
+        if (!reader.r)
+                rule_check_words(&reader, copy);
         if (reader.r) {
                 rule_set_unref(set);
                 return error_origin(-ENOMEM);

@@ -95,8 +95,10 @@ typedef struct RuleWatch {
 } RuleWatch;
 
 typedef struct RuleProblem {
-        bool is_error;   /* a reload is refused because of it */
-        Str where, what; /* rules[2].trigger.pattern; what is wrong */
+        bool is_error;            /* a reload is refused because of it */
+        Str where, what;          /* rules[2].trigger.pattern; what is wrong */
+        Str word;                 /* one that is not known … */
+        const char *const *known; /* … and those that are, NULL at the end; NULL: it is not about a word */
 } RuleProblem;
 
 typedef struct RuleSet {
@@ -150,10 +152,17 @@ typedef struct RuleReader {
         int r;            /* negative: no memory */
         const char *list; /* rules, schedule.jobs, watch.paths */
         size_t index;
+        Str *ignore; /* watch.ignore */
+        size_t n_ignore;
 } RuleReader;
 
 /* Notes what is wrong; returns the text, which lives as long as the set. */
 const char *rule_problem(RuleReader *reader, bool is_error, const char *member, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
+/* rule-words.c: notes a word that is not among the known ones, which live for ever. */
+void rule_strange(RuleReader *reader, const char *member, const char *text, Str word,
+                  const char *const *known);
+void rule_check_words(RuleReader *reader, const Json *config);
+Str rule_event_of(Str topic); /* the guide's task:failed is task.failed; anything else as it is */
 void rule_read(RuleReader *reader, const Json *json,
                Rule *rule); /* rule-read.c; id, trigger, action are there */

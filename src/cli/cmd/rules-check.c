@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json-writer.h"
+#include "cli/print/nearest.h"
 #include "cli/print/report.h"
 #include "tasks/rule.h"
 
@@ -50,6 +51,20 @@ static bool is_fine(const Check *check) {
         return check->rules && !check->rules->n_errors;
 }
 
+/* What an unknown word was probably meant to be; NULL: nothing that is known. */
+static const char *rules_meant(const RuleProblem *problem) {
+        char word[NEAREST_WORD_MAX + 1];
+        Nearest nearest = NEAREST(word);
+
+        if (!problem->known || !problem->word.n || problem->word.n >= sizeof(word))
+                return NULL;
+        memcpy(word, problem->word.data, problem->word.n);
+        word[problem->word.n] = 0;
+        for (size_t i = 0; problem->known[i]; i++)
+                (void)nearest_offer(&nearest, problem->known[i]);
+        return nearest.best;
+}
+
 static void print_text(const Check *check) {
         const RuleSet *rules = check->rules;
 
@@ -58,10 +73,14 @@ static void print_text(const Check *check) {
                 return;
         }
         for (size_t i = 0; i < rules->n_problems; i++) {
+                const char *meant = rules_meant(&rules->problems[i]);
+
                 print("%s: %s: ", check->path, rules->problems[i].is_error ? "error" : "note");
                 text_put(stdout, rules->problems[i].where);
                 print("%s", rules->problems[i].where.n ? " " : "");
                 text_put(stdout, rules->problems[i].what);
+                if (meant)
+                        print("; is it %s?", meant);
                 putchar('\n');
         }
         print("%s: %s; rules: %zu, jobs: %zu%s, watched folders: %zu%s\n", check->path,
@@ -69,11 +88,15 @@ static void print_text(const Check *check) {
               rules->is_scheduling ? "" : " (off)", rules->n_watches, rules->is_watching ? "" : " (off)");
 }
 
-static void write_problem(JsonWriter *w, bool is_error, Str where, Str what) {
+static void write_problem(JsonWriter *w, const RuleProblem *problem) {
+        const char *meant = rules_meant(problem);
+
         jw_begin_object(w);
-        jw_field_bool(w, "error", is_error);
-        jw_field_str(w, "where", where);
-        jw_field_str(w, "what", what);
+        jw_field_bool(w, "error", problem->is_error);
+        jw_field_str(w, "where", problem->where);
+        jw_field_str(w, "what", problem->what);
+        if (meant)
+                jw_field_cstr(w, "nearest", meant);
         jw_end_object(w);
 }
 
@@ -90,10 +113,11 @@ static int print_json(const Check *check) {
         jw_key(&w, "problems");
         jw_begin_array(&w);
         if (!rules)
-                write_problem(&w, true, STR(""), str_from(check->refused));
+                write_problem(&w, &(RuleProblem){.is_error = true,
+                                                 .where = STR(""),
+                                                 .what = str_from(check->refused)});
         for (size_t i = 0; rules && i < rules->n_problems; i++)
-                write_problem(&w, rules->problems[i].is_error, rules->problems[i].where,
-                              rules->problems[i].what);
+                write_problem(&w, &rules->problems[i]);
         jw_end_array(&w);
         jw_end_object(&w);
         if (w.failed)
