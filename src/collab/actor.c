@@ -9,6 +9,7 @@
 #include "collab/collab.h"
 #include "collab/permissions.h"
 #include "core/runtimes.h"
+#include "core/secret.h"
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -122,22 +123,20 @@ static void field_or(JsonWriter *w, const char *key, const Json *value, const ch
                 jw_raw(w, str_from(empty));
 }
 
-void actor_write_members(const GroupDoc *doc, const ActorView *actor, JsonWriter *w) {
+void actor_write_members(const Group *group, const ActorView *actor, JsonWriter *w) {
         json_each (member, actor->json)
-                if (!str_is(json_key(member), "role")) {
-                        jw_key_str(w, json_key(member));
-                        jw_value(w, member);
-                }
-        jw_field_cstr(w, "role", group_role(doc, actor->id));
+                if (!str_is(json_key(member), "role"))
+                        group_doc_write_member(&group->collab->daemon->config, member, w);
+        jw_field_cstr(w, "role", group_role(group->doc, actor->id));
 }
 
-void actor_write(const GroupDoc *doc, const ActorView *actor, JsonWriter *w) {
+void actor_write(const Group *group, const ActorView *actor, JsonWriter *w) {
         jw_begin_object(w);
-        actor_write_members(doc, actor, w);
+        actor_write_members(group, actor, w);
         jw_end_object(w);
 }
 
-void actor_write_added(const GroupDoc *doc, const ActorView *actor, JsonWriter *w) {
+void actor_write_added(const Config *config, const GroupDoc *doc, const ActorView *actor, JsonWriter *w) {
         jw_begin_object(w);
         jw_key(w, "actor");
         jw_begin_object(w);
@@ -146,7 +145,8 @@ void actor_write_added(const GroupDoc *doc, const ActorView *actor, JsonWriter *
         jw_field_cstr(w, "role", group_role(doc, actor->id));
         jw_field_str(w, "title", actor->title);
         field_or(w, "command", actor->command, "[]");
-        field_or(w, "env", actor->env, "{}");
+        jw_key(w, "env");
+        secret_write_env(config, w, actor->env);
         jw_field_str(w, "default_scope_key", actor->default_scope_key);
         jw_field_str(w, "submit", actor->submit);
         jw_field_bool(w, "enabled", actor->is_enabled);
@@ -165,7 +165,7 @@ void actor_change_reply(Call *call, GroupChange *change) {
         jw_begin_object(w);
         if (actor) {
                 jw_key(w, "actor");
-                actor_write(change->group->doc, actor, w);
+                actor_write(change->group, actor, w);
         }
         group_change_write_event(change, w, "event", 0);
         jw_end_object(w);

@@ -24,12 +24,12 @@ const char *actor_fault(Str runtime, Str runner, Str submit, const Json *command
 /* The first free <runtime>-<n>. */
 Str actor_free_id(Arena *arena, const GroupDoc *doc, Str runtime);
 
-/* An object: the stored entry and the role that it has now. */
-void actor_write(const GroupDoc *doc, const ActorView *actor, JsonWriter *w);
+/* An object: the stored entry, without secrets, and the role that it has now. */
+void actor_write(const Group *group, const ActorView *actor, JsonWriter *w);
 /* The same without its ends, for those who add something. */
-void actor_write_members(const GroupDoc *doc, const ActorView *actor, JsonWriter *w);
-/* The data of actor.add. */
-void actor_write_added(const GroupDoc *doc, const ActorView *actor, JsonWriter *w);
+void actor_write_members(const Group *group, const ActorView *actor, JsonWriter *w);
+/* The data of actor.add, without secrets. */
+void actor_write_added(const Config *config, const GroupDoc *doc, const ActorView *actor, JsonWriter *w);
 /* Adds one of actor.start, .stop, .restart, .remove; runner: empty for null. */
 void actor_change_event(GroupChange *change, const char *kind, Str by, Str actor, Str runner);
 /* The wanted state of an actor, with its updated_at. */

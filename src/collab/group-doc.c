@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "core/secret.h"
 
 static const char *const key_order[] = {
         "v",        "group_id",   "title",
@@ -150,6 +151,14 @@ bool group_doc_list_remove(GroupDoc *doc, const char *key, const char *member, S
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
+void group_doc_write_member(const Config *config, const Json *member, JsonWriter *w) {
+        jw_key_str(w, json_key(member));
+        if (str_is(json_key(member), "env") && json_is(member, JSON_OBJECT))
+                secret_write_env(config, w, member);
+        else
+                jw_value(w, member);
+}
+
 static bool is_secret(Str key) {
         return str_is(key, "token") || str_is(key, "bot_token") || str_is(key, "app_token");
 }
@@ -164,12 +173,32 @@ static void write_im(JsonWriter *w, const Json *im) {
         jw_end_object(w);
 }
 
-void group_doc_write_redacted(const GroupDoc *doc, JsonWriter *w) {
+static void group_doc_write_actor(const Config *config, const Json *actor, JsonWriter *w) {
+        if (!json_is(actor, JSON_OBJECT)) {
+                jw_value(w, actor);
+                return;
+        }
+        jw_begin_object(w);
+        json_each (member, actor)
+                group_doc_write_member(config, member, w);
+        jw_end_object(w);
+}
+
+static void group_doc_write_actors(const Config *config, const Json *actors, JsonWriter *w) {
+        jw_begin_array(w);
+        json_each (actor, actors)
+                group_doc_write_actor(config, actor, w);
+        jw_end_array(w);
+}
+
+void group_doc_write_redacted(const GroupDoc *doc, const Config *config, JsonWriter *w) {
         jw_begin_object(w);
         json_each (member, doc->json) {
                 jw_key_str(w, json_key(member));
                 if (str_is(json_key(member), "im") && json_is(member, JSON_OBJECT))
                         write_im(w, member);
+                else if (str_is(json_key(member), "actors") && json_is(member, JSON_ARRAY))
+                        group_doc_write_actors(config, member, w);
                 else
                         jw_value(w, member);
         }

@@ -12,6 +12,7 @@
  */
 #include "base/json-writer.h"
 #include "collab/document.h"
+#include "core/config.h"
 
 typedef enum GroupState { GROUP_ACTIVE, GROUP_IDLE, GROUP_PAUSED } GroupState;
 
@@ -88,7 +89,9 @@ Json *group_doc_list(GroupDoc *doc, const char *key);    /* scopes, actors; made
 /* Removes the entry of a list whose member `member` is value; false: there was none. */
 bool group_doc_list_remove(GroupDoc *doc, const char *key, const char *member, Str value);
 
-/* The document as clients may see it: without the secrets of section im. */
-void group_doc_write_redacted(const GroupDoc *doc, JsonWriter *w);
+/* The document as clients may see it: without the secrets of section im and of the actors' environments. */
+void group_doc_write_redacted(const GroupDoc *doc, const Config *config, JsonWriter *w);
+/* A member of an actor's entry in the same way. */
+void group_doc_write_member(const Config *config, const Json *member, JsonWriter *w);
 /* The text of group.yaml, keys in the contract's order, updated_at = now. */
 int group_doc_text(GroupDoc *doc, Str now, Buf *out);

@@ -59,7 +59,7 @@ static int remove_dir(const char *dir) {
 
 static int make_file(const char *dir, const char *name) {
         _cleanup_(freep) char *path = path_join(dir, name);
-        _cleanup_(closep) int fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644) : -1;
+        _cleanup_(closep) int fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
 
         if (!path)
                 return error_origin(-ENOMEM);
@@ -71,7 +71,7 @@ static int make_folders(const char *dir) {
 
         for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
                 _cleanup_(freep) char *path = path_join(dir, names[i]);
-                int r = path ? dir_make(path, 0755) : error_origin(-ENOMEM);
+                int r = path ? dir_make(path, 0700) : error_origin(-ENOMEM);
                 if (r)
                         return error_trace(r);
         }

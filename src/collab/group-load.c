@@ -6,6 +6,7 @@
  */
 #define LOG_MODULE "collab/group"
 
+#include <sys/stat.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,14 @@ static int read_doc(const char *path, GroupDoc **ret) {
         return *ret ? 0 : error_origin(-ENOMEM);
 }
 
+/* Folders of the original, and ours of old, let others look at what the group says. */
+static void close_to_others(const char *dir) {
+        struct stat st;
+
+        if (!stat(dir, &st) && st.st_mode & 077)
+                (void)chmod(dir, st.st_mode & 0700); /* not ours to change: then it stays */
+}
+
 static void run(void *user) {
         LoadJob *job = user;
 
@@ -56,7 +65,9 @@ static void run(void *user) {
         if (!job->r)
                 job->r = read_cursors(job->group->cursors_path, &job->cursors);
         if (!job->r && !job->group->ledger)
-                job->r = dir_make(job->group->state_path, 0755);
+                job->r = dir_make(job->group->state_path, 0700);
+        if (!job->r && !job->group->ledger)
+                close_to_others(job->group->dir);
 }
 
 /* ---- loop ------------------------------------------------------------------------------------ */

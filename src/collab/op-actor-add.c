@@ -8,6 +8,7 @@
 #include "collab/actor.h"
 #include "collab/collab.h"
 #include "collab/permissions.h"
+#include "core/secret.h"
 #include "gen/cccc-ops.h"
 
 /* What the new actor will be: the arguments, filled up. */
@@ -38,6 +39,11 @@ static int clone_foreman(Call *call, const GroupDoc *doc, NewActor *new) {
         return new->command &&new->env ? 0 : error_origin(-ENOMEM);
 }
 
+static int restore_env(Call *call, NewActor *new, const Json *stored) {
+        new->env = secret_restore_env(&call->daemon->config, &call->arena, new->env, stored);
+        return new->env ? 0 : error_origin(-ENOMEM);
+}
+
 static int check_id(Call *call, const GroupDoc *doc, NewActor *new) {
         const char *fault;
 
@@ -66,6 +72,10 @@ static int complete(Call *call, const GroupDoc *doc, NewActor *new) {
         if (!actor_runtime_is_known(new->runtime))
                 return refuse(call, "invalid runtime");
         r = check_id(call, doc, new);
+        if (!r && group_doc_actor(doc, new->by)) /* it may send what it was shown of itself */
+                r = restore_env(call, new, group_foreman(doc)->env);
+        else if (!r)
+                r = restore_env(call, new, NULL);
         if (!r && group_doc_actor(doc, new->by))
                 r = clone_foreman(call, doc, new);
         if (r)
@@ -132,7 +142,7 @@ static int add(Call *call, Group *group, const void *user) {
         time_format_us(loop_wall_us(call->daemon->loop), now);
         if (!doc || !change_try(change, put(doc, &new, str_from(now))))
                 return group_change_abort(change);
-        actor_write_added(doc, group_doc_actor(doc, new.id),
+        actor_write_added(&call->daemon->config, doc, group_doc_actor(doc, new.id),
                           group_change_event(change, "actor.add", new.by, STR("")));
         group_change_cursor(change, new.id, str_from(group_change_last(change)->id),
                             str_from(group_change_last(change)->ts));

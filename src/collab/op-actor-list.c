@@ -20,7 +20,7 @@ static int list(Call *call, Group *group, const void *user) {
         for (size_t i = 0; i < group->doc->n_actors; i++) {
                 const ActorView *actor = &group->doc->actors[i];
                 jw_begin_object(w);
-                actor_write_members(group->doc, actor, w);
+                actor_write_members(group, actor, w);
                 jw_field_bool(w, "running", group_actor_is_running(group, actor->id));
                 if (args->include_unread)
                         jw_field_uint(w, "unread_count", unread(group, actor->id));

@@ -8,6 +8,7 @@
 #include "collab/patch.h"
 #include "collab/permissions.h"
 #include "collab/runner.h"
+#include "core/secret.h"
 #include "gen/cccc-ops.h"
 
 static const char *const patch_keys[] = {"role",   "title",   "command", "env",     "default_scope_key",
@@ -96,6 +97,8 @@ static int merge(Call *call, const ActorView *actor, const Json *patch, Patched 
                                        : actor_default_command(&call->arena, ret->runtime);
         if (!ret->env)
                 ret->env = json_new(&call->arena, JSON_OBJECT);
+        else if (json_get(patch, "env"))
+                ret->env = secret_restore_env(&call->daemon->config, &call->arena, ret->env, actor->env);
         return ret->command && ret->env ? 0 : error_origin(-ENOMEM);
 }
 
@@ -115,12 +118,22 @@ static int apply(GroupDoc *doc, Str id, const Patched *new, Str now) {
         return error_trace(r ? r : group_doc_view(doc));
 }
 
-static void write_event(GroupChange *change, const CcccActorUpdateArgs *args) {
+/* The patch for the ledger, where secrets do not belong. NULL without memory. */
+static Json *shown_patch(Call *call, const Json *patch) {
+        Json *shown = json_clone(&call->arena, patch), *env = json_get(patch, "env");
+
+        if (!shown || !env)
+                return shown;
+        env = secret_redact_env(&call->daemon->config, &call->arena, env);
+        return env && !json_set(&call->arena, shown, STR("env"), env) ? shown : NULL;
+}
+
+static void write_event(GroupChange *change, const CcccActorUpdateArgs *args, const Json *patch) {
         JsonWriter *w = group_change_event(change, "actor.update", args->by, STR(""));
 
         jw_begin_object(w);
         jw_field_str(w, "actor_id", args->actor_id);
-        patch_write(w, "patch", args->patch, patch_keys);
+        patch_write(w, "patch", patch, patch_keys);
         jw_end_object(w);
 }
 
@@ -154,7 +167,7 @@ static int reply_started(Call *call, Group *group, const void *user) {
         jw_begin_object(w);
         if (actor) {
                 jw_key(w, "actor");
-                actor_write(group->doc, actor, w);
+                actor_write(group, actor, w);
         }
         jw_key(w, "event");
         jw_raw(w, self->event);
@@ -192,9 +205,12 @@ static int update(Call *call, Group *group, const void *user) {
         Patched new = {0};
         bool is_start;
         int r = check(call, group->doc, args, &new);
+        const Json *shown = r ? NULL : shown_patch(call, args->patch);
 
         if (r)
                 return r;
+        if (!shown)
+                return error_origin(-ENOMEM);
         change = group_change_begin(group, call, CALL_E_ACTOR_UPDATE_FAILED);
         doc = group_change_doc(change);
         time_format_us(loop_wall_us(call->daemon->loop), now);
@@ -207,7 +223,7 @@ static int update(Call *call, Group *group, const void *user) {
                 return r;
         }
         actor_change_running(change);
-        write_event(change, args);
+        write_event(change, args, shown);
         change->user = (char *)args->actor_id.data;
         return group_change_commit(change, is_start ? kept : actor_change_reply);
 }

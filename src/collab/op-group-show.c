@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "collab/group.h"
+#include "core/daemon.h"
 #include "gen/cccc-ops.h"
 
 static int show(Call *call, Group *group, _unused_ const void *args) {
@@ -7,7 +8,7 @@ static int show(Call *call, Group *group, _unused_ const void *args) {
 
         jw_begin_object(w);
         jw_key(w, "group");
-        group_doc_write_redacted(group->doc, w);
+        group_doc_write_redacted(group->doc, &call->daemon->config, w);
         jw_end_object(w);
         return 0;
 }

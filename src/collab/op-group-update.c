@@ -2,6 +2,7 @@
 #include "collab/group-change.h"
 #include "collab/patch.h"
 #include "collab/permissions.h"
+#include "core/daemon.h"
 #include "gen/cccc-ops.h"
 
 static const char *const patch_keys[] = {"title", "topic", NULL};
@@ -12,7 +13,7 @@ static void reply(Call *call, GroupChange *change) {
         jw_begin_object(w);
         jw_field_cstr(w, "group_id", change->group->id);
         jw_key(w, "group");
-        group_doc_write_redacted(change->group->doc, w);
+        group_doc_write_redacted(change->group->doc, &call->daemon->config, w);
         group_change_write_event(change, w, "event", 0);
         jw_end_object(w);
 }

@@ -3,12 +3,14 @@
  * Native methods about groups, for the command line: which group is meant, and what happened last in it.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "collab/collab.h"
 #include "collab/lines.h"
 #include "collab/scope.h"
 #include "collab/unicode.h"
+#include "core/secret.h"
 #include "gen/native-ops.h"
 
 enum { ANSWER_MAX = 8 * 1024 * 1024 }; /* bytes of events; older ones are left out */
@@ -136,6 +138,35 @@ static Str id_of(Arena *arena, Str line) {
                                                                         : json_str(json_get(event, "id"));
 }
 
+/* Lines that the original wrote, or we did of old, have the secrets of actors in them. */
+static bool event_redact(Call *call, JsonWriter *w, Arena *arena, Str line, Json **ret) {
+        static const char *const holders[] = {"actor", "patch"};
+
+        if (!line.n || !memmem(line.data, line.n, "\"env\"", 5) ||
+            json_parse(arena, line.data, line.n, NULL, ret, NULL))
+                return false;
+        for (size_t i = 0; i < ARRAY_SIZE(holders); i++) {
+                Json *holder = json_get(json_get(*ret, "data"), holders[i]), *env = json_get(holder, "env");
+
+                if (!json_is(holder, JSON_OBJECT) || !env)
+                        continue;
+                env = secret_redact_env(&call->daemon->config, arena, env);
+                if (!env || json_set(arena, holder, STR("env"), env))
+                        w->failed = true;
+        }
+        return true;
+}
+
+static void event_write(Call *call, JsonWriter *w, Arena *arena, Str line) {
+        Json *event = NULL;
+
+        if (event_redact(call, w, arena, line, &event))
+                jw_value(w, event);
+        else
+                jw_raw(w, line);
+        arena_reset(arena);
+}
+
 static int answer(Call *call, _unused_ Group *group, const LedgerRead *lines, const void *user) {
         const Page *page = user;
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
@@ -145,7 +176,7 @@ static int answer(Call *call, _unused_ Group *group, const LedgerRead *lines, co
         jw_key(w, "events");
         jw_begin_array(w);
         for (size_t i = page->n; i > 1; i--)
-                jw_raw(w, ledger_read_line(lines, i - 1));
+                event_write(call, w, &arena, ledger_read_line(lines, i - 1));
         jw_end_array(w);
         jw_field_str(w, "last_event_id", page->n ? id_of(&arena, ledger_read_line(lines, 0)) : STR(""));
         jw_end_object(w);

@@ -131,7 +131,7 @@ static int make_room_for_text(const Group *group, Post *post) {
         if (post->text.n <= EVENT_TEXT_MAX)
                 return 0;
         path = path_join(group->dir, "state/ledger/blobs");
-        r = path ? dir_make(path, 0755) : -ENOMEM;
+        r = path ? dir_make(path, 0700) : -ENOMEM;
         if (!r)
                 r = sha256_hex(post->text, digits);
         if (r)

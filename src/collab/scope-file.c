@@ -52,7 +52,7 @@ int scope_file_write(const Group *group, const Scope *scope, int64_t now_us) {
         if (asprintf(&dir, "%s/scopes/" STR_FMT, group->dir, STR_ARG(scope->key)) < 0)
                 return error_origin(-ENOMEM);
         path = path_join(dir, "scope.yaml");
-        r = path ? dir_make(dir, 0755) : error_origin(-ENOMEM);
+        r = path ? dir_make(dir, 0700) : error_origin(-ENOMEM);
         if (!r)
                 r = document_read(&document, path, DOCUMENT_YAML);
         if (r < 0)

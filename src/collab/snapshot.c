@@ -13,7 +13,7 @@
 int snapshot_make_folder(const Group *group) {
         _cleanup_(freep) char *path = path_join(group->state_path, "snapshots");
 
-        return path ? error_trace(dir_make(path, 0755)) : error_origin(-ENOMEM);
+        return path ? error_trace(dir_make(path, 0700)) : error_origin(-ENOMEM);
 }
 
 void snapshot_deinit(Snapshot *snapshot) {

@@ -162,7 +162,7 @@ static void tell_listed(GroupChange *change, TemplateResult *result, const Group
                         write_update(change, result->by, actor);
                 } else {
                         note(change, result->added, actor->id);
-                        actor_write_added(doc, actor,
+                        actor_write_added(&change->group->collab->daemon->config, doc, actor,
                                           group_change_event(change, "actor.add", result->by, STR("")));
                         group_change_cursor(change, actor->id, str_from(group_change_last(change)->id),
                                             str_from(group_change_last(change)->ts));

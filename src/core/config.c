@@ -38,6 +38,7 @@ void config_deinit(Config *config) {
                 free(strings[i]);
         strvec_deinit(&config->only);
         strvec_deinit(&config->aiwg_projects);
+        strvec_deinit(&config->secret_names);
         *config = (Config){0};
 }
 

@@ -23,6 +23,7 @@ typedef struct Config {
                 log_keep; /* of a log file of our own: its size (0: no limit), how many old ones */
 
         char *cccc_home, *cccc_version;
+        StrVec secret_names; /* more words that make the name of a variable look secret */
         char *cccc_transport, *cccc_host, *cccc_port, *cccc_allow_remote;
         char *cgroup;                    /* folder for the cgroups of hosted processes, "none" or "auto" */
         int64_t memory_max_mb, pids_max; /* of each process of a coop session; 0: no limit */

@@ -46,6 +46,8 @@ const Option option_table[] = {
         {"cccc-allow-remote", "CCCC_DAEMON_ALLOW_REMOTE", "cccc.allow_remote", OPTION_STRING, 0,
          AT(cccc_allow_remote), "YES", "TCP: bind a host that is not loopback; there is no authentication",
          NULL},
+        {"secret-names", "MUSTER_SECRET_NAMES", "cccc.secret_names", OPTION_LIST, ',', AT(secret_names),
+         "WORDS", "more words that make a variable of an actor a secret: its value is not shown", NULL},
         {"sandbox", "MUSTER_SANDBOX", "sandbox.mode", OPTION_STRING, 0, AT(sandbox), "MODE",
          "none or bwrap, for coop sessions that do not say their own (default bwrap)", sandbox_words},
         {"cgroup", "MUSTER_CGROUP", "sandbox.cgroup", OPTION_STRING, 0, AT(cgroup), "DIR",

@@ -254,7 +254,8 @@ def test_import_keeps_what_templates_do_not_know():
     write_text(path, text.replace("  env: {}", "  env:\n    TOKEN: secret\n  nickname: Bo", 1) + "future:\n  a: 1\n")
     _ok(_import(d, group, TEMPLATE))
     doc = _show(d, group)
-    equal((doc["actors"][0]["env"], doc["actors"][0]["nickname"], doc["future"]), ({"TOKEN": "secret"}, "Bo", {"a": 1}))
+    equal((doc["actors"][0]["env"], doc["actors"][0]["nickname"], doc["future"]), ({"TOKEN": "[redacted]"}, "Bo", {"a": 1}))
+    check("TOKEN: secret" in read_text(path), "it is shown to nobody, and kept")
 
 
 def test_import_takes_cursor_and_presence_of_those_removed():

@@ -32,7 +32,7 @@ static int stage_one(const LedgerPlace *place, LedgerReplacement *file) {
                 return error_trace(r);
         if (file->has_expect && !file_identity_eq(&now, &file->expect))
                 return error_origin(-ESTALE);
-        mode = stat(file->path, &st) == 0 ? st.st_mode & 07777 : 0600;
+        mode = stat(file->path, &st) == 0 ? st.st_mode & 0700 : 0600;
         return error_trace(file_stage(stage_path, buf_str(&file->bytes), mode, sync_of(place), &file->temp));
 }
 
@@ -142,11 +142,20 @@ static void publish_all(LedgerJob *job, int fd) {
         }
 }
 
+/* A file that others may read was made by others, or by us long ago. */
+static void close_to_others(int fd) {
+        struct stat st;
+
+        if (!fstat(fd, &st) && st.st_mode & 077)
+                (void)fchmod(fd, st.st_mode & 0700);
+}
+
 static void commit(LedgerJob *job) {
         const LedgerFile *file = job->is_reloaded ? job->load.file : job->file;
         bool has_intent = false;
         int r, fd = file->fd;
 
+        close_to_others(fd);
         stage_all(job);
         r = ledger_intent_write(job, file->ino, &has_intent);
         if (r == 0)
