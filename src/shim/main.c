@@ -52,7 +52,8 @@ static int open_record(Shim *shim) {
         if (map == MAP_FAILED)
                 return errno;
         shim->record = map;
-        return 0;
+        shim->record_mapping = mapping_add(map, SHIM_RECORD_BYTES);
+        return shim->record_mapping ? 0 : ENOSPC;
 }
 
 static int open_files(Shim *shim, const ShimArgs *args) {
@@ -81,6 +82,7 @@ static int leave_parent(Shim *shim) {
                                       SIGTSTP, SIGTTIN, SIGTTOU, SIGXFSZ};
         sigset_t children;
 
+        mapping_handle_faults();
         (void)setsid();
         for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
                 (void)signal(ignored[i], SIG_IGN);
@@ -105,6 +107,8 @@ static void drain(Shim *shim, int stream) {
         size_t n;
         int r = ring_read(ring, *fd, &n);
 
+        if (ring_is_broken(ring))
+                shim_mend(shim);
         if (r == -EAGAIN || r == -EINTR || (r == 0 && n > 0))
                 return;
         if (r == -EIO && !shim->child_ended) /* nobody has the terminal open; the child may open it again */

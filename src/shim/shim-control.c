@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -46,7 +47,7 @@ void shim_accept(Shim *shim) {
         shim->control = fd;
         shim_tell_started(shim, 0);
         if (shim->child_ended)
-                shim_tell(shim, SHIM_EXITED, shim->record->wait_status, 0);
+                shim_tell(shim, SHIM_EXITED, shim->own.wait_status, 0);
         if (shim->tree_is_gone)
                 shim_tell(shim, SHIM_GONE, 0, 0);
 }
@@ -96,6 +97,43 @@ static void obey(Shim *shim, const ShimMessage *message) {
         }
 }
 
+static bool record_is_ours(const ShimRecord *record, const ShimRecord *own) {
+        return !memcmp(record->magic, own->magic, sizeof(own->magic)) && record->version == own->version &&
+               record->kind == own->kind && record->shim_pid == own->shim_pid &&
+               record->child_pid == own->child_pid && record->shim_start == own->shim_start &&
+               record->child_start == own->child_start && record->boot == own->boot &&
+               atomic_load(&record->state) == atomic_load(&own->state);
+}
+
+/* What the daemon had noted in it is lost then; who we are, and how the child ended, is not. */
+static void mend_record(Shim *shim) {
+        _cleanup_(closep) int fd = openat(shim->dir_fd, SHIM_RECORD, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st))
+                return;
+        if ((st.st_size < SHIM_RECORD_BYTES || mapping_is_broken(shim->record_mapping)) &&
+            (posix_fallocate(fd, 0, SHIM_RECORD_BYTES) ||
+             mmap(shim->record, SHIM_RECORD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
+                     MAP_FAILED))
+                return;
+        mapping_mended(shim->record_mapping);
+        if (!record_is_ours(shim->record, &shim->own))
+                *shim->record = shim->own;
+}
+
+/* Through the folder's descriptor: we hold no other. */
+void shim_mend(Shim *shim) {
+        char path[64];
+
+        mend_record(shim);
+        snprintf(path, sizeof(path), "/proc/self/fd/%d/" SHIM_OUT, shim->dir_fd);
+        ring_mend_if_cut(&shim->out, path);
+        snprintf(path, sizeof(path), "/proc/self/fd/%d/" SHIM_ERR, shim->dir_fd);
+        if (shim->err.header)
+                ring_mend_if_cut(&shim->err, path);
+}
+
 void shim_hear(Shim *shim) {
         ShimMessage message;
         ssize_t n = recv(shim->control, &message, sizeof(message), 0);
@@ -108,5 +146,6 @@ void shim_hear(Shim *shim) {
                 ring_recover(&shim->out);
                 if (shim->err.header)
                         ring_recover(&shim->err);
+                shim_mend(shim);
         }
 }

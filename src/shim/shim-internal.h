@@ -33,6 +33,8 @@ typedef struct Shim {
         int fds[3];   /* PTY: master; pipes: our ends of stdin, stdout, stderr. -1: ended */
         int n_fds;
         pid_t child;
+        ShimRecord own; /* what we have put into the record, which others can write */
+        Mapping *record_mapping;
         bool child_ended, tree_is_gone, is_released;
         bool is_killing;
         int64_t kill_at_ms;   /* is_killing: when TERM turns into KILL */
@@ -54,3 +56,4 @@ void shim_accept(Shim *shim);
 void shim_tell(Shim *shim, uint32_t type, int a, int b);
 void shim_tell_started(Shim *shim, int error);
 void shim_hear(Shim *shim);
+void shim_mend(Shim *shim); /* files that were cut or overwritten */

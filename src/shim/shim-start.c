@@ -183,14 +183,24 @@ static int fork_child(Shim *shim, const ShimArgs *args, Ends *ends) {
 }
 
 static void note_running(Shim *shim) {
-        ShimRecord *record = shim->record;
+        ShimRecord *record = shim->record, *own = &shim->own;
 
-        record->shim_pid = getpid();
-        record->shim_start = shim_start_time(getpid());
-        record->child_pid = shim->child;
-        record->child_start = shim_start_time(shim->child);
-        record->started_us = shim_wall_us();
-        record->boot = shim_boot_hash();
+        *own = (ShimRecord){.version = SHIM_VERSION,
+                            .kind = shim->n_fds == 1 ? SHIM_PTY : SHIM_PIPES,
+                            .state = SHIM_STATE_RUNNING,
+                            .shim_pid = getpid(),
+                            .shim_start = shim_start_time(getpid()),
+                            .child_pid = shim->child,
+                            .child_start = shim_start_time(shim->child),
+                            .started_us = shim_wall_us(),
+                            .boot = shim_boot_hash()};
+        memcpy(own->magic, "musshim1", sizeof(own->magic));
+        record->shim_pid = own->shim_pid;
+        record->shim_start = own->shim_start;
+        record->child_pid = own->child_pid;
+        record->child_start = own->child_start;
+        record->started_us = own->started_us;
+        record->boot = own->boot;
         atomic_store(&record->state, SHIM_STATE_RUNNING);
 }
 

@@ -128,7 +128,7 @@ static void signal_descendants(int signum, bool has_terminal) {
 static void shim_tree_signal(Shim *shim, int signum) {
         if (!shim->child_ended)
                 (void)kill(-shim->child, signum);
-        signal_descendants(signum, shim->record->kind == SHIM_PTY);
+        signal_descendants(signum, shim->n_fds == 1);
         if (signum == SIGTERM && !shim->child_ended)
                 (void)kill(-shim->child, SIGCONT);
 }
@@ -177,8 +177,9 @@ static void note_exit(Shim *shim, int status) {
         ShimRecord *record = shim->record;
 
         shim->child_ended = true;
-        record->wait_status = status;
-        record->ended_us = shim_wall_us();
+        shim->own.wait_status = record->wait_status = status;
+        shim->own.ended_us = record->ended_us = shim_wall_us();
+        atomic_store(&shim->own.state, SHIM_STATE_EXITED);
         atomic_store(&record->state, SHIM_STATE_EXITED);
         shim_tell(shim, SHIM_EXITED, status, 0);
 }

@@ -123,3 +123,74 @@ def test_index_of_a_group():
                     status, out, err = d.home.muster("ledger", "verify", group, "--json")
                     equal((status, json.loads(out)["events"] >= N_LINES + 2), (0, True), err)
                 _damage(path, way)
+
+
+AGENT = "[agent]\ncommand = 'sh'\nargs = ['-c', 'while :; do read line < fifo && echo got $line; done']\n"
+
+
+def _create(d):
+    os.mkfifo(os.path.join(d.home.project, "fifo"))
+    with d.coop() as c:
+        c.good({"cmd": "create", "workspace": d.home.project, "name": "s", "coopfile": AGENT})
+
+
+def _say(d, word):
+    """The session's agent answers, and its answer is in the output."""
+    with open(os.path.join(d.home.project, "fifo"), "w", encoding="ascii") as file:
+        file.write(word + "\n")
+    eventually(lambda: "got " + word in _logs(d), what="answer to " + word)
+
+
+def _logs(d):
+    return d.home.muster("logs", "s")[1]
+
+
+def _hosted(home, name):
+    paths = [p for folder in home.host_folders() for p in glob.glob(folder + "/*/" + name) if "/spare-" not in p]
+    equal(len(paths), 1, "folders of processes")
+    return paths[0]
+
+
+def test_ring():
+    """The process goes on, what it prints afterwards is seen, also by the next daemon, and the output says what happened to it."""
+    for way in WAYS:
+        with Home() as home:
+            with Daemon(home=home, env={"MUSTER_SANDBOX": "none"}) as d:
+                _create(d)
+                _say(d, "one")
+                path = _hosted(home, "out")
+                check(_is_mapped(d, path), "the ring is mapped")
+                _damage(path, way)
+                _say(d, "two")
+                if way == "zero":
+                    check("was damaged" in _logs(d), "it is said")
+                _damage(path, way)  # nothing is printed before the daemon is gone: the shim mends it
+                with d.native() as n:
+                    pid = n.result("ps")["processes"][0]["pid"]
+                d.kill()
+            with Daemon(home=home, env={"MUSTER_SANDBOX": "none"}) as d:
+                with d.native() as n:
+                    equal([p["pid"] for p in n.result("ps")["processes"]], [pid], way)
+                _say(d, "three")
+                equal(d.cccc("ping")["ok"], True)
+
+
+def test_record():
+    """What the record says is not needed while the daemon has the process; its end is told by the shim."""
+    for way in WAYS:
+        with Home() as home:
+            with Daemon(home=home, env={"MUSTER_SANDBOX": "none"}) as d:
+                _create(d)
+                _say(d, "one")
+                _damage(_hosted(home, "record"), way)
+                _say(d, "two")
+                _logs(d)
+                with d.native() as n:
+                    equal(len(n.result("ps")["processes"]), 1)
+                    pid = n.result("ps")["processes"][0]["pid"]
+                d.kill()
+            with Daemon(home=home, env={"MUSTER_SANDBOX": "none"}) as d:
+                with d.native() as n:
+                    equal([p["pid"] for p in n.result("ps")["processes"]], [pid], way)
+                _say(d, "three")
+                equal(d.cccc("ping")["ok"], True, way)

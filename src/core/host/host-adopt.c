@@ -163,6 +163,9 @@ static int adopt(Hosted *hosted) {
         if (!is_alive)
                 settle_dead(hosted);
         hosted->shown_out = ring_end(&hosted->out);
+        hosted->n_cleared = atomic_load(&record->n_cleared);
+        if (hosted->n_cleared > hosted->shown_out)
+                hosted->n_cleared = 0; /* it cannot be true */
         modes_feed(&hosted->modes, ring_span(&hosted->out, 0));
         hosted->shown_err = hosted->err.header ? ring_end(&hosted->err) : 0;
         if (hosted->recording_path && !recording_is_over(record))

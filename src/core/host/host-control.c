@@ -25,7 +25,8 @@ void hosted_tell(Hosted *hosted, uint32_t type, int a) {
 static void end(Hosted *hosted, HostedEvent event) {
         const HostedHandler *handler = hosted->handler;
 
-        hosted->wait_status = hosted->record->wait_status;
+        if (!hosted->has_exited)
+                hosted->wait_status = hosted->record->wait_status;
         hosted->ended_us = hosted->record->ended_us ? hosted->record->ended_us
                                                     : loop_wall_us(hosted->host->daemon->loop);
         hosted_tell(hosted, SHIM_RELEASE, 0);
@@ -77,7 +78,7 @@ static void lose(Hosted *hosted) {
         }
         if (hosted->out.header)
                 hosted_read_rest(hosted);
-        if (state != SHIM_STATE_EXITED && hosted->pid > 1 &&
+        if (state != SHIM_STATE_EXITED && hosted->pid > 1 && hosted->record->child_start &&
             shim_start_time(hosted->pid) == hosted->record->child_start)
                 (void)kill(-hosted->pid,
                            SIGKILL); /* its own group; the kernel has been told to end the child itself */
@@ -116,7 +117,10 @@ static void on_started(Hosted *hosted, const ShimMessage *message, const int *fd
 static void obey(Hosted *hosted, const ShimMessage *message, const int *fds, int n_fds) {
         switch (message->type) {
         case SHIM_STARTED: on_started(hosted, message, fds, n_fds); return;
-        case SHIM_EXITED: hosted->has_exited = true; break;
+        case SHIM_EXITED:
+                hosted->has_exited = true;
+                hosted->wait_status = message->a; /* not from the record, which others can write */
+                break;
         case SHIM_GONE: hosted->tree_is_gone = true; break;
         default: break;
         }

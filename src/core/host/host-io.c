@@ -3,6 +3,7 @@
  * Bytes of hosted processes. Out: one read into the ring, then one shared chunk for all viewers; a viewer's
  * slowness is its own affair. In: one queue per process, in order of arrival, never cut.
  */
+#define LOG_MODULE "core/host"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "core/host/host-internal.h"
 #include "core/host/recording.h"
 #include "wire/framing.h"
@@ -59,6 +61,15 @@ static void show(Hosted *hosted, bool is_stderr, bool may_answer) {
         chunk_unref(output.tagged);
 }
 
+/* Somebody has cut the file. What was in it is lost; the process goes on. */
+static void mend_ring(Hosted *hosted, bool is_stderr) {
+        _cleanup_(freep) char *path = path_join(hosted->dir, is_stderr ? SHIM_ERR : SHIM_OUT);
+
+        log_warning(host_log(hosted->host), hosted->id, "its output file was damaged, and is made anew");
+        if (path)
+                ring_mend(is_stderr ? &hosted->err : &hosted->out, path);
+}
+
 /* Returns false when the stream has ended. A short read is the last of its turn: the kernel would make us
  * wait for the end of its own work on the terminal to say that there is nothing more, and the viewers are
  * waiting. */
@@ -72,6 +83,8 @@ static bool read_some(Hosted *hosted, bool is_stderr) {
                 r = ring_read(ring, fd, &n);
                 n_all += n;
         } while (n >= HOST_SHORT_READ && n_all < HOST_TURN_BYTES);
+        if (ring_is_broken(ring))
+                mend_ring(hosted, is_stderr);
         show(hosted, is_stderr, true);
         return r == -EAGAIN || r == -EINTR || (r == 0 && n > 0);
 }
@@ -338,8 +351,7 @@ Str hosted_recent(const Hosted *hosted, size_t n_max) {
 }
 
 Str hosted_scrollback(const Hosted *hosted, size_t n_max) {
-        uint64_t n_cleared = hosted->record ? atomic_load(&hosted->record->n_cleared) : 0;
-        uint64_t n = hosted->shown_out - MIN(n_cleared, hosted->shown_out);
+        uint64_t n = hosted->shown_out - MIN(hosted->n_cleared, hosted->shown_out);
 
         return hosted_recent(hosted, n < n_max ? (size_t)n : n_max);
 }

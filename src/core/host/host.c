@@ -220,6 +220,7 @@ void hosted_unlink_and_free(Hosted *hosted) {
         hosted->shim = loop_child_release(hosted->shim);
         if (hosted->record)
                 (void)munmap(hosted->record, SHIM_RECORD_BYTES);
+        hosted->record_mapping = mapping_remove(hosted->record_mapping);
         ring_close(&hosted->out);
         ring_close(&hosted->err);
         buf_deinit(&hosted->input);
@@ -243,6 +244,11 @@ static int open_record(Hosted *hosted) {
             ((ShimRecord *)map)->version != SHIM_VERSION) {
                 (void)munmap(map, SHIM_RECORD_BYTES);
                 return RING_E_DAMAGED;
+        }
+        hosted->record_mapping = mapping_add(map, SHIM_RECORD_BYTES);
+        if (!hosted->record_mapping) {
+                (void)munmap(map, SHIM_RECORD_BYTES);
+                return error_origin(-ENOSPC);
         }
         hosted->record = map;
         hosted->kind = hosted->record->kind == SHIM_PIPES ? SHIM_PIPES : SHIM_PTY;
@@ -274,13 +280,14 @@ int64_t hosted_age_ms(const Hosted *hosted) {
         struct timespec now;
         int64_t age_ms;
 
-        if (!start || clock_gettime(CLOCK_BOOTTIME, &now))
+        if (start <= 0 || start > INT64_MAX / 1000 || clock_gettime(CLOCK_BOOTTIME, &now))
                 return 0;
         age_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - start * 1000 / sysconf(_SC_CLK_TCK);
         return MAX(age_ms, (int64_t)0);
 }
 
 void host_clear(Hosted *hosted) {
+        hosted->n_cleared = hosted->shown_out;
         if (hosted->record)
                 atomic_store(&hosted->record->n_cleared, hosted->shown_out);
 }

@@ -103,6 +103,9 @@ struct Hosted {
 
         /* private to core/host */
         ShimRecord *record;
+        Mapping *record_mapping;
+        uint64_t n_cleared; /* output up to here is not shown any more; the record has it for a later daemon
+                             */
         Ring out, err;
         int fd_in, fd_out, fd_err; /* PTY: fd_in == fd_out == master */
         int control;

@@ -105,10 +105,12 @@ int recording_create(const char *path, const char *title, unsigned cols, unsigne
 int recording_reopen(const char *path, const ShimRecord *record) {
         const ShimRecorded *noted = &record->recorded[atomic_load(&record->recorded_slot) & 1];
         int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+        uint64_t n_bytes;
 
         if (fd < 0)
                 return error_origin(-errno);
-        if (noted->n_bytes && ftruncate(fd, (off_t)noted->n_bytes)) {
+        n_bytes = noted->n_bytes;
+        if (n_bytes && n_bytes < (uint64_t)lseek(fd, 0, SEEK_END) && ftruncate(fd, (off_t)n_bytes)) {
                 int r = -errno;
                 (void)close(fd);
                 return error_origin(r);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 
 static const char ring_magic[8] = "musring1";
+#define RING_END_MAX ((uint64_t)1 << 62) /* nobody prints so much */
 
 static size_t round_up(size_t n) {
         size_t size = RING_BYTES_MIN;
@@ -53,23 +54,55 @@ int ring_renew(const char *path, size_t n_bytes) {
 }
 
 /* The data area twice in a row behind the header. */
+static int ring_map_at(char *base, int fd, size_t n_bytes) {
+        const int prot = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED;
+
+        if (mmap(base, RING_HEADER + n_bytes, prot, flags, fd, 0) == MAP_FAILED ||
+            mmap(base + RING_HEADER + n_bytes, n_bytes, prot, flags, fd, RING_HEADER) == MAP_FAILED)
+                return error_origin(-errno);
+        /* A fault would read ahead 128 kB of zeros, which is most of what a short agent costs. */
+        (void)madvise(base, RING_HEADER + 2 * n_bytes, MADV_RANDOM);
+        return 0;
+}
+
 static int map(Ring *ring, int fd, size_t n_bytes) {
         size_t n_all = RING_HEADER + 2 * n_bytes;
         char *base = mmap(NULL, n_all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        const int prot = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED;
+        Mapping *mapping;
+        int r;
 
         if (base == MAP_FAILED)
                 return error_origin(-errno);
-        if (mmap(base, RING_HEADER + n_bytes, prot, flags, fd, 0) == MAP_FAILED ||
-            mmap(base + RING_HEADER + n_bytes, n_bytes, prot, flags, fd, RING_HEADER) == MAP_FAILED) {
-                int r = -errno;
+        r = ring_map_at(base, fd, n_bytes);
+        mapping = r ? NULL : mapping_add(base, n_all);
+        if (!mapping) {
                 (void)munmap(base, n_all);
-                return error_origin(r);
+                return r ? error_trace(r) : error_origin(-ENOSPC);
         }
-        /* A fault would read ahead 128 kB of zeros, which is most of what a short agent costs. */
-        (void)madvise(base, n_all, MADV_RANDOM);
-        *ring = (Ring){.header = (RingHeader *)base, .data = base + RING_HEADER, .n_bytes = n_bytes};
+        *ring = (Ring){.header = (RingHeader *)base,
+                       .data = base + RING_HEADER,
+                       .n_bytes = n_bytes,
+                       .mapping = mapping};
         return 0;
+}
+
+/* Takes over what the header says, if it can be true: output does not get less. */
+static void ring_sync(Ring *ring) {
+        uint64_t end = atomic_load_explicit(&ring->header->n_written, memory_order_acquire);
+
+        if (end >= ring->end && end < RING_END_MAX)
+                ring->end = end;
+}
+
+/* The header as it has to be, whatever has become of it. */
+static void ring_put_header(Ring *ring) {
+        RingHeader *header = ring->header;
+
+        memcpy(header->magic, ring_magic, sizeof(header->magic));
+        header->version = RING_VERSION;
+        header->n_header = RING_HEADER;
+        header->n_bytes = ring->n_bytes;
+        atomic_store_explicit(&header->n_written, ring->end, memory_order_release);
 }
 
 static bool is_sound(const RingHeader *header, off_t size) {
@@ -83,6 +116,7 @@ int ring_open(Ring *ring, const char *path) {
         _cleanup_(closep) int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
         RingHeader header;
         struct stat st;
+        int r;
 
         if (fd < 0 || fstat(fd, &st))
                 return error_origin(-errno);
@@ -93,12 +127,16 @@ int ring_open(Ring *ring, const char *path) {
                 return RING_E_VERSION;
         if (!is_sound(&header, st.st_size))
                 return RING_E_DAMAGED;
-        return error_trace(map(ring, fd, (size_t)header.n_bytes));
+        r = map(ring, fd, (size_t)header.n_bytes);
+        if (!r)
+                ring_sync(ring);
+        return error_trace(r);
 }
 
 void ring_close(Ring *ring) {
         if (ring->header)
                 (void)munmap(ring->header, RING_HEADER + 2 * ring->n_bytes);
+        (void)mapping_remove(ring->mapping);
         *ring = (Ring){0};
 }
 
@@ -119,7 +157,8 @@ static char *write_place(Ring *ring) {
 }
 
 static void commit(Ring *ring, size_t n) {
-        atomic_store_explicit(&ring->header->n_written, ring_end(ring) + n, memory_order_release);
+        ring->end += n;
+        ring_put_header(ring);
         atomic_store_explicit(&ring->header->n_intent, 0, memory_order_release);
 }
 
@@ -176,9 +215,12 @@ int ring_read(Ring *ring, int fd, size_t *ret_n) {
         int r = 0;
 
         declare(ring, place, RING_READ_MAX);
+        *ret_n = 0;
+        if (ring_is_broken(ring))
+                return -EAGAIN; /* to be mended first, so that nothing is lost */
         k = read(fd, place, RING_READ_MAX);
         if (k < 0)
-                r = -errno;
+                r = errno == EFAULT ? -EAGAIN : -errno; /* cut in this instant: the next one finds memory */
         commit(ring, k > 0 ? (size_t)k : 0);
         *ret_n = k > 0 ? (size_t)k : 0;
         return r;
@@ -187,6 +229,8 @@ int ring_read(Ring *ring, int fd, size_t *ret_n) {
 void ring_recover(Ring *ring) {
         size_t n = atomic_load_explicit(&ring->header->n_intent, memory_order_acquire);
 
+        ring_sync(ring);
+        ring_put_header(ring);
         if (!n || n > RING_READ_MAX)
                 return;
         if (ring->header->intent_at != ring_end(ring)) /* committed; only its end was not noted any more */
@@ -202,4 +246,38 @@ void ring_append(Ring *ring, Str bytes) {
                 commit(ring, n);
                 bytes = (Str){bytes.data + n, bytes.n - n};
         }
+}
+
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+/* The file with all its blocks, or else memory that only we have. */
+static int ring_whole_file(const char *path, off_t n) {
+        int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+        if (fd >= 0 && posix_fallocate(fd, 0, n) == 0)
+                return fd;
+        close_fd(fd);
+        fd = memfd_create("ring", MFD_CLOEXEC);
+        if (fd >= 0 && ftruncate(fd, n))
+                fd = close_fd(fd);
+        return fd;
+}
+
+void ring_mend(Ring *ring, const char *path) {
+        _cleanup_(closep) int fd = ring_whole_file(path, (off_t)(RING_HEADER + ring->n_bytes));
+
+        if (fd >= 0)
+                (void)ring_map_at((char *)ring->header, fd, ring->n_bytes); /* else zeros do as well */
+        mapping_mended(ring->mapping);
+        ring->lost_to = ring->end;
+        ring_append(ring, STR("\r\n[muster: the output before this was damaged]\r\n"));
+}
+
+void ring_mend_if_cut(Ring *ring, const char *path) {
+        struct stat st;
+
+        if (stat(path, &st) || st.st_size < (off_t)(RING_HEADER + ring->n_bytes))
+                mapping_break(ring->mapping);
+        if (ring_is_broken(ring))
+                ring_mend(ring, path);
 }

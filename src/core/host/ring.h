@@ -10,6 +10,9 @@
  * FF, at random): for text the answer is exact. Other bytes are lost if they are the last ones of that read
  * and equal to the pattern: one byte with probability 1/256 (1/8 if the read before ended in text), two with
  * the square of it.
+ * Others of the same user can write the file. So where the output ends and how large the ring is are kept in
+ * our own memory; what the header says is taken only when the reader changes (ring_recover), if it can be
+ * true. A file that was cut does no harm (base/mapping.h) and is mended by whoever reads.
  * The data area is mapped twice in a row, so every span of it is contiguous. No allocation, no lock, no
  * loop.
  */
@@ -18,6 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/mapping.h"
 #include "base/str.h"
 
 enum {
@@ -44,6 +48,9 @@ typedef struct Ring {
         RingHeader *header;
         char *data; /* n_bytes, twice */
         size_t n_bytes;
+        uint64_t end;     /* as n_written; ours */
+        uint64_t lost_to; /* what was before this is gone: the file was damaged */
+        Mapping *mapping;
 } Ring;
 
 /* Makes the file with all its blocks, so that no later write can fail for want of space. n_bytes is rounded
@@ -58,12 +65,13 @@ int ring_open(Ring *ring,
 void ring_close(Ring *ring);
 
 static inline uint64_t ring_end(const Ring *ring) {
-        return ring->header ? atomic_load_explicit(&ring->header->n_written, memory_order_acquire) : 0;
+        return ring->end;
 }
 /* The oldest byte that is still there: the place of the next read is not. */
 static inline uint64_t ring_begin(const Ring *ring) {
-        uint64_t end = ring_end(ring), kept = ring->n_bytes - RING_READ_MAX;
-        return end > kept ? end - kept : 0;
+        uint64_t end = ring->end, kept = ring->n_bytes - RING_READ_MAX;
+        uint64_t begin = end > kept ? end - kept : 0;
+        return begin > ring->lost_to ? begin : ring->lost_to;
 }
 /* The bytes from..ring_end(); from is moved up to ring_begin() when they are gone already. */
 Str ring_span(const Ring *ring, uint64_t from);
@@ -72,5 +80,14 @@ Str ring_span(const Ring *ring, uint64_t from);
 int ring_read(Ring *ring, int fd, size_t *ret_n);
 /* Bytes that come from elsewhere (notices). */
 void ring_append(Ring *ring, Str bytes);
-/* Settles a read that its reader did not live to finish. */
+/* After another reader: takes over where it has got to, and settles a read that it did not live to finish.
+ */
 void ring_recover(Ring *ring);
+/* The file was cut while we had it. */
+static inline bool ring_is_broken(const Ring *ring) {
+        return mapping_is_broken(ring->mapping);
+}
+/* Makes the file at path whole again, or goes on without one, and says so in the output. */
+void ring_mend(Ring *ring, const char *path);
+/* Mends it if the file is shorter than it was: for who is about to be the only one that has it. */
+void ring_mend_if_cut(Ring *ring, const char *path);
