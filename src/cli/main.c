@@ -15,6 +15,7 @@
 #include "cli/print/nearest.h"
 #include "cli/options.h"
 #include "cli/print/report.h"
+#include "cli/print/wrap.h"
 #include "core/version.h"
 
 /* ---- help ------------------------------------------------------------------------------------ */
@@ -60,8 +61,10 @@ static void print_help(void) {
 }
 
 static void print_command_help(const Command *command) {
-        print("muster %s: %s\n\nUsage: muster %s %s\n\n%s\nExamples:\n%s", command->name, command->summary,
-              command->name, command->usage, command->details, command->examples);
+        print("muster %s: %s\n\nUsage: muster %s %s\n\n", command->name, command->summary, command->name,
+              command->usage);
+        help_put(stdout, command->details);
+        print("\nExamples:\n%s", command->examples);
 }
 
 /* ---- dispatch -------------------------------------------------------------------------------- */

@@ -145,7 +145,7 @@ static void test_check(void **state _unused_) {
         unfit("actors: [{id: a}, {id: b}, {id: a}]", "duplicate actor id: a");
         unfit("actors: [{id: a, runtime: custom}]", "actor a: a custom runtime needs a command");
         unfit("actors: [{id: Foreman}]", "reserved actor id: Foreman");
-        unfit("actors: [{id: ../x}]", "invalid actor id: ../x");
+        unfit("actors: [{id: ../x}]", "invalid actor id: ../x (a name has no dots in it)");
         parse("actors: [{id: a, runtime: custom, runner: headless}]");
         assert_int_equal(template_check(&parsed, why), 0);
 }

@@ -87,7 +87,7 @@ static void configured(Pty *pty, int r, const char *wrong) {
 
 static void write_answer(const Pty *pty, JsonWriter *w) {
         jw_field_cstr(w, "session", pty->session->name);
-        jw_field_int(w, "pid", pty_pid(pty));
+        jw_field_int(w, "pid", hosted_agent_pid(pty->hosted)); /* also of one that was quicker than we */
         session_write_notes(pty->session, w);
 }
 

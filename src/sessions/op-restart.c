@@ -30,7 +30,7 @@ static void configured(Pty *pty, int r, const char *wrong) {
 }
 
 static void write_answer(const Pty *pty, JsonWriter *w) {
-        jw_field_int(w, "pid", pty_pid(pty));
+        jw_field_int(w, "pid", hosted_agent_pid(pty->hosted)); /* also of one that was quicker than we */
         jw_field_uint(w, "pty", pty->id);
         if (pty->id == 0)
                 session_write_notes(pty->session, w);

@@ -41,10 +41,11 @@ typedef struct ConnLimits {
 } ConnLimits;
 
 typedef struct ConnPeer {
-        bool is_remote; /* TCP */
-        pid_t pid;      /* Unix: of the process that connected; 0 otherwise */
-        uid_t uid;
-        uint32_t address; /* TCP: IPv4, host order */
+        bool is_remote;    /* TCP */
+        pid_t pid;         /* Unix: of the process that connected; 0 otherwise */
+        uid_t uid;         /* also of a TCP connection within this machine */
+        bool is_local_tcp; /* such a one */
+        uint32_t address;  /* TCP: IPv4, host order */
 } ConnPeer;
 
 typedef struct ConnHandler {

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "wire/tcp-owner.h"
 
 enum {
         LISTENER_TURN = 64,       /* connections accepted per turn */
@@ -44,13 +45,28 @@ static int read_unix_peer(int fd, ConnPeer *ret) {
         return 0;
 }
 
+static bool is_of_this_machine(const struct sockaddr_in *peer, const struct sockaddr_in *own) {
+        return ntohl(peer->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET ||
+               peer->sin_addr.s_addr == own->sin_addr.s_addr;
+}
+
+/* Any user of this machine can connect to its ports: whose the connection is, the kernel knows. */
 static int read_tcp_peer(int fd, ConnPeer *ret) {
-        struct sockaddr_in address = {0};
+        struct sockaddr_in address = {0}, own = {0};
         socklen_t n = sizeof(address);
+        int r;
 
         if (getpeername(fd, (struct sockaddr *)&address, &n))
                 return error_origin(-errno);
         *ret = (ConnPeer){.is_remote = true, .address = ntohl(address.sin_addr.s_addr)};
+        if (getsockname(fd, (struct sockaddr *)&own, &n))
+                return error_origin(-errno);
+        if (is_of_this_machine(&address, &own)) {
+                r = tcp_owner(&address, &own, &ret->uid);
+                if (r)
+                        return r == TCP_OWNER_E_UNKNOWN ? error_origin(-EACCES) : error_trace(r);
+                ret->is_local_tcp = true;
+        }
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
         return 0;
 }
@@ -64,7 +80,7 @@ static void take_connection(Listener *listener, int fd) {
         int r;
 
         r = listener->is_tcp ? read_tcp_peer(fd, &peer) : read_unix_peer(fd, &peer);
-        if (!r && o->same_uid_only && !peer.is_remote && peer.uid != geteuid()) {
+        if (!r && o->same_uid_only && (!peer.is_remote || peer.is_local_tcp) && peer.uid != geteuid()) {
                 log_warning(listener_log(listener), o->name,
                             "connection of another user refused uid=%u pid=%d", (unsigned)peer.uid,
                             (int)peer.pid);

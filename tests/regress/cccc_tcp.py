@@ -3,6 +3,7 @@
 import json
 import socket
 import stat
+import subprocess
 import os
 
 from clients import cccc_exchange, cccc_request, parse_cccc_reply
@@ -171,3 +172,27 @@ def test_restart_on_the_same_port_at_once():
     for _ in range(3):
         with _tcp(port=str(port)) as d:
             equal(_check_loopback(d)["port"], port)
+
+
+def test_another_user_is_refused():
+    """A port of the loopback is open to every user of the machine: one of them ran commands as the owner of the daemon."""
+    if os.geteuid() != 0:
+        raise Skip("needs root, to be another user")
+    script = ("import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1])))\n"
+              "s.sendall(b'{\"v\":1,\"op\":\"ping\",\"args\":{}}\\n'); print(s.recv(100))")
+    with _tcp() as d:
+        port = _addr(d)["port"]
+        done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c", script, str(port)],
+                              capture_output=True, text=True, cwd="/", timeout=60)
+        check("ok" not in done.stdout, done.stdout)
+        check("b''" in done.stdout or "ConnectionResetError" in done.stderr, done)
+        check("connection of another user refused" in d.log(), d.log())
+        equal(_ping(("127.0.0.1", port))["ok"], True)
+
+
+def test_http_is_refused():
+    """A web page can make a browser send a form to a port of this machine: the first line ends it."""
+    with _tcp() as d:
+        body = b'POST / HTTP/1.1\r\nHost: x\r\n\r\n' + cccc_request("ping")
+        reply = parse_cccc_reply(cccc_exchange(("127.0.0.1", _addr(d)["port"]), body))
+        equal(reply["ok"], False)

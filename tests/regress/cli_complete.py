@@ -39,6 +39,15 @@ def test_every_command_and_every_option():
                 check(summary or option == "--help", "%s %s has no summary" % (command, option))
 
 
+def test_help_fits_80_columns():
+    """At 80 columns a terminal cut the words of nearly every command."""
+    with Home() as home:
+        for words in (["--help"], *([command, "--help"] for command in _commands(home))):
+            text = home.muster(*words)[1].split("\nExamples:")[0].split("\nEnvironment:")[0]
+            wide = [line for line in text.splitlines() if len(line) > 80 and not line.startswith(("Usage:", "muster", "       muster"))]
+            check(not wide, "%s: %r" % (words[0], wide))
+
+
 def test_every_verb_of_the_help_is_one():
     """A verb that completion offers is not refused as unknown; most then miss a daemon or an operand."""
     with Home() as home:

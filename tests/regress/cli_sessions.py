@@ -395,7 +395,7 @@ def test_new_without_a_command_says_how_to_give_one():
         status, out, err = home.muster("new", "-d", _folder(home), *args)
         equal((status, out), (1, ""), err)
         check(("muster new -- COMMAND" in err) == bool(words), err)
-        check(err.count("claude" if words else "no-such-program") == 1, "named more than once: %s" % err)
+        check(err.count("start claude" if words else "no-such-program") == 1, "named more than once: %s" % err)
 
 
 # ---------------------------------------------------------------------------------------------------- lists

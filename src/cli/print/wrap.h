@@ -10,3 +10,7 @@
 /* The cursor stands at n_indent. A newline ends it. n_cols 0: it is not broken. Control characters are shown
  * as `?`. */
 void text_wrap(FILE *out, Str text, size_t n_indent, size_t n_cols);
+
+/* The help of a command at 80 columns: lines of a paragraph, and of what is said of an option, are put
+ * together and broken anew. */
+void help_put(FILE *out, const char *text);
