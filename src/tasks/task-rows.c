@@ -171,7 +171,7 @@ int task_rows_open(TaskRows *rows, const char *path) {
         if (rows->fd < 0)
                 return error_origin(-errno);
         r = task_rows_allocate(rows, ROWS_STEP);
-        if (r)
+        if (r || !rows->header)
                 return error_trace(r);
         r = task_rows_read(rows);
         if (r < 0)

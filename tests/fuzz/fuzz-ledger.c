@@ -50,11 +50,11 @@ static void ask(const LedgerLoad *load) {
         uint64_t tag = index_hash_tag(index, STR("to:a")), position;
 
         for (uint64_t i = 0; i < index_n(index); i++) {
-                const IndexEntry *entry = index_entry(index, i);
+                IndexEntry entry = index_entry(index, i);
 
-                if (entry->offset + entry->n_bytes > load->end || entry->kind >= index->n_kinds)
+                if (entry.offset + entry.n_bytes > load->end || entry.kind >= index->n_kinds)
                         abort();
-                if (entry->id && (!index_find_id(index, entry->id, &position) || position > i))
+                if (entry.id && (!index_find_id(index, entry.id, &position) || position > i))
                         abort();
         }
         for (size_t i = 0; i < index->n_segments; i++) {

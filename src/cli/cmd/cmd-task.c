@@ -355,10 +355,12 @@ static int refuse(const char *name) {
 static int run_verb(TaskLink *link, const TaskVerb *verb, const Options *options, int n) {
         char **words = options->operands + 1;
         _cleanup_(freep) char **ids = calloc((size_t)n + 1, sizeof(*ids));
-        int r = ids ? CLI_OK : complain(CLI_FAILED, "out of memory");
+        int r = CLI_OK;
 
-        if (verb->run == run_submit || r)
-                return r ? r : run_submit(link, options, words, n);
+        if (!ids)
+                return complain(CLI_FAILED, "out of memory");
+        if (verb->run == run_submit)
+                return run_submit(link, options, words, n);
         for (int i = 0; i < n; i++) {
                 ids[i] = task_id_of(words[i]);
                 if (!ids[i])
