@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/environment.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,23 +152,6 @@ void environment_write(JsonWriter *w, const char *key, const StrVec *env) {
                 jw_str(w, str_from(line + n + 1));
         }
         jw_end_object(w);
-}
-
-bool environment_is_secret(Str name) {
-        static const char *const words[] = {"KEY",        "TOKEN", "SECRET", "PASSW",
-                                            "CREDENTIAL", "AUTH",  "COOKIE"};
-        char upper[128];
-        size_t n = MIN(name.n, sizeof(upper) - 1);
-
-        if (str_is(name, "SSH_AUTH_SOCK"))
-                return false;
-        for (size_t i = 0; i < n; i++)
-                upper[i] = (char)toupper((unsigned char)name.data[i]);
-        upper[n] = 0;
-        for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-                if (strstr(upper, words[i]))
-                        return true;
-        return false;
 }
 
 /* ---- the daemon's own ------------------------------------------------------------------------ */

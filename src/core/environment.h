@@ -25,8 +25,6 @@ bool environment_is_name(Str name);                               /* not empty, 
 /* An object of strings over it; NULL: nothing. ENVIRONMENT_E_UNFIT: no such object, or it is too large. */
 int environment_put_json(StrVec *env, const Json *object);
 void environment_write(JsonWriter *w, const char *key, const StrVec *env);
-/* KEY, TOKEN, SECRET, PASSWORD, … in the name: its value is not shown unless somebody asks for it. */
-bool environment_is_secret(Str name);
 
 /* Blocking; at start-up, on workers. */
 int environment_load(StrVec *env, const char *home); /* a missing file is empty */

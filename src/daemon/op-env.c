@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "core/daemon.h"
+#include "core/secret.h"
 #include "gen/native-ops.h"
 
 typedef struct EnvChange {
@@ -29,7 +30,7 @@ static void env_answer(Call *call, const StrVec *env, bool reveals) {
                 Str line = str_from(env->items[i]), name = {line.data, strcspn(line.data, "=")};
 
                 jw_key_str(w, name);
-                if (reveals || !environment_is_secret(name))
+                if (reveals || !secret_is_name(&call->daemon->config, name))
                         jw_str(w, (Str){line.data + name.n + 1, line.n - name.n - 1});
                 else
                         jw_null(w);
