@@ -4,6 +4,7 @@ nothing is ended that could be somebody's."""
 import datetime
 import json
 import os
+import signal
 import struct
 
 from clients import COOP_MAX, Rpc
@@ -22,7 +23,8 @@ RING_VERSION = 2  # src/core/host/ring.h
 
 
 def test_ring_of_another_version():
-    """The process runs on under its own shim, is shown, and its folder stays for the version that made it."""
+    """The process runs on under its own shim, is shown, and its folder stays for the version that made it. This version's shim would
+    mend the number, so it is stopped as long as it stands in for another one's."""
     with Home() as home:
         with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
             pid = s.created("while :; do echo more; sleep 0.01; done", name="newer")["pid"]
@@ -35,6 +37,7 @@ def test_ring_of_another_version():
             with open(ring, "rb") as f:
                 return struct.unpack_from("<Q", f.read(32), 24)[0]
 
+        os.kill(record.shim_pid, signal.SIGSTOP)
         with open(ring, "r+b") as f:
             f.seek(8)
             f.write(struct.pack("<I", RING_VERSION + 1))
@@ -42,12 +45,13 @@ def test_ring_of_another_version():
             (one,) = _ps(d)
             equal((one["state"], one["object"], one["pid"]), ("foreign", "newer", pid))
             check("another version" in d.log(), "the log does not say so")
-            before = written()
-            eventually(lambda: written() > before, what="its shim reads on")
         check(is_alive(*who) and os.path.exists(ring), "it was touched")
         with open(ring, "r+b") as f:
             f.seek(8)
             f.write(struct.pack("<I", RING_VERSION))
+        before = written()
+        os.kill(record.shim_pid, signal.SIGCONT)
+        eventually(lambda: written() > before, what="its shim reads on")
         with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
             s.attach("newer").until("more")
 
