@@ -131,11 +131,24 @@ static void end_process(Pty *pty, int grace_ms) {
                 host_discard(pty->hosted, grace_ms);
 }
 
+/* It had ended and was to be started again: whoever asked for that is told that nothing comes of it. */
+static void refuse_restart(Pty *pty) {
+        Call *call = pty->waiting;
+
+        timer_clear(&pty->restart);
+        pty->is_restarting = false;
+        pty->waiting = NULL;
+        if (call)
+                call_finish(call, call_fail(call, CALL_E_SESSION_NOT_FOUND,
+                                            "it was ended while it was being restarted"));
+}
+
 void pty_kill(Pty *pty, bool is_forced) {
         bool is_kept = pty->id == 0 && pty->session->is_listed;
 
         pty->is_stopped = true;
-        timer_clear(&pty->restart);
+        if (timer_is_set(&pty->restart))
+                refuse_restart(pty);
         if (pty_is_live(pty)) {
                 end_process(pty, is_forced ? 0 : SESSION_KILL_MS);
                 return;

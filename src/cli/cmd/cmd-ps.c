@@ -36,16 +36,21 @@ static void ps_deinit(Ps *ps) {
 static int ps_ask(Ps *ps, Arena *arena, const Json **ret) {
         const Request request = {.dialect = "native", .op = "ps"};
         Reply reply = {0};
-        int r;
+        Link link = LINK_NULL;
+        int r = link_open(&link, ps->socket, clock_ms() + TIMEOUT_MS);
 
-        link_deinit(&ps->link);
-        r = link_open(&ps->link, ps->socket, clock_ms() + TIMEOUT_MS);
         if (!r)
-                r = exchange(&ps->link, &request, arena, &reply);
+                r = exchange(&link, &request, arena, &reply);
         if (!r && reply.is_error)
                 r = EXCHANGE_E_GARBLED;
+        if (r) { /* the answer before stays, and its texts lie in the connection that it came by */
+                link_deinit(&link);
+                return r;
+        }
+        link_deinit(&ps->link);
+        ps->link = link;
         *ret = reply.result;
-        return r;
+        return 0;
 }
 
 /* Says what is wrong, but not on the screen: there what was answered last stays. */
