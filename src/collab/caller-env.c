@@ -67,7 +67,7 @@ int caller_env_note(Collab *collab, Str group_id, Str actor_id, const Json *obje
                 caller_env_free(self);
                 return r;
         }
-        *caller_env_forget(collab, group_id, actor_id) = self;
+        *caller_env_forget(collab, str_from(self->group_id), str_from(self->actor_id)) = self;
         return 0;
 }
 

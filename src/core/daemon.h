@@ -63,8 +63,11 @@ struct Daemon {
         bool is_stopping;
         bool ends_agents;                 /* the stop ends what is hosted, too */
         void (*stopping)(Daemon *daemon); /* told once, when a stop begins; may be NULL */
-        int n_stop_limits;                /* how often the limit was reached */
-        unsigned n_stop_holds;            /* what a stop has to wait for, besides clients and workers */
+        /* Another try for an endpoint that its clients do not find us at; false: there was nothing to do.
+         * May be NULL. */
+        bool (*reopen)(Endpoint *endpoint);
+        int n_stop_limits;     /* how often the limit was reached */
+        unsigned n_stop_holds; /* what a stop has to wait for, besides clients and workers */
         Timer stop_limit, stop_again;
         Deferred stop_check;
 

@@ -163,6 +163,7 @@ static int start(Daemon *daemon) {
         int status = EXIT_STATUS_INTERNAL;
 
         daemon->stopping = on_stopping;
+        daemon->reopen = setup_reopen;
         log_init(&daemon->log);
         own_log_open(daemon);
         raise_descriptor_limit(daemon);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/daemon.h"
-#include "daemon/setup.h"
 #include "gen/native-ops.h"
 
 static void reopen_write(JsonWriter *w, const Endpoint *endpoint) {
@@ -19,8 +18,8 @@ int op_native_daemon_reopen(Call *call, _unused_ const NativeDaemonReopenArgs *a
         jw_begin_object(w);
         jw_key(w, "tried");
         jw_begin_array(w);
-        for (Endpoint *e = call->daemon->endpoints; e; e = e->next)
-                if (e != call->client->endpoint && setup_reopen(e))
+        for (Endpoint *e = call->daemon->endpoints; e && call->daemon->reopen; e = e->next)
+                if (e != call->client->endpoint && call->daemon->reopen(e))
                         reopen_write(w, e);
         jw_end_array(w);
         jw_end_object(w);
