@@ -110,7 +110,7 @@ static uint32_t check_of(const TaskRow *row) {
 }
 
 static bool is_sound(const TaskRowsHeader *header) {
-        return !memcmp(header->magic, "mustask1", 8) && header->version == ROWS_VERSION &&
+        return header && !memcmp(header->magic, "mustask1", 8) && header->version == ROWS_VERSION &&
                header->n_row_bytes == sizeof(TaskRow) && header->n_stable <= header->n_rows &&
                (header->is_clean || header->boot == shim_boot_hash());
 }
@@ -171,7 +171,7 @@ int task_rows_open(TaskRows *rows, const char *path) {
         if (rows->fd < 0)
                 return error_origin(-errno);
         r = task_rows_allocate(rows, ROWS_STEP);
-        if (r || !rows->header)
+        if (r)
                 return error_trace(r);
         r = task_rows_read(rows);
         if (r < 0)
