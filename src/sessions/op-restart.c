@@ -21,6 +21,10 @@ static void configured(Pty *pty, int r, const char *wrong) {
                 return;
         }
         pty->waiting = NULL;
+        if (!call) { /* a start by itself was quicker, and has answered it */
+                restart_in_vain(pty);
+                return;
+        }
         if (!r)
                 r = call_fail(call, CALL_E_SESSION_NOT_FOUND, "it was ended while it was being restarted");
         else if (r > 0)

@@ -136,6 +136,8 @@ static void refuse_restart(Pty *pty) {
         Call *call = pty->waiting;
 
         timer_clear(&pty->restart);
+        if (pty->is_configuring)
+                return; /* a worker has it: it is told when that is done */
         pty->is_restarting = false;
         pty->waiting = NULL;
         if (call)
