@@ -55,6 +55,9 @@ char *path_join(const char *a, const char *b);
 char *path_expand(const char *path);
 /* The same with symbolic links resolved as far as it exists, and the rest without "." and "..". */
 char *path_resolve(const char *path);
+/* Whether the folder `name` in `dir` counts when nobody named `dir`: not in the root and not in a folder
+ * like /tmp, where it is left over or planted, and in one that everybody may write only when it is ours. */
+bool path_is_found(const char *dir, const char *name);
 /* The first file of that name in `folders` (as in $PATH; only absolute ones count) that we may execute.
  * Malloc'd; NULL: there is none. */
 char *path_search(const char *folders, const char *name);

@@ -70,3 +70,14 @@ char *path_search(const char *folders, const char *name) {
         }
         return NULL;
 }
+
+bool path_is_found(const char *dir, const char *name) {
+        _cleanup_(freep) char *path = path_join(dir, name);
+        struct stat outer, inner, root;
+
+        if (!path || stat(dir, &outer) || stat(path, &inner) || !S_ISDIR(inner.st_mode) || stat("/", &root))
+                return false;
+        if ((outer.st_ino == root.st_ino && outer.st_dev == root.st_dev) || outer.st_mode & S_ISVTX)
+                return false;
+        return !(outer.st_mode & S_IWOTH) || inner.st_uid == geteuid();
+}

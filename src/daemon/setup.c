@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -55,7 +54,6 @@ static int add(Daemon *daemon, const EndpointType *type, char *where) {
 
 static int add_projects(Daemon *daemon) {
         const Config *config = &daemon->config;
-        struct stat st;
 
         for (size_t i = 0; i < config->aiwg_projects.n; i++) {
                 int r = add(daemon, &aiwg_endpoint, path_resolve(config->aiwg_projects.items[i]));
@@ -64,7 +62,7 @@ static int add_projects(Daemon *daemon) {
         }
         if (config->aiwg_projects.n)
                 return 0;
-        if (is_only(config, "aiwg") || (!stat(".aiwg", &st) && S_ISDIR(st.st_mode)))
+        if (is_only(config, "aiwg") || path_is_found(".", ".aiwg"))
                 return error_trace(add(daemon, &aiwg_endpoint, path_resolve(".")));
         return 0;
 }

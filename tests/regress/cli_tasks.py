@@ -155,6 +155,20 @@ def test_wrong_lines_and_wrong_places():
         t.start()
 
 
+def test_a_project_that_anybody_could_have_planted_is_not_found():
+    """A /.aiwg that a daemon had left in the root made every folder of the machine that project; in /tmp anybody can make one."""
+    with Tasks() as t:
+        shared = os.path.join(t.home.base, "shared")
+        inner = os.path.join(shared, "mine")
+        os.makedirs(inner)
+        os.mkdir(os.path.join(shared, ".aiwg"))
+        equal(Run(t, "task", "ls", cwd=inner).status, 3, "a project that nobody serves")
+        os.chmod(shared, 0o1777)
+        equal(Run(t, "task", "ls", cwd=inner).status, 2, "a folder like /tmp")
+        os.chmod(shared, 0o777)
+        equal(Run(t, "task", "ls", cwd=inner).status, 3, "ours")
+
+
 def test_chat_lines_from_a_pipe():
     with Tasks() as t:
         got = Run(t, "chat", stdin=b"echo:hello\n\n/nonsense\nfail:1:no\n/run echo:later\n/tasks\n/status\n/history\n/help\n/quit\necho:never\n")

@@ -18,11 +18,9 @@ char *task_project_find(void) {
         char *dir = realpath(".", NULL);
 
         while (dir) {
-                _cleanup_(freep) char *path = path_join(dir, ".aiwg");
-                struct stat st;
                 char *slash = strrchr(dir, '/');
 
-                if (path && !stat(path, &st) && S_ISDIR(st.st_mode))
+                if (path_is_found(dir, ".aiwg"))
                         return dir;
                 if (slash == dir && !dir[1])
                         break;
