@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "collab/collab.h"
 #include "collab/delivery.h"
 #include "collab/events.h"
@@ -15,6 +16,7 @@
 #include "gen/native-ops.h"
 
 enum { MAIL_FACTS_MAX = 20000 }; /* of all messages together; those of older ones are left out */
+enum { TEXT_SHOWN = 200 };       /* characters of each message */
 
 typedef struct Mail { /* in the call's arena */
         Call *call;
@@ -142,6 +144,7 @@ static void write_message(JsonWriter *w, const Mail *mail, size_t i) {
         jw_field_str(w, "event_id", id_of(event));
         jw_field_str(w, "by", json_str(json_get(event, "by")));
         jw_field_str(w, "stored", json_str(json_get(event, "ts")));
+        jw_field_str(w, "text", utf8_first(json_str(json_get(json_get(event, "data"), "text")), TEXT_SHOWN));
         jw_key(w, "recipients");
         jw_begin_array(w);
         for (size_t j = 0; j < doc->n_actors; j++)

@@ -249,7 +249,7 @@ def test_mail():
         equal(len(_mail(d, group, "-n", "1")["messages"]), 1)
         status, out, _ = d.home.muster("mail", "-g", group, env={"CCCC_GROUP_ID": None, "CCCC_ACTOR_ID": None})
         equal(status, 0)
-        check("stopped" in out and "replied" in out and "accepted" in out, out)
+        check("stopped" in out and "replied" in out and "accepted" in out and "one\n" in out and first[:8] in out and first not in out, out)
 
 
 def test_mail_refusals():

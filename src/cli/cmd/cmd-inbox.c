@@ -55,6 +55,8 @@ int cmd_inbox(const Options *options) {
 
         if (!r)
                 r = cccc_choose_group(&cccc, options);
+        if (!r && options->n_operands)
+                r = cccc_check_name(&cccc, owner(&cccc, options));
         if (!r)
                 r = list(&cccc, options);
         return r || !options->read ? r : mark_read(&cccc, options);

@@ -20,7 +20,9 @@ static int kill_all(Coop *coop, const Options *options) {
         r = coop_call(coop, "kill");
         if (!r)
                 r = kill_wait(coop, options, NULL);
-        if (!r)
+        if (!r && options->json)
+                r = coop_print(coop);
+        else if (!r)
                 print("All sessions %s\n", options->no_wait ? "are ending" : "killed");
         return r;
 }
@@ -33,7 +35,9 @@ static int kill_pty(Coop *coop, const Options *options, const char *name) {
         r = coop_call(coop, "sessionkill");
         if (!r)
                 r = kill_wait(coop, options, name);
-        if (!r)
+        if (!r && options->json)
+                r = coop_print(coop);
+        else if (!r)
                 print("Terminal %lld of session '%s' %s\n", (long long)options->pty, name,
                       options->no_wait ? "is ending" : "killed");
         return r;
@@ -47,7 +51,9 @@ static int kill_session(Coop *coop, const Options *options, const char *name) {
         r = coop_call(coop, "kill");
         if (!r)
                 r = kill_wait(coop, options, name);
-        if (!r)
+        if (!r && options->json)
+                r = coop_print(coop);
+        else if (!r)
                 print("Session '%s' %s\n", name, options->no_wait ? "is ending" : "killed");
         return r;
 }
@@ -59,6 +65,7 @@ int cmd_kill(const Options *options) {
 
         if (options->all && (options->n_operands || options->pty >= 0))
                 return complain(CLI_USAGE, "kill: --all means all: name no session and no terminal");
+        coop.is_json = options->json;
         r = coop_open(&coop, "kill");
         if (!r && options->all)
                 return kill_all(&coop, options);

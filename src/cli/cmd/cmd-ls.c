@@ -80,14 +80,14 @@ int cmd_ls(const Options *options) {
         const Json *sessions;
         int r = coop_open(&coop, "ls");
 
+        coop.is_json = options->json;
         if (!r)
                 r = coop_call(&coop, "ls");
         if (r)
                 return r;
         sessions = json_get(coop.reply.result, "sessions");
         if (options->json)
-                return json_print(stdout, coop.reply.result, false) ? complain(CLI_FAILED, "out of memory")
-                                                                    : CLI_OK;
+                return coop_print(&coop);
         if (!json_count(sessions))
                 print("No running sessions.\n");
         else

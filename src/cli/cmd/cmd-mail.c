@@ -1,31 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /* mail: what waits for whom and why, and what became of the last messages. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/print/report.h"
 #include "cli/link/cccc.h"
 #include "cli/print/table.h"
+#include "cli/term/terminal.h"
 
-static const TableColumn queue_columns[] = {{.title = "QUEUED FOR"},
-                                            {.title = "WHY"},
-                                            {.title = "SINCE"},
-                                            {.title = "WHAT"},
-                                            {.title = "EVENT"}};
+static const TableColumn queue_columns[] = {{.title = "QUEUED FOR"}, {.title = "WHY"},  {.title = "SINCE"},
+                                            {.title = "EVENT"},      {.title = "WHAT"}, {.title = "TEXT"}};
 static const TableColumn fact_columns[] = {{.title = "EVENT"},  {.title = "FROM"},  {.title = "TO"},
-                                           {.title = "STORED"}, {.title = "TYPED"}, {.title = "SEEN"}};
+                                           {.title = "STORED"}, {.title = "TYPED"}, {.title = "SEEN"},
+                                           {.title = "TEXT"}};
+
+enum { ID_SHOWN = 8 }; /* reply and ack take the beginning of an id */
 
 /* The time of day is enough; --json has it all. */
 static Str clock_of(Str ts) {
         return ts.n >= 19 ? (Str){ts.data + 11, 8} : ts;
 }
 
-static void add_queue(Table *table, const Json *mailbox) {
+static Str minute_of(Str ts) {
+        return ts.n >= 19 ? (Str){ts.data + 11, 5} : ts;
+}
+
+static void mail_add_id(Table *table, Str id) {
+        table_add(table, (Str){id.data, MIN(id.n, ID_SHOWN)});
+}
+
+/* Of a message that is not among the last ones nothing is known here. */
+static Str mail_text(const Json *messages, Str id) {
+        json_each (message, messages)
+                if (str_eq(json_str(json_get(message, "event_id")), id))
+                        return json_str(json_get(message, "text"));
+        return STR("");
+}
+
+static void add_queue(Table *table, const Json *mailbox, const Json *messages) {
         json_each (item, json_get(mailbox, "queued")) {
                 table_add(table, json_str(json_get(mailbox, "actor_id")));
                 table_add(table, json_str(json_get(mailbox, "why")));
                 table_add(table, clock_of(json_str(json_get(item, "since"))));
+                mail_add_id(table, json_str(json_get(item, "event_id")));
                 table_add(table, json_str(json_get(item, "what")));
-                table_add(table, json_str(json_get(item, "event_id")));
+                table_add(table, mail_text(messages, json_str(json_get(item, "event_id"))));
         }
 }
 
@@ -38,7 +57,7 @@ static void add_typed(Table *table, const Json *recipient) {
 
                 if (!ts.n)
                         continue;
-                table_addf(table, "%s " STR_FMT, facts[i], STR_ARG(clock_of(ts)));
+                table_addf(table, "%s " STR_FMT, facts[i], STR_ARG(minute_of(ts)));
                 return;
         }
         table_add(table, STR("-"));
@@ -51,38 +70,43 @@ static void add_seen(Table *table, const Json *recipient) {
 
         json_bool(json_get(recipient, "read"), &is_read);
         if (replied.n)
-                table_addf(table, "replied " STR_FMT, STR_ARG(clock_of(replied)));
+                table_addf(table, "replied " STR_FMT, STR_ARG(minute_of(replied)));
         else if (acked.n)
-                table_addf(table, "acknowledged " STR_FMT, STR_ARG(clock_of(acked)));
+                table_addf(table, "acked " STR_FMT, STR_ARG(minute_of(acked)));
         else
                 table_add(table, is_read ? STR("read") : STR("-"));
 }
 
 static void add_message(Table *table, const Json *message) {
         json_each (recipient, json_get(message, "recipients")) {
-                table_add(table, json_str(json_get(message, "event_id")));
+                mail_add_id(table, json_str(json_get(message, "event_id")));
                 table_add(table, json_str(json_get(message, "by")));
                 table_add(table, json_str(json_get(recipient, "actor_id")));
                 table_add(table, clock_of(json_str(json_get(message, "stored"))));
                 add_typed(table, recipient);
                 add_seen(table, recipient);
+                table_add(table, json_str(json_get(message, "text")));
         }
 }
 
 static int show(const Json *result) {
         _cleanup_(table_deinit) Table queues = TABLE(queue_columns), facts = TABLE(fact_columns);
+        const Json *messages = json_get(result, "messages");
+        unsigned cols = 0, rows;
 
+        if (isatty(STDOUT_FILENO))
+                (void)terminal_size(&cols, &rows);
         json_each (mailbox, json_get(result, "mailboxes"))
-                add_queue(&queues, mailbox);
-        json_each (message, json_get(result, "messages"))
+                add_queue(&queues, mailbox, messages);
+        json_each (message, messages)
                 add_message(&facts, message);
         if (queues.n_cells)
-                table_print(&queues, stdout, 0, 0, "\n");
+                table_print(&queues, stdout, cols, 0, "\n");
         else
                 print("Nothing waits.\n");
         if (facts.n_cells) {
                 print("\n");
-                table_print(&facts, stdout, 0, 0, "\n");
+                table_print(&facts, stdout, cols, 0, "\n");
         }
         return CLI_OK;
 }

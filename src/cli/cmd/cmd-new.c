@@ -70,6 +70,17 @@ static bool is_same_folder(const char *a, const char *b) {
         return !strcmp(resolved ? resolved : a, b);
 }
 
+static int print_existing(Coop *coop, const char *name) {
+        Arena *arena = &coop->arena;
+        Json *object = json_new(arena, JSON_OBJECT);
+
+        return !object || json_set(arena, object, STR("session"), json_new_str(arena, str_from(name))) ||
+                               json_set(arena, object, STR("existing"), json_new_bool(arena, true)) ||
+                               json_print(stdout, object, false)
+                       ? complain(CLI_FAILED, "out of memory")
+                       : CLI_OK;
+}
+
 /* The folder has a session that runs: who wants nothing else is shown that one. The name belongs to another
  * folder: then it is not meant. */
 static int use_existing(Coop *coop, const Options *options, const char *workspace, const char **ret_name) {
@@ -91,8 +102,10 @@ static int use_existing(Coop *coop, const Options *options, const char *workspac
                         advise("another one beside it: muster new --name NAME …");
                 return CLI_FAILED;
         }
-        advise("Session '%s' exists already in this folder", name);
         *ret_name = name;
+        if (options->json)
+                return print_existing(coop, name);
+        advise("Session '%s' exists already in this folder", name);
         return CLI_OK;
 }
 
@@ -136,6 +149,8 @@ static int create(Coop *coop, const Options *options, const char *workspace, con
         *ret_name = arena_str(&coop->arena, json_str(json_get(coop->reply.result, "session"))).data;
         if (!*ret_name)
                 return complain(CLI_FAILED, "out of memory");
+        if (options->json)
+                return coop_print(coop);
         fprint(options->detach ? stdout : stderr, "Session '%s' created\n", *ret_name);
         coop_tell_notes(coop);
         return CLI_OK;
@@ -165,6 +180,9 @@ int cmd_new(const Options *options) {
                 return complain(CLI_USAGE, "new: --sandbox: must be none or bwrap");
         if (options->command && !options->n_command)
                 return complain(CLI_USAGE, "new: there is no command behind --");
+        if (options->json && !options->detach)
+                return complain(CLI_USAGE, "new: --json needs -d: a terminal has no JSON form");
+        coop.is_json = options->json;
         r = show_choose_keys(&show, options);
         if (!r)
                 r = coop_begin(&coop, "new");

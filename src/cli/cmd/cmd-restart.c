@@ -11,6 +11,7 @@ int cmd_restart(const Options *options) {
         int64_t pid = 0;
         int r = coop_open(&coop, "restart");
 
+        coop.is_json = options->json;
         if (!r)
                 r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
         if (!r)
@@ -20,8 +21,8 @@ int cmd_restart(const Options *options) {
         coop_set_session(&coop);
         coop_set_pty(&coop, options->pty);
         r = coop_call(&coop, "restart");
-        if (r)
-                return r;
+        if (r || options->json)
+                return r ? r : coop_print(&coop);
         (void)json_int64(json_get(coop.reply.result, "pid"), &pid);
         print("Session '%s' restarted, pid %lld\n", name, (long long)pid);
         coop_tell_notes(&coop);

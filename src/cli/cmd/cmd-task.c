@@ -389,6 +389,7 @@ int cmd_task(const Options *options) {
                 advise("try: muster task --help");
                 return CLI_USAGE;
         }
+        link.is_json = options->json;
         r = (verb->run == run_submit ? task_link_open_serving : task_link_open)(
                 &link, options->project,
                 options->timeout_ms < 0 && !verb->is_patient && !is_patient ? TIMEOUT_MS

@@ -8,7 +8,7 @@ const Command session_commands[] = {
         {
                 .name = "new",
                 .summary = "start a program in a session of its own and attach to it",
-                .usage = "[-d] [--name N] [--sandbox MODE] [--once] [DIR] [-- COMMAND…]",
+                .usage = "[-d [--json]] [--name N] [--sandbox MODE] [--once] [DIR] [-- COMMAND…]",
                 .details =
                         "Makes a session for a folder (default: this one) and attaches to it. What runs "
                         "in it runs on\n"
@@ -24,6 +24,7 @@ const Command session_commands[] = {
                         "runs.\n"
                         "\n"
                         "  -d, --detach     do not attach\n"
+                        "  --json           with -d: the daemon's answer as it is\n"
                         "  -n, --name N     name of the session (default: the last part of the folder); "
                         "with it, a "
                         "folder\n"
@@ -41,7 +42,7 @@ const Command session_commands[] = {
                 .examples = "  muster new -- bash\n"
                             "  muster new --name api ~/src/api -- claude\n"
                             "  muster new -d --once -- make -j8\n",
-                .takes = "detach detach-keys name sandbox once env no-reconnect",
+                .takes = "json detach detach-keys name sandbox once env no-reconnect",
                 .runs_command = true,
                 .n_max = 1,
                 .run = cmd_new,
@@ -188,7 +189,7 @@ const Command session_commands[] = {
         {
                 .name = "kill",
                 .summary = "end a session with everything that runs in it",
-                .usage = "[SESSION] [--all] [-f] [--pty N] [--no-wait]",
+                .usage = "[SESSION] [--all] [-f] [--pty N] [--no-wait] [--json]",
                 .details = "SIGTERM, and SIGKILL after 5 seconds; waits until it is gone. Without SESSION, "
                            "that of\n"
                            "this folder.\n"
@@ -196,26 +197,28 @@ const Command session_commands[] = {
                            "  -a, --all        every session\n"
                            "  -f, --force      SIGKILL at once\n"
                            "  --pty N          only this terminal\n"
-                           "  --no-wait        do not wait; ps shows it as ending until it is gone\n",
+                           "  --no-wait        do not wait; ps shows it as ending until it is gone\n"
+                           "  --json           the daemon's answer as it is\n",
                 .examples = "  muster kill api\n"
                             "  muster kill api --pty 1\n"
                             "  muster kill --all -f\n",
-                .takes = "all force pty no-wait",
+                .takes = "json all force pty no-wait",
                 .n_max = 1,
                 .run = cmd_kill,
         },
         {
                 .name = "restart",
                 .summary = "end what runs in a session and start it again",
-                .usage = "[SESSION] [--pty N]",
+                .usage = "[SESSION] [--pty N] [--json]",
                 .details =
                         "The coopfile is read again. Who is attached stays attached. Without SESSION, that "
                         "of this\n"
                         "folder.\n"
                         "\n"
-                        "  --pty N          which of its terminals (default 0: the agent)\n",
+                        "  --pty N          which of its terminals (default 0: the agent)\n"
+                        "  --json           the daemon's answer as it is\n",
                 .examples = "  muster restart api\n",
-                .takes = "pty",
+                .takes = "json pty",
                 .n_max = 1,
                 .run = cmd_restart,
         },

@@ -118,25 +118,24 @@ int cccc_find_group(Cccc *cccc, const char *named) {
         return r;
 }
 
-/* A name that nobody bears is a mistake: the daemon would keep a message of it. */
-static int cccc_check_as(Cccc *cccc) {
+int cccc_check_name(Cccc *cccc, Str name) {
         _cleanup_(buf_deinit) Buf names = BUF_NULL;
         int r;
 
-        if (str_is(cccc->by, "user"))
+        if (str_is(name, "user"))
                 return CLI_OK;
         cccc_set_str(cccc, "group_id", cccc->group);
         r = cccc_call(cccc, "actor_list");
         if (r)
                 return r;
         json_each (actor, json_get(cccc->reply.result, "actors")) {
-                if (str_eq(json_text_of(actor, "id"), cccc->by))
+                if (str_eq(json_text_of(actor, "id"), name))
                         return CLI_OK;
                 if (buf_printf(&names, ", " STR_FMT, STR_ARG(json_text_of(actor, "id"))))
                         return out_of_memory();
         }
-        complain(CLI_USAGE, "%s: nobody in this group is called " STR_FMT, cccc->command, STR_ARG(cccc->by));
-        advise("--as takes one of: user" STR_FMT, STR_ARG(buf_str(&names)));
+        complain(CLI_USAGE, "%s: nobody in this group is called " STR_FMT, cccc->command, STR_ARG(name));
+        advise("there are: user" STR_FMT, STR_ARG(buf_str(&names)));
         return CLI_USAGE;
 }
 
@@ -152,7 +151,7 @@ int cccc_choose_group(Cccc *cccc, const Options *options) {
         cccc->folder = arena_str(&cccc->arena, json_str(json_get(cccc->reply.result, "folder")));
         if (!cccc->group.data || !cccc->folder.data)
                 return out_of_memory();
-        return options->as ? cccc_check_as(cccc) : CLI_OK;
+        return options->as ? cccc_check_name(cccc, cccc->by) : CLI_OK;
 }
 
 /* ---- which event ----------------------------------------------------------------------------- */

@@ -35,6 +35,8 @@ int cccc_open(Cccc *cccc, const char *command, const Options *options);
 int cccc_begin(Cccc *cccc, const char *command, const Options *options);
 void cccc_deinit(Cccc *cccc);
 int cccc_choose_group(Cccc *cccc, const Options *options);
+/* A name that nobody in the group bears is a mistake: the daemon would keep a message of it. */
+int cccc_check_name(Cccc *cccc, Str name);
 /* What group.find says of an id, a title or the beginning of an id; NULL: of the working directory. */
 int cccc_find_group(Cccc *cccc, const char *named);
 

@@ -79,6 +79,10 @@ static int complain_pty(Coop *coop) {
 }
 
 int coop_complain(Coop *coop) {
+        if (coop->is_json) {
+                reply_complain(coop->command, &coop->reply, true);
+                return CLI_FAILED;
+        }
         if (coop->session && coop_was_refused(coop, CALL_E_SESSION_NOT_FOUND))
                 return coop->is_actor ? complain_actor(coop) : complain_session(coop);
         if (coop->session && coop_was_refused(coop, CALL_E_PTY_NOT_FOUND))

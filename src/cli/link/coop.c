@@ -65,7 +65,7 @@ static int coop_complete_actor(Coop *coop) {
         if (r)
                 return r;
         if (json_int64(coop->reply.code, &code) && code == native_error_code(CALL_E_AMBIGUOUS_GROUP)) {
-                reply_complain(coop->command, &coop->reply, false);
+                reply_complain(coop->command, &coop->reply, coop->is_json);
                 return CLI_FAILED;
         }
         id = json_str(json_get(coop->reply.result, "group_id"));
@@ -124,6 +124,11 @@ int coop_call(Coop *coop, const char *op) {
         int r = coop_ask(coop, op);
 
         return r || !coop->reply.is_error ? r : coop_complain(coop);
+}
+
+int coop_print(const Coop *coop) {
+        return json_print(stdout, coop->reply.result, false) ? complain(CLI_FAILED, "out of memory")
+                                                             : CLI_OK;
 }
 
 bool coop_is_out_of_turn(const Coop *coop) {

@@ -15,6 +15,7 @@ typedef struct Coop {
         char *session; /* name or absolute path, as it is sent; NULL: none chosen */
         bool is_here;  /* it is the one of the working directory, because none was named */
         bool is_actor; /* no session: GROUP/ACTOR */
+        bool is_json;  /* what is refused is said as JSON */
         Link link;
         Arena arena;
         Arguments args; /* of the next request */
@@ -46,6 +47,8 @@ void coop_set_pty(Coop *coop, int64_t pty); /* unless < 0 */
 int coop_ask(Coop *coop, const char *op);
 /* CLI_OK when the answer is a good one. */
 int coop_call(Coop *coop, const char *op);
+/* The result of the last answer, as JSON on stdout. An exit status. */
+int coop_print(const Coop *coop);
 /* After attach to an actor: somebody else types there; until he leaves, what we type does not count. */
 bool coop_is_out_of_turn(const Coop *coop);
 /* What the answer has to tell beside its result, a line each on stderr. */

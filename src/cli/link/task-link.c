@@ -179,7 +179,7 @@ int task_link_call(TaskLink *link, const char *what, const char *method, Str par
         if (!ret->is_error)
                 return CLI_OK;
         if (what)
-                reply_complain(what, ret, false);
+                reply_complain(what, ret, link->is_json);
         return CLI_FAILED;
 }
 

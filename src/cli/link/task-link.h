@@ -12,6 +12,7 @@ typedef struct TaskLink {
         char *socket;
         Arena arena; /* of the last answer or notification */
         int64_t last_id;
+        bool is_json;                               /* what is refused is said as JSON */
         void (*note)(void *user, const Json *note); /* may be NULL */
         void *user;
 } TaskLink;
