@@ -56,7 +56,8 @@ static bool is_shown(const Group *group, const StrList *kinds, uint64_t position
 }
 
 /* Where the stream begins. A time that is not known, or an event that is not or that the stream would not
- * have shown, resumes nothing. LEDGER_E_PENDING: ask again. */
+ * have shown, resumes nothing. With since_any every event there is resumes, and none the whole.
+ * LEDGER_E_PENDING: ask again. */
 static int find_start(const Group *group, const CcccEventsStreamArgs *args, uint64_t *ret) {
         uint64_t position;
         int64_t ts_us;
@@ -64,12 +65,14 @@ static int find_start(const Group *group, const CcccEventsStreamArgs *args, uint
 
         *ret = ledger_n_committed(group->ledger);
         if (!args->since_event_id.n) {
-                if (time_parse(args->since_ts, &ts_us))
+                if (args->since_any)
+                        *ret = 0;
+                else if (time_parse(args->since_ts, &ts_us))
                         *ret = ledger_first_after_ts(group->ledger, ts_us);
                 return 0;
         }
         r = ledger_find_id(group->ledger, args->since_event_id, &position);
-        if (!r && is_shown(group, &args->kinds, position))
+        if (!r && (args->since_any || is_shown(group, &args->kinds, position)))
                 *ret = position + 1;
         return r == LEDGER_E_PENDING ? r : 0;
 }

@@ -180,6 +180,40 @@ def test_follow():
             equal([all_.event(), since.event()], [two, two])
 
 
+def _follow_held(d, *args):
+    """A follower that cannot print its past to the end: it is held between the past and what comes."""
+    process = subprocess.Popen([MUSTER, *args], env=d.home.env(NO_IDENTITY), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    equal(os.read(process.stdout.fileno(), 1), b"{", "the past begins")
+    return process
+
+
+def test_nothing_is_lost_between_the_past_and_what_comes():
+    """The past ended with a kind that is not streamed: the stream resumed nothing, and what came in between was lost."""
+    with _daemon() as d:
+        send(d, "x" * 300000)
+        ok(d, "group_update", patch={"title": "New"})
+        process = _follow_held(d, "events", "-g", GROUP, "-n", "2", "-f")
+        try:
+            two = send(d, "two")
+            lines = [process.stdout.readline() for _ in range(3)]
+            equal([json.loads(lines[1])["kind"], json.loads(lines[2])], ["group.update", two])
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+
+def test_since_an_event_that_is_not_streamed():
+    with _daemon() as d:
+        send(d, "one")
+        ok(d, "group_update", patch={"title": "New"})
+        two = send(d, "two")
+        update = ledger(d.home)[-2]
+        equal(update["kind"], "group.update")
+        with _Follow(d, "events", "-g", GROUP, "--since", update["id"]) as since:
+            equal(since.event(), two)
+
+
 # ------------------------------------------------------------------------------------------------------------ groups
 def test_group_verbs():
     with Daemon() as d:

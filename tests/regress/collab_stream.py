@@ -86,6 +86,22 @@ def test_resume():
             equal(next_event(c)["data"]["title"], "T")
 
 
+def test_resume_behind_any_event():
+    """Ours: who has shown the past with all its kinds goes on behind its last event, whatever kind that is."""
+    with _daemon() as d:
+        one = send(d, "one", to=["dev"])
+        read = ok(d, "inbox_mark_read", actor_id="dev", event_id=one["id"])["event"]["id"]
+        send(d, "two")
+        with stream(d, since_event_id=read, since_any=True) as c:
+            equal(_texts(c, 1), ["two"])
+        with stream(d, since_event_id=one["id"], since_any=True, kinds=["chat.message"]) as c:
+            equal(_texts(c, 1), ["two"])
+        with stream(d, since_any=True) as c:
+            equal(_texts(c, 2), ["one", "two"], "behind no event: from the first on")
+        with stream(d, since_event_id="f" * 32, since_any=True) as c:
+            _nothing_more(d, c)
+
+
 def test_resume_after_a_restart():
     home = Home()
     try:

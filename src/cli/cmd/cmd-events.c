@@ -81,6 +81,8 @@ static int follow(Show *show, const Options *options) {
         cccc_set_target(cccc);
         if (show->last[0])
                 cccc_set_str(cccc, "since_event_id", str_from(show->last));
+        if (show->last[0] || !cccc->n_events) /* the past has kinds that the stream has not */
+                cccc_set(cccc, "since_any", json_new_bool(&cccc->arena, true));
         r = cccc_call(cccc, "events_stream");
         if (r)
                 return r;

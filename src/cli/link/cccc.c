@@ -151,6 +151,8 @@ int cccc_choose_group(Cccc *cccc, const Options *options) {
         cccc->folder = arena_str(&cccc->arena, json_str(json_get(cccc->reply.result, "folder")));
         if (!cccc->group.data || !cccc->folder.data)
                 return out_of_memory();
+        if (!json_int64(json_get(cccc->reply.result, "events"), &cccc->n_events))
+                cccc->n_events = -1;
         return options->as ? cccc_check_name(cccc, cccc->by) : CLI_OK;
 }
 

@@ -15,9 +15,10 @@ typedef struct Cccc {
         const char *command; /* of muster */
         bool is_json;        /* complaints as JSON, too */
         char *socket;
-        Str group;  /* id; arena's */
-        Str folder; /* of the chosen group; arena's */
-        Str by;     /* who asks */
+        Str group;        /* id; arena's */
+        Str folder;       /* of the chosen group; arena's */
+        int64_t n_events; /* of the chosen group when it was found; -1: not known */
+        Str by;           /* who asks */
         Link link;
         Arena arena;
         Arguments args; /* of the next request */
