@@ -3,9 +3,10 @@
 daemons at a press of Tab."""
 import os
 import re
+import shutil
 import subprocess
 
-from harness import MUSTER, ROOT, Daemon, Home, check, equal, shared
+from harness import DEADLINE, MUSTER, ROOT, Daemon, Home, Skip, check, equal, shared
 from home import numbers
 
 
@@ -127,3 +128,28 @@ def test_bash():
         equal(_bash(home, "muster logs --str"), ["--strip"])
         equal(_bash(home, "muster group attach fol"), ["folder with blanks"])
         check("bash" in _bash(home, "muster new -- ba"), "programs")
+
+
+def _shell(home, name, *argv):
+    if not shutil.which(name):
+        raise Skip("%s is not installed" % name)
+    path = os.pathsep.join((os.path.dirname(os.path.abspath(MUSTER)), os.environ["PATH"]))
+    return subprocess.run([name, *argv], env=home.env({"PATH": path, "TERM": "dumb"}), cwd=home.cwd, check=True, text=True, stdout=subprocess.PIPE, timeout=DEADLINE).stdout
+
+
+def test_fish():
+    with Home() as home:
+        os.mkdir(os.path.join(home.cwd, "folder"))
+        lines = "; ".join("complete -C '%s'" % line for line in ("muster led", "muster ledger v", "muster group attach fol"))
+        out = _shell(home, "fish", "--no-config", "-c", "source %s; %s" % (os.path.join(ROOT, "completions", "muster.fish"), lines))
+        equal([line.split("\t")[0] for line in out.splitlines()], ["ledger", "verify", "folder/"])
+
+
+def test_zsh():
+    """It completes only in a terminal, which its own module makes."""
+    with Home() as home:
+        setup = "fpath=(%s $fpath); autoload -Uz compinit; compinit -u -D; print ready-$((1+1))" % os.path.join(ROOT, "completions")
+        script = ("zmodload zsh/zpty; zpty z zsh -f -i; zpty -w z '%s'; zpty -r -m z out '*ready-2*';"
+                  "zpty -n -w z $'muster led\\t'; zpty -r -m z out '*muster ledger *';"
+                  "zpty -n -w z $'v\\t'; zpty -r -m z out '*verify *'; print found" % setup)
+        equal(_shell(home, "zsh", "-f", "-c", script), "found\n")

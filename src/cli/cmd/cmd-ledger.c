@@ -248,9 +248,12 @@ static int stat_one(const Options *options, const Target *target) {
 static int repair_one(const Options *options, const Target *target) {
         Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
+        Progress progress = progress_begin(target->name);
+        const LedgerProgress telling = {progress_tell, &progress};
         LedgerRepair repair;
-        int r = ledger_repair(target->path, target->state_path, &repair);
+        int r = ledger_repair(target->path, target->state_path, &telling, &repair);
 
+        progress_end(&progress);
         if (r)
                 return complain(CLI_FAILED, "cannot repair %s: %s", target->path, strerror(-r));
         if (!options->json) {

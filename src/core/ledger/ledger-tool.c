@@ -251,27 +251,31 @@ static int remake(const LedgerPlace *place) {
                                        : error_trace(chain_extend(chain, fd, (uint64_t)st.st_size, true));
 }
 
-static int repair_open(const LedgerPlace *place, int fd, uint64_t size, LedgerRepair *ret) {
-        Index *index = NULL;
-        Scan scan = {.fd = fd, .end = size, .classify = classify, .take = take_records};
+static int repair_open(const LedgerPlace *place, int fd, uint64_t size, const LedgerProgress *progress,
+                       LedgerRepair *ret) {
+        Reading reading = {.scan = {.fd = fd, .end = size, .classify = classify, .take = reading_take},
+                           .progress = progress};
+        Scan *scan = &reading.scan;
         uint64_t before = size;
         int r;
 
-        r = index_new(&index, NULL);
-        scan.index = scan.user = index;
-        r = r ? r : scan_run(&scan);
-        r = r ? r : ledger_mend_tail(place, fd, &scan, (int64_t)time(NULL) * 1000000, &size, &ret->n_cut);
+        r = index_new(&reading.index, NULL);
+        scan->index = reading.index;
+        scan->user = &reading;
+        r = r ? r : scan_run(scan);
+        r = r ? r : ledger_mend_tail(place, fd, scan, (int64_t)time(NULL) * 1000000, &size, &ret->n_cut);
         ret->is_completed = size > before;
-        if (r == 0 && scan.n_damaged)
+        if (r == 0 && scan->n_damaged)
                 r = sort_lines(place, fd, size, ret);
-        if (r == 0 && (scan.n_damaged || size != before))
+        if (r == 0 && (scan->n_damaged || size != before))
                 r = remake(place);
-        scan_deinit(&scan);
-        index_free(index);
+        scan_deinit(scan);
+        index_free(reading.index);
         return error_trace(r);
 }
 
-int ledger_repair(const char *path, const char *state_path, LedgerRepair *ret) {
+int ledger_repair(const char *path, const char *state_path, const LedgerProgress *progress,
+                  LedgerRepair *ret) {
         const LedgerPlace place = {.path = (char *)path, .state_path = (char *)state_path};
         _cleanup_(closep) int lock = -1, fd = -1;
         struct stat st;
@@ -290,5 +294,5 @@ int ledger_repair(const char *path, const char *state_path, LedgerRepair *ret) {
         r = journal_recover(&place, fd, st.st_ino, (int64_t)time(NULL) * 1000000, false, &ret->journal);
         if (r || fstat(fd, &st) < 0)
                 return r ? error_trace(r) : error_origin(-errno);
-        return error_trace(repair_open(&place, fd, (uint64_t)st.st_size, ret));
+        return error_trace(repair_open(&place, fd, (uint64_t)st.st_size, progress, ret));
 }

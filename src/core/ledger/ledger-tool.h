@@ -56,4 +56,5 @@ typedef struct LedgerRepair {
         JournalFound journal;
 } LedgerRepair;
 /* Under the lock all the time. A daemon that has it open notices. Index and chain are made again. */
-int ledger_repair(const char *path, const char *state_path, LedgerRepair *ret);
+int ledger_repair(const char *path, const char *state_path, const LedgerProgress *progress,
+                  LedgerRepair *ret); /* progress may be NULL */

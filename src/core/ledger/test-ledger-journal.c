@@ -175,7 +175,7 @@ static void test_tools(void **state) {
         assert_false(ledger_report_is_sound(&report));
         ledger_report_deinit(&report);
         assert_int_equal(size_of(f->path), crash->head.base); /* it only looked */
-        assert_int_equal(ledger_repair(f->path, f->state, &repair), 0);
+        assert_int_equal(ledger_repair(f->path, f->state, NULL, &repair), 0);
         assert_int_equal(size_of(f->path), crash->n_ledger);
         assert_all_there(f, N_EVENTS);
         free(crash);
