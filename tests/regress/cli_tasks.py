@@ -298,6 +298,22 @@ def test_chat_that_waits_ends_by_a_signal():
                 equal(q.returncode, -number)
 
 
+def test_a_signal_that_is_ignored_stays_so():
+    """nohup muster chat: a signal that whoever started us wants ignored ended it all the same, since it was waited for."""
+    def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with Tasks() as t:
+        with subprocess.Popen([MUSTER, "chat", "sleep:60"], env=t.home.env(), cwd=t.home.project, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=ignore) as q:
+            eventually(lambda: t.client.result("task.stats")["running"] == 1, what="its task")
+            q.send_signal(signal.SIGHUP)
+
+            def ended():
+                q.send_signal(signal.SIGINT)  # cancels what it waits for
+                return q.poll() is not None
+            eventually(ended, what="its end")
+            equal((q.returncode, q.stderr.read().splitlines()[-1]), (1, b"[cancelled]"))
+
+
 def test_chat_says_why_its_output_is_not_taken():
     with Tasks() as t, open("/dev/full", "wb") as full:
         got = subprocess.run([MUSTER, "chat", "echo:x"], env=t.home.env(), cwd=t.home.project, stdout=full, stderr=subprocess.PIPE, check=False, text=True)

@@ -2,18 +2,27 @@
 #include "cli/term/signals.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/error.h"
 
+/* nohup, or a shell that starts something in the background: who asks for that does not want us to end. */
+static bool signals_is_ignored(int number) {
+        struct sigaction action;
+
+        return !sigaction(number, NULL, &action) && action.sa_handler == SIG_IGN;
+}
+
 int signals_open(Signals *signals, const int *numbers, size_t n) {
         sigset_t set;
 
         sigemptyset(&set);
         for (size_t i = 0; i < n; i++)
-                sigaddset(&set, numbers[i]);
+                if (!signals_is_ignored(numbers[i]))
+                        sigaddset(&set, numbers[i]);
         signals->fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
         if (signals->fd < 0)
                 return error_origin(-errno);

@@ -18,6 +18,7 @@ typedef struct Signals {
 #define SIGNALS_NULL                                                                                        \
         { .fd = -1 }
 
+/* Those that are ignored already stay so. */
 int signals_open(Signals *signals, const int *numbers, size_t n);
 /* What still waits takes effect here: put the terminal right first. */
 void signals_deinit(Signals *signals);
