@@ -70,8 +70,10 @@ int op_aiwg_task_submit(Call *call, const AiwgTaskSubmitArgs *args) {
 
 static int run_chat(Call *call, const void *args) {
         const AiwgChatSendArgs *a = args;
-        TaskSpec spec = {
-                .prompt = a->message, .priority = STR("5"), .metadata = STR("{\"source\":\"ipc-chat\"}")};
+        TaskSpec spec = {.prompt = a->message,
+                         .priority = STR("5"),
+                         .metadata = STR("{\"source\":\"ipc-chat\"}"),
+                         .env = a->env};
 
         return submit(call, &spec, a->priority, false);
 }

@@ -149,6 +149,12 @@ def test_tasks():
             env = _found(out)
             _is_callers(laptop, env)
             equal(env["FOR_TASK"], "1")
+            home.muster("task", "cancel", "task-0000", cwd=home.project)
+            eventually(lambda: _ok(home, "task", "get", "task-0000", cwd=home.project).find("cancelled") > 0, what="its end")
+            laptop.ok("chat", "--env", "FOR_TASK=2", stdin=b"/run hello\n", cwd=home.project)
+            env = _found(out)
+            _is_callers(laptop, env)
+            equal(env["FOR_TASK"], "2")
             home.muster("task", "cancel", "task-0001", cwd=home.project)
 
 

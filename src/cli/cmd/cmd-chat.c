@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/json-writer.h"
+#include "cli/link/caller-env.h"
 #include "cli/term/line-edit.h"
 #include "cli/link/native.h"
 #include "cli/print/report.h"
@@ -27,6 +28,8 @@ typedef struct Chat {
         Signals signals;
         const char *priority; /* NULL: the daemon's own */
         const char *project;  /* NULL: the one here */
+        Arena arena;          /* of env */
+        Json *env;            /* what each of its tasks gets of ours */
         LineEdit line;
         bool has_left;
         int out_errno; /* why stdout took no more */
@@ -36,6 +39,7 @@ static void chat_deinit(Chat *chat) {
         task_link_deinit(&chat->link);
         signals_deinit(&chat->signals);
         line_edit_deinit(&chat->line);
+        arena_deinit(&chat->arena);
 }
 
 /* ---- one answer ------------------------------------------------------------------------------ */
@@ -53,6 +57,7 @@ static int send_message(Chat *chat, Str text, char **ret_id) {
                 jw_key(&w, "priority");
                 jw_raw(&w, str_from(chat->priority));
         }
+        jw_field_value(&w, "env", chat->env);
         jw_end_object(&w);
         r = task_link_call(&chat->link, "chat", "chat.send", buf_str(&params), &reply);
         if (r)
@@ -384,7 +389,11 @@ int cmd_chat(const Options *options) {
 
         if (options->priority && !task_is_number(options->priority))
                 return complain(CLI_USAGE, "chat: --priority: %s is not a number", options->priority);
-        r = task_link_open_serving(&chat.link, options->project, -1);
+        chat.env = caller_env(&chat.arena);
+        r = chat.env ? caller_env_named(&chat.arena, "chat", &options->env, chat.env)
+                     : complain(CLI_FAILED, "out of memory");
+        if (!r)
+                r = task_link_open_serving(&chat.link, options->project, -1);
         if (r)
                 return r;
         if (signals_open(&chat.signals, numbers, ARRAY_SIZE(numbers)) ||

@@ -49,7 +49,7 @@ const Command task_commands[] = {
         {
                 .name = "chat",
                 .summary = "talk to the agent of a project, line by line",
-                .usage = "[WORDS…] [--project DIR] [--priority N]",
+                .usage = "[WORDS…] [--project DIR] [--priority N] [--env NAME[=VALUE]]",
                 .details = "Each line is a task of its own; its answer is shown as it comes. Ctrl+C cancels "
                            "the\n"
                            "answer under way, Ctrl+D leaves. With WORDS it is one line and its answer.\n"
@@ -57,11 +57,12 @@ const Command task_commands[] = {
                            "  /tasks /status /history /cancel ID /run WORDS /help /quit\n"
                            "\n"
                            "  --project DIR    another project than the one here\n"
-                           "  --priority N     of what is sent (default 5)\n",
+                           "  --priority N     of what is sent (default 5)\n"
+                           "  --env NAME[=VALUE]  a variable for its agent, as of muster new\n",
                 .examples = "  muster chat\n"
                             "  muster chat What does this project do?\n"
                             "  echo 'List the TODOs' | muster chat\n",
-                .takes = "project priority",
+                .takes = "project priority env",
                 .n_max = -1,
                 .run = cmd_chat,
         },
