@@ -212,37 +212,47 @@ static bool enter(GroupCall *wait, int *ret) {
         return false;
 }
 
+/* Its document is gone, or cannot be read. */
+static int miss(const GroupCall *wait) {
+        Str id = str_from(wait->group->id);
+
+        return wait->lost ? wait->lost(wait->call, id, wait->args) : not_found(wait->call, id);
+}
+
 static void on_loaded(GroupCall *wait, int r) {
         Call *call = wait->call;
 
         if (r > 0)
-                r = not_found(call, str_from(wait->group->id));
+                r = miss(wait);
         else if (!r && enter(wait, &r))
                 return;
         leave(wait);
         answer(call, r);
 }
 
-/* Finds the group without touching more than its inode; a group whose file is gone leaves the table. */
+/* Finds the group without touching more than its inode; a group whose file is gone leaves the table. *ret is
+ * NULL then. */
 static int find_group(Call *call, Str id, Group **ret) {
         Collab *collab = call->daemon->collab;
+        Group *group = NULL;
         FileIdentity identity;
         int r;
 
+        *ret = NULL;
         if (!id.n)
                 return call_fail(call, CALL_E_MISSING_GROUP_ID, "missing group_id");
         if (!group_id_is_valid(id))
-                return not_found(call, id);
-        r = group_get(collab, id, ret);
+                return 0;
+        r = group_get(collab, id, &group);
         if (!r)
-                r = file_identify((*ret)->doc_path, &identity);
+                r = file_identify(group->doc_path, &identity);
         if (r)
                 return error_trace(r);
-        if (identity.ino && !(*ret)->is_deleting)
-                return 0;
-        if (!(*ret)->is_loading && !(*ret)->edits)
-                group_forget(*ret);
-        return not_found(call, id);
+        if (identity.ino && !group->is_deleting)
+                *ret = group;
+        else if (!group->is_loading && !group->edits)
+                group_forget(group);
+        return 0;
 }
 
 static GroupCall *new_wait(Call *call, Group *group, GroupFn fn, const void *args) {
@@ -257,18 +267,21 @@ static GroupCall *new_wait(Call *call, Group *group, GroupFn fn, const void *arg
         return wait;
 }
 
-static int start(Call *call, Str id, GroupFn fn, const void *args, bool is_read) {
+static int start(Call *call, Str id, GroupFn fn, GroupLostFn lost, const void *args, bool is_read) {
         GroupCall *wait;
         Group *group = NULL;
         int r = find_group(call, id, &group);
 
-        if (r || !group)
+        if (r)
                 return r;
+        if (!group)
+                return lost ? lost(call, id, args) : not_found(call, id);
         group->used_ms = loop_now_ms(call->daemon->loop);
         wait = new_wait(call, group, fn, args);
         if (!wait)
                 return error_origin(-ENOMEM);
         wait->is_read = is_read;
+        wait->lost = lost;
         if (!group_is_fresh(group)) {
                 r = group_load(wait);
                 if (!r)
@@ -280,11 +293,15 @@ static int start(Call *call, Str id, GroupFn fn, const void *args, bool is_read)
 }
 
 int collab_call(Call *call, Str group_id, GroupFn fn, const void *args) {
-        return start(call, group_id, fn, args, false);
+        return start(call, group_id, fn, NULL, args, false);
+}
+
+int collab_call_or(Call *call, Str group_id, GroupFn fn, GroupLostFn lost, const void *args) {
+        return start(call, group_id, fn, lost, args, false);
 }
 
 int collab_read(Call *call, Str group_id, GroupFn fn, const void *args) {
-        return start(call, group_id, fn, args, true);
+        return start(call, group_id, fn, NULL, args, true);
 }
 
 int collab_edit(Call *call, Str group_id, GroupFn fn, const void *args) {
@@ -294,6 +311,8 @@ int collab_edit(Call *call, Str group_id, GroupFn fn, const void *args) {
 
         if (r)
                 return r;
+        if (!group)
+                return not_found(call, group_id);
         wait = new_wait(call, group, fn, args);
         if (!wait)
                 return error_origin(-ENOMEM);

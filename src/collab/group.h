@@ -72,6 +72,10 @@ typedef int (*GroupFn)(Call *call, Group *group, const void *args);
  * op's argument struct does, and so does everything in call->arena.
  */
 int collab_call(Call *call, Str group_id, GroupFn fn, const void *args);
+/* The same; lost runs instead of fn when the group is not there or its document cannot be read: for what
+ * ends something, which must be possible then, too. */
+typedef int (*GroupLostFn)(Call *call, Str group_id, const void *args);
+int collab_call_or(Call *call, Str group_id, GroupFn fn, GroupLostFn lost, const void *args);
 int collab_read(Call *call, Str group_id, GroupFn fn, const void *args);
 /*
  * As collab_read(), and fn is the only one that changes documents of this group until its change is kept
@@ -106,6 +110,7 @@ struct GroupCall {
         Call *call; /* may be NULL */
         GroupFn fn;
         const void *args;
+        GroupLostFn lost; /* NULL: group_not_found is answered */
         bool is_read;
         unsigned n_tries;     /* how often a stale document made it run again */
         GroupCall *next;      /* of those that wait for a load */

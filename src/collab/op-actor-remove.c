@@ -51,11 +51,26 @@ static int ended(Call *call, Group *group, const void *user) {
 
 static int stop(Call *call, Group *group, const void *user) {
         const CcccActorRemoveArgs *args = user;
-        int r = check(call, group->doc, args);
+        int r = group_require(call, group->doc, args->by, RIGHT_SELF, args->actor_id, "actor.remove",
+                              CALL_E_ACTOR_REMOVE_FAILED);
 
+        if (!r && args->actor_id.n && !group_doc_actor(group->doc, args->actor_id))
+                return runner_call_lost(call, str_from(group->id), args->actor_id, args->by,
+                                        CALL_E_ACTOR_REMOVE_FAILED);
+        if (!r)
+                r = check(call, group->doc, args);
         return r ? r : runner_call_stop(call, group, args->actor_id, ended, args);
 }
 
+static int remove_lost(Call *call, Str group_id, const void *user) {
+        const CcccActorRemoveArgs *args = user;
+
+        return args->actor_id.n
+                       ? runner_call_lost(call, group_id, args->actor_id, args->by, CALL_E_GROUP_NOT_FOUND)
+                       : call_fail(call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT,
+                                   STR_ARG(group_id));
+}
+
 int op_cccc_actor_remove(Call *call, const CcccActorRemoveArgs *args) {
-        return collab_call(call, args->group_id, stop, args);
+        return collab_call_or(call, args->group_id, stop, remove_lost, args);
 }

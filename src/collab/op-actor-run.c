@@ -114,10 +114,22 @@ static int enable(Call *call, Group *group, const void *user) {
         return group_change_commit(change, enabled);
 }
 
+/* One that runs although the document does not know it: somebody took it out by hand. */
+static bool is_unlisted(const Group *group, const RunArgs *args) {
+        return args->op == &stop_op && !group_doc_actor(group->doc, args->actor_id) &&
+               runner_find(group->collab, str_from(group->id), args->actor_id);
+}
+
 static int begin(Call *call, Group *group, const void *user) {
         const RunArgs *args = user;
-        int r = check(call, group->doc, args);
+        int r = group_require(call, group->doc, args->by, args->op->right, args->actor_id, args->op->action,
+                              args->op->error);
 
+        if (!r && is_unlisted(group, args))
+                return runner_call_lost(call, str_from(group->id), args->actor_id, args->by,
+                                        args->op->error);
+        if (!r)
+                r = check(call, group->doc, args);
         if (r)
                 return r;
         if (args->op == &stop_op)
@@ -127,13 +139,22 @@ static int begin(Call *call, Group *group, const void *user) {
         return collab_edit(call, str_from(group->id), enable, args);
 }
 
+static int stop_lost(Call *call, Str group_id, const void *user) {
+        const RunArgs *args = user;
+
+        return args->actor_id.n
+                       ? runner_call_lost(call, group_id, args->actor_id, args->by, CALL_E_GROUP_NOT_FOUND)
+                       : call_fail(call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT,
+                                   STR_ARG(group_id));
+}
+
 static int call_op(Call *call, const RunOp *op, Str group_id, Str actor_id, Str by) {
         RunArgs *args = arena_alloc(&call->arena, sizeof(*args));
 
         if (!args)
                 return error_origin(-ENOMEM);
         *args = (RunArgs){.op = op, .actor_id = actor_id.data ? actor_id : STR(""), .by = by};
-        return collab_call(call, group_id, begin, args);
+        return collab_call_or(call, group_id, begin, op == &stop_op ? stop_lost : NULL, args);
 }
 
 int op_cccc_actor_start(Call *call, const CcccActorStartArgs *args) {

@@ -18,6 +18,7 @@
 #include "collab/group-stop.h"
 #include "collab/parts.h"
 #include "collab/permissions.h"
+#include "collab/runner.h"
 #include "gen/cccc-ops.h"
 
 typedef struct Deletion { /* in the call's arena */
@@ -172,6 +173,16 @@ static int delete_group(Call *call, Group *group, const void *user) {
         return CALL_LATER;
 }
 
+static int delete_found(Call *call, Group *group, const void *user) {
+        return collab_edit(call, str_from(group->id), delete_group, user);
+}
+
+static int delete_lost(Call *call, Str group_id, const void *user) {
+        const CcccGroupDeleteArgs *args = user;
+
+        return runner_call_lost(call, group_id, STR(""), args->by, CALL_E_GROUP_NOT_FOUND);
+}
+
 int op_cccc_group_delete(Call *call, const CcccGroupDeleteArgs *args) {
-        return collab_edit(call, args->group_id, delete_group, args);
+        return collab_call_or(call, args->group_id, delete_found, delete_lost, args);
 }

@@ -232,6 +232,12 @@ static int stop(Call *call, Group *group, const void *user) {
         return r ? r : runner_call_stop_all(call, group, then_record_stop, args);
 }
 
+static int stop_lost(Call *call, Str group_id, const void *user) {
+        const CcccGroupStopArgs *args = user;
+
+        return runner_call_lost(call, group_id, STR(""), args->by, CALL_E_GROUP_NOT_FOUND);
+}
+
 int op_cccc_group_stop(Call *call, const CcccGroupStopArgs *args) {
-        return collab_call(call, args->group_id, stop, args);
+        return collab_call_or(call, args->group_id, stop, stop_lost, args);
 }

@@ -6,8 +6,11 @@
  */
 #define LOG_MODULE "collab/runner"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -19,6 +22,15 @@
 #include "collab/runner.h"
 
 /* ---- start ----------------------------------------------------------------------------------- */
+
+/* While no daemon ran. A home that is not there as a whole says nothing about its groups. */
+static bool group_was_removed(const Collab *collab, Str group) {
+        _cleanup_(freep) char *folder = NULL;
+
+        if (asprintf(&folder, "%s/" STR_FMT, collab->groups_path, STR_ARG(group)) < 0)
+                folder = NULL;
+        return folder && access(folder, F_OK) && errno == ENOENT && !access(collab->groups_path, F_OK);
+}
 
 static void adopt(Collab *collab, Hosted *hosted) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
@@ -37,6 +49,13 @@ static void adopt(Collab *collab, Hosted *hosted) {
         }
         group = json_str(json_get(meta, "group_id"));
         actor = json_str(json_get(meta, "actor_id"));
+        if (group_id_is_valid(group) && group_was_removed(collab, group)) {
+                log_notice(&collab->daemon->log, hosted->id,
+                           "ended: the folder of its group is gone group=" STR_FMT, STR_ARG(group));
+                host_discard(hosted, RUNNER_GRACE_MS);
+                host_forget(hosted);
+                return;
+        }
         if (!group_id_is_valid(group) || !actor_id_is_valid(actor) || runner_find(collab, group, actor) ||
             runner_new(&runner, collab, RUNNER_PTY, group, actor)) {
                 log_warning(&collab->daemon->log, hosted->id, "belongs to no actor that can be made out");

@@ -109,6 +109,9 @@ int runner_call_start(Call *call, Group *group, const Str *ids, size_t n, int er
 int runner_call_stop(Call *call, Group *group, Str id, GroupFn fn, const void *args);
 /* The same for all actors of a group. */
 int runner_call_stop_all(Call *call, Group *group, GroupFn fn, const void *args);
+/* Ends an actor (empty: every one of the group) that no document knows, or whose group has none that can be
+ * read, then fails the call: with CALL_E_GROUP_NOT_FOUND, or with error because the actor was not found. */
+int runner_call_lost(Call *call, Str group_id, Str actor_id, Str by, int error);
 
 /* For the parts of runner*.c. */
 int runner_new(Runner **ret, Collab *collab, RunnerKind kind, Str group_id, Str actor_id);

@@ -134,9 +134,9 @@ def test_who_is_not_there():
         status, _, err = d.home.muster("attach", "--pty", "1", group + "/a")
         equal(status, 1, err)
         check("No PTY 1" in err, err)
-        status, _, err = d.home.muster("kill", group + "/a")
+        status, _, err = d.home.muster("kill", group + "/nobody")
         equal(status, 1, err)
-        check("no session" in err and "muster actor" in err, err)
+        check("nobody" in err and "muster ps" in err, err)
 
 
 # ---------------------------------------------------------------------------------------------------- what is added

@@ -270,7 +270,7 @@ def test_actors_that_run():
         check("disabled" in _ok(d, "actor", "-g", group).splitlines()[1], "not listed as stopped")
         _fails(d, 1, "logs", group + "/a")
         _fails(d, 1, "logs", group + "/nobody")
-        for words in (("logs", "-f"), ("attach",), ("kill",)):
+        for words in (("logs", "-f"), ("attach",)):
             check("muster actor" in _fails(d, 1, *words, group + "/a"), "no advice")
 
 

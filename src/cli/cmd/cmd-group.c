@@ -124,6 +124,11 @@ static int prepare_delete(Cccc *cccc, const Options *options, char **operands, _
         int r;
 
         cccc->args.object = NULL;
+        if (cccc_group_is_gone(cccc, operands[0])) { /* there is nothing to ask about: it is gone */
+                cccc_set_str(cccc, "group_id", str_from(operands[0]));
+                cccc_set_str(cccc, "by", by);
+                return CLI_OK;
+        }
         r = cccc_find_group(cccc, operands[0]);
         if (r)
                 return r;
@@ -176,7 +181,7 @@ static const Verb verbs[] = {
          .needs_group = true,
          .begins = true,
          .starts_actors = true},
-        {.name = "stop", .op = "group_stop", .usage = "", .needs_group = true},
+        {.name = "stop", .op = "group_stop", .usage = "", .needs_group = true, .ends = true},
         {.name = "state",
          .op = "group_set_state",
          .usage = "active|idle|paused",
@@ -201,6 +206,7 @@ static const Verb verbs[] = {
          .show = show_settings},
         {.name = "delete",
          .op = "group_delete",
+         .ends = true,
          .usage = "GROUP",
          .n_min = 1,
          .n_max = 1,

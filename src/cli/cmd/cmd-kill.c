@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/link/coop.h"
 #include "cli/link/ending.h"
+#include "cli/link/native.h"
 #include "cli/print/report.h"
+#include "gen/errors.h"
 
 /* name NULL: all of them. */
 static int kill_wait(Coop *coop, const Options *options, const char *name) {
@@ -58,9 +62,88 @@ static int kill_session(Coop *coop, const Options *options, const char *name) {
         return r;
 }
 
+/* ---- what is no session ---------------------------------------------------------------------- */
+
+/* Whatever ps shows under this name or id. *ret_is_found: something was told to end. */
+static int kill_hosted(Coop *coop, const Options *options, const char *name, bool *ret_is_found) {
+        const Asking what = {coop->socket, "native", "process.kill", &coop->link, &coop->arena};
+        int r;
+
+        coop_set_str(coop, "process", str_from(name));
+        coop_set_bool(coop, "force", options->force);
+        r = asking(&what, &coop->args, &coop->reply);
+        *ret_is_found = !r && !coop->reply.is_error;
+        if (!*ret_is_found)
+                return r;
+        r = kill_wait(coop, options, name);
+        if (!r)
+                print("'%s' %s\n", name, options->no_wait ? "is ending" : "killed");
+        return r;
+}
+
+/* Also one whose group is gone, which the answer says as an error with those that were ended. */
+static bool kill_has_ended(const Reply *reply) {
+        return !reply->is_error || json_count(json_get(reply->details, "ended"));
+}
+
+/* The contract's own way first: it keeps that the actor is switched off. */
+static int kill_actor(Coop *coop, const Options *options) {
+        const Asking what = {coop->socket, "cccc", "actor_stop", &coop->link, &coop->arena};
+        const char *slash = strchr(coop->session, '/');
+        const char *by = options->as ? options->as : getenv("CCCC_ACTOR_ID");
+        bool is_found = false, is_refused;
+        Str why;
+        int r;
+
+        coop_set_str(coop, "group_id", (Str){coop->session, (size_t)(slash - coop->session)});
+        coop_set_str(coop, "actor_id", str_from(slash + 1));
+        coop_set_str(coop, "by", str_from(by && *by ? by : "user"));
+        r = asking(&what, &coop->args, &coop->reply);
+        if (r)
+                return r;
+        if (kill_has_ended(&coop->reply)) {
+                print("Actor '%s' stopped\n", coop->session);
+                return CLI_OK;
+        }
+        is_refused = str_is(json_str(coop->reply.code), cccc_error_code(CALL_E_ACTOR_STOP_FAILED));
+        why = arena_str(&coop->arena, coop->reply.message);
+        if (!is_refused)
+                r = kill_hosted(coop, options, coop->session, &is_found);
+        if (r || is_found)
+                return r;
+        complain(CLI_FAILED, "kill: " STR_FMT, STR_ARG(why));
+        advise("see what runs with: muster ps");
+        return CLI_FAILED;
+}
+
+static int kill_other(Coop *coop, const Options *options) {
+        bool is_found = false;
+        int r = kill_hosted(coop, options, coop->session, &is_found);
+
+        if (r || is_found)
+                return r;
+        coop_set_session(coop);
+        return coop_call(coop, "sessionls"); /* says once more that there is none */
+}
+
+static int kill_chosen(Coop *coop, const Options *options) {
+        const char *name;
+        int r;
+
+        coop_set_session(coop);
+        r = coop_ask(coop, "sessionls");
+        if (r)
+                return r;
+        if (coop->reply.is_error)
+                return coop->is_here || options->pty >= 0 ? coop_complain(coop) : kill_other(coop, options);
+        name = arena_str(&coop->arena, json_str(json_get(coop->reply.result, "session"))).data;
+        if (!name)
+                return complain(CLI_FAILED, "out of memory");
+        return options->pty >= 0 ? kill_pty(coop, options, name) : kill_session(coop, options, name);
+}
+
 int cmd_kill(const Options *options) {
         _cleanup_(coop_deinit) Coop coop = COOP_NULL;
-        const char *name;
         int r;
 
         if (options->all && (options->n_operands || options->pty >= 0))
@@ -71,9 +154,7 @@ int cmd_kill(const Options *options) {
                 return kill_all(&coop, options);
         if (!r)
                 r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
-        if (!r)
-                r = coop_name(&coop, &name);
         if (r)
                 return r;
-        return options->pty >= 0 ? kill_pty(&coop, options, name) : kill_session(&coop, options, name);
+        return coop.is_actor ? kill_actor(&coop, options) : kill_chosen(&coop, options);
 }

@@ -192,7 +192,8 @@ const Command session_commands[] = {
                 .usage = "[SESSION] [--all] [-f] [--pty N] [--no-wait] [--json]",
                 .details = "SIGTERM, and SIGKILL after 5 seconds; waits until it is gone. Without SESSION, "
                            "that of\n"
-                           "this folder.\n"
+                           "this folder. Also whatever else ps shows, by object or id: an actor is stopped\n"
+                           "(GROUP/ACTOR), also when its group is gone.\n"
                            "\n"
                            "  -a, --all        every session\n"
                            "  -f, --force      SIGKILL at once\n"
@@ -201,6 +202,7 @@ const Command session_commands[] = {
                            "  --json           the daemon's answer as it is\n",
                 .examples = "  muster kill api\n"
                             "  muster kill api --pty 1\n"
+                            "  muster kill g_1a2b/worker\n"
                             "  muster kill --all -f\n",
                 .takes = "json all force pty no-wait",
                 .n_max = 1,

@@ -29,6 +29,7 @@ static int refuse(const char *command, const Verb *verbs, size_t n_verbs, const 
 static int perform(Cccc *cccc, const Verb *verb, const Options *options, char **operands, int n) {
         int r = CLI_OK;
 
+        cccc->is_ending = verb->ends;
         if (verb->needs_group) {
                 r = cccc_choose_group(cccc, options);
                 if (!r)

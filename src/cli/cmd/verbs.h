@@ -13,6 +13,7 @@ typedef struct Verb {
         int n_min, n_max;  /* operands behind it; n_max -1: any number */
         bool needs_group;
         bool starts_actors;  /* with the caller's environment */
+        bool ends;           /* what runs; also of a group that is gone, if its whole id is given */
         bool begins;         /* a daemon is started for it if none runs */
         const char *operand; /* the argument that the first operand is; NULL: none */
         /* Puts the other operands into the arguments; NULL: there are none. Returns an exit status. */

@@ -11,7 +11,13 @@
 #include "cli/print/report.h"
 #include "gen/errors.h"
 
-enum { TEXT_MAX = 2000000, READ_STEP = 65536, EVENT_ID_LENGTH = 32, EVENTS_LOOKED_AT = 2000 };
+enum {
+        TEXT_MAX = 2000000,
+        READ_STEP = 65536,
+        EVENT_ID_LENGTH = 32,
+        EVENTS_LOOKED_AT = 2000,
+        GROUP_ID_LENGTH = 14
+};
 
 static int out_of_memory(void) {
         return complain(CLI_FAILED, "out of memory");
@@ -76,11 +82,23 @@ void cccc_set_target(Cccc *cccc) {
         cccc_set_str(cccc, "by", cccc->by);
 }
 
+/* What still ran of a group that is gone was ended: that was the wish. */
+static bool cccc_has_ended(const Cccc *cccc) {
+        const Json *ended = json_get(cccc->reply.details, "ended");
+
+        if (!cccc->is_ending || !json_count(ended))
+                return false;
+        advise(STR_FMT, STR_ARG(cccc->reply.message));
+        json_each (actor, ended)
+                advise("  " STR_FMT, STR_ARG(json_str(actor)));
+        return true;
+}
+
 static int ask(Cccc *cccc, const char *dialect, const char *op) {
         const Asking what = {cccc->socket, dialect, op, &cccc->link, &cccc->arena};
         int r = asking(&what, &cccc->args, &cccc->reply);
 
-        if (r || !cccc->reply.is_error)
+        if (r || !cccc->reply.is_error || cccc_has_ended(cccc))
                 return r;
         reply_complain(cccc->command, &cccc->reply, cccc->is_json);
         return CLI_FAILED;
@@ -95,7 +113,9 @@ int cccc_call_native(Cccc *cccc, const char *op) {
 }
 
 int cccc_print(Cccc *cccc) {
-        return json_print(stdout, cccc->reply.result, false) ? out_of_memory() : CLI_OK;
+        const Json *answer = cccc->reply.is_error ? cccc->reply.details : cccc->reply.result;
+
+        return json_print(stdout, answer, false) ? out_of_memory() : CLI_OK;
 }
 
 /* ---- which group ----------------------------------------------------------------------------- */
@@ -139,9 +159,31 @@ int cccc_check_name(Cccc *cccc, Str name) {
         return CLI_USAGE;
 }
 
+/* An id as a whole needs no group that can be found. */
+static bool cccc_is_whole_id(const char *named) {
+        return named && str_starts(str_from(named), STR("g_")) && strlen(named) == GROUP_ID_LENGTH;
+}
+
+bool cccc_group_is_gone(Cccc *cccc, const char *named) {
+        const Asking what = {cccc->socket, "native", "group.find", &cccc->link, &cccc->arena};
+        int64_t code;
+
+        if (!cccc->is_ending || !cccc_is_whole_id(named))
+                return false;
+        cccc_set_str(cccc, "group", str_from(named));
+        return !asking(&what, &cccc->args, &cccc->reply) && cccc->reply.is_error &&
+               json_int64(cccc->reply.code, &code) && code == native_error_code(CALL_E_GROUP_NOT_FOUND);
+}
+
 int cccc_choose_group(Cccc *cccc, const Options *options) {
         const char *named = options->group ? options->group : from_environment("CCCC_GROUP_ID");
-        int r = cccc_find_group(cccc, named);
+        int r;
+
+        if (cccc_group_is_gone(cccc, named)) {
+                cccc->group = str_from(named);
+                return CLI_OK;
+        }
+        r = cccc_find_group(cccc, named);
 
         if (r == CLI_FAILED && !named && !cccc->is_json)
                 advise("name one with --group, or make one for this folder with: muster group attach");

@@ -14,6 +14,7 @@
 typedef struct Cccc {
         const char *command; /* of muster */
         bool is_json;        /* complaints as JSON, too */
+        bool is_ending;      /* the request ends something: also of a group that is gone */
         char *socket;
         Str group;        /* id; arena's */
         Str folder;       /* of the chosen group; arena's */
@@ -40,6 +41,8 @@ int cccc_choose_group(Cccc *cccc, const Options *options);
 int cccc_check_name(Cccc *cccc, Str name);
 /* What group.find says of an id, a title or the beginning of an id; NULL: of the working directory. */
 int cccc_find_group(Cccc *cccc, const char *named);
+/* Whether this is the whole id of a group that is not found, while the command ends something. */
+bool cccc_group_is_gone(Cccc *cccc, const char *named);
 
 void cccc_set(Cccc *cccc, const char *key, Json *value); /* NULL: no memory, which cccc_call() says */
 void cccc_set_str(Cccc *cccc, const char *key, Str value);

@@ -12,10 +12,13 @@
 enum { ENDING_LOOK_MS = 25, ENDING_TELL_MS = 1000, ENDING_MS = 30000 };
 
 static bool ending_is_meant(const Json *row, const char *name, const char *workspace) {
-        if (!str_is(json_str(json_get(row, "state")), "ending") ||
-            !str_is(json_str(json_get(row, "owner")), "sessions"))
+        bool is_session = str_is(json_str(json_get(row, "owner")), "sessions");
+
+        if (!str_is(json_str(json_get(row, "state")), "ending") || (!is_session && !name))
                 return false;
-        return (!name && !workspace) || (name && str_is(json_str(json_get(row, "object")), name)) ||
+        return (!name && !workspace) ||
+               (name && (str_is(json_str(json_get(row, "object")), name) ||
+                         str_is(json_str(json_get(row, "id")), name))) ||
                (workspace && str_is(json_str(json_get(row, "workspace")), workspace));
 }
 

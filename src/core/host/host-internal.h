@@ -61,7 +61,6 @@ void hosted_end_recording(Hosted *hosted);
 void hosted_check_end(Hosted *hosted); /* moves on to ENDED when everything is in */
 
 /* host-sweep.c: finding processes by their environment, on a worker. */
-void host_sweep(Hosted *hosted);     /* ends all that bear its mark or are in its cgroup */
 void host_look_for_lost(Host *host); /* says which ones bear a mark of ours without a folder */
 
 /* host-screen.c: keeps the modes over new output, the last that was shown; answers what is asked in it when

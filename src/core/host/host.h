@@ -216,6 +216,8 @@ void host_end_all(Host *host, int grace_ms, void (*done)(void *user), void *user
 /* Forgets an ended process and removes its folder; a running one is killed first and forgotten when it is
  * gone. */
 void host_forget(Hosted *hosted);
+/* For one without a shim that listens: ends all that bear its mark or are in its cgroup. */
+void host_sweep(Hosted *hosted);
 
 void viewer_attach(Viewer *viewer, Hosted *hosted);
 void viewer_detach(Viewer *viewer);
