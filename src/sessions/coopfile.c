@@ -15,7 +15,6 @@ enum { TEXT_MAX = 1 << 20 };
 static const char built_in[] = "[agent]\n"
                                "command = 'claude'\n"
                                "[sandbox]\n"
-                               "shell = '/bin/sh'\n"
                                "login = true\n"
                                "[workspace]\n"
                                "mount = '.'\n"

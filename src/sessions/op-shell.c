@@ -67,8 +67,11 @@ int op_coop_shell(Call *call, const CoopShellArgs *args) {
                 return r;
         if (args->command.n && memchr(args->command.data, 0, args->command.n))
                 return call_fail(call, CALL_E_INVALID_PARAMS, "command holds a NUL");
+        if (args->fallback.n && memchr(args->fallback.data, 0, args->fallback.n))
+                return call_fail(call, CALL_E_INVALID_PARAMS, "fallback holds a NUL");
         command = args->command.n         ? args->command.data
                   : session->config.shell ? session->config.shell
+                  : args->fallback.n      ? args->fallback.data
                                           : "/bin/sh";
         call_after(call, stream);
         pty = args->has_force_new && !args->force_new ? live_shell(session, command) : NULL;

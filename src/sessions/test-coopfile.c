@@ -105,7 +105,7 @@ static void test_defaults(void **state) {
 
         assert_string_equal(file->command, "claude");
         assert_list(&file->args, "");
-        assert_string_equal(file->shell, "/bin/sh");
+        assert_null(file->shell);
         assert_null(file->image);
         assert_null(file->user);
         assert_int_equal(file->n_mounts, 0);

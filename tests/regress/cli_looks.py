@@ -3,7 +3,7 @@
 import json
 import os
 
-from harness import check, equal, eventually, shared
+from harness import Home, check, equal, eventually, shared
 from home import numbers
 from person import Person
 
@@ -58,3 +58,10 @@ def test_colours_always():
     home, (runs, _) = _sessions()
     _, out, _ = home.muster("ps", env={"MUSTER_COLOR": "always", "NO_COLOR": "1"})
     check(GREEN + "running" + END in _row(out, runs), repr(out))
+
+
+def test_the_list_of_operations_fits_the_terminal():
+    with Home() as home, Person(home, "schema", cols=80) as person:
+        lines = person.ended(0).split("\r\n")
+        check(len(lines) > 100, repr(lines[:5]))
+        equal([line for line in lines if len(line) > 80], [])

@@ -346,6 +346,23 @@ def test_shell_beside_the_agent():
         p.ended(9)
 
 
+def test_shell_is_the_callers_own():
+    """Who has bash or zsh got the /bin/sh of the contract: no history, no arrow keys."""
+    home = _home()
+    name = _new(home, *ECHO)
+    own = os.path.join(home.base, "my-shell%d" % next(numbers))
+    write_text(own, "#!/bin/sh\necho this is mine\nexec cat\n")
+    os.chmod(own, 0o755)
+    home.extra_env["SHELL"] = own
+    try:
+        with Person(home, "shell", name) as p:
+            p.until("this is mine")
+            p.type(DETACH)
+            p.ended(0)
+    finally:
+        del home.extra_env["SHELL"]
+
+
 # ---------------------------------------------------------------------------------------------------- the daemon goes
 def test_daemon_killed_and_back():
     with _own_daemon() as (home, d):

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/macro.h"
 #include "cli/cli.h"
 #include "cli/print/nearest.h"
 #include "cli/call/opdoc.h"
 #include "cli/print/report.h"
+#include "cli/print/wrap.h"
+#include "cli/term/terminal.h"
 #include "core/op.h"
 #include "gen/openrpc.h"
 
@@ -17,17 +20,21 @@ static bool is_listed(const OpDoc *doc, const char *dialect) {
 }
 
 static void print_list(const char *dialect) {
+        unsigned cols = 0, rows;
         int width = 0;
 
+        if (isatty(STDOUT_FILENO))
+                (void)terminal_size(&cols, &rows);
         for (size_t i = 0; i < n_op_docs; i++)
                 if (is_listed(&op_docs[i], dialect))
                         width = MAX(width, (int)(strlen(op_docs[i].dialect) + 1 + strlen(op_docs[i].name)));
         for (size_t i = 0; i < n_op_docs; i++) {
                 const OpDoc *doc = &op_docs[i];
 
-                if (is_listed(doc, dialect))
-                        print("%s.%-*s  %s\n", doc->dialect, width - (int)strlen(doc->dialect) - 1,
-                              doc->name, doc->summary);
+                if (!is_listed(doc, dialect))
+                        continue;
+                print("%s.%-*s  ", doc->dialect, width - (int)strlen(doc->dialect) - 1, doc->name);
+                text_wrap(stdout, str_from(doc->summary), (size_t)width + 2, cols);
         }
 }
 

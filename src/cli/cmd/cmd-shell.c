@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "cli/cli.h"
 #include "cli/term/show.h"
 
 int cmd_shell(const Options *options) {
         _cleanup_(coop_deinit) Coop coop = COOP_NULL;
         Show show = {.coop = &coop};
+        const char *own = getenv("SHELL");
         int r = show_choose_keys(&show, options);
 
         if (!r)
@@ -18,6 +22,8 @@ int cmd_shell(const Options *options) {
         coop_set_session(&coop);
         if (options->program)
                 coop_set_str(&coop, "command", str_from(options->program));
+        if (own && *own == '/' && !access(own, X_OK))
+                coop_set_str(&coop, "fallback", str_from(own));
         show_set_size(&coop);
         r = coop_call(&coop, "shell");
         if (r)

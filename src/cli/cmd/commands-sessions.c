@@ -78,15 +78,15 @@ const Command session_commands[] = {
                 .name = "shell",
                 .summary = "open a shell inside a session",
                 .usage = "[SESSION] [-c PROGRAM]",
-                .details =
-                        "On a terminal of its own beside the agent; without SESSION, in that of this "
-                        "folder. Ctrl+]\n"
-                        "leaves it running; muster attach --pty N comes back to it.\n"
-                        "\n"
-                        "  -c, --command PROGRAM  instead of the coopfile's shell; with blanks: a line for "
-                        "/bin/sh\n"
-                        "  --detach-keys K        what leaves it instead of Ctrl+], as of muster attach\n"
-                        "  --no-reconnect         end with status 3 when the daemon goes\n",
+                .details = "On a terminal of its own beside the agent; without SESSION, in that of this "
+                           "folder. Ctrl+]\n"
+                           "leaves it running; muster attach --pty N comes back to it.\n"
+                           "\n"
+                           "  -c, --command PROGRAM  instead of the coopfile's shell, else $SHELL; with "
+                           "blanks: a "
+                           "line for /bin/sh\n"
+                           "  --detach-keys K        what leaves it instead of Ctrl+], as of muster attach\n"
+                           "  --no-reconnect         end with status 3 when the daemon goes\n",
                 .examples = "  muster shell\n"
                             "  muster shell api -c /usr/bin/python3\n",
                 .takes = "command detach-keys no-reconnect",
