@@ -7,12 +7,16 @@ static void stream(Call *call) {
         call->client->dialect->stream(call->client, call->target, false);
 }
 
-/* At a terminal with seats: whether this one is the first. */
-static void answer(Call *call, const Hosted *hosted) {
+/* At a terminal with seats: whether this one is the first. The stream begins in the same turn, so with the
+ * past that is counted here. */
+static void attach_answer(Call *call, const PtyTarget *target, bool has_past) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
-        jw_field_bool(w, "writer", !hosted->seats);
+        if (target->hosted)
+                jw_field_bool(w, "writer", !target->hosted->seats);
+        if (has_past)
+                jw_field_uint(w, "past", pty_target_scrollback(target).n);
         jw_end_object(w);
 }
 
@@ -26,7 +30,7 @@ int op_coop_attach(Call *call, const CoopAttachArgs *args) {
         target->rows = (unsigned)args->rows;
         call->target = target;
         call_after(call, stream);
-        if (target->hosted)
-                answer(call, target->hosted);
+        if (target->hosted || args->position)
+                attach_answer(call, target, args->position);
         return 0;
 }

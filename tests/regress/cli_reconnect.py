@@ -105,6 +105,31 @@ def test_logs():
             check("missing" not in follower.err() and "faster" not in follower.err(), follower.err())
 
 
+def test_logs_of_a_process_that_was_replaced():
+    """Its successor goes on with its scrollback: that came a second time."""
+    with _home() as home:
+        with Daemon(home=home, project=False) as d:
+            folder = os.path.join(home.base, "again")
+            os.mkdir(folder)
+            status, out, err = home.muster("new", "-d", "--name", "again", folder, "--", "/bin/sh", "-c", "echo run$$.; exec cat")
+            equal(status, 0, out + err)
+            follower = Follower(home, "logs", "-f", "again")
+            follower.sees(".")
+            d.kill()
+        first = int(re.findall(r"run(\d+)\.", follower.out())[0])
+        with follower:
+            follower.is_told(GONE)
+            follower.process.send_signal(signal.SIGSTOP)
+            os.kill(first, signal.SIGKILL)
+            with Daemon(home=home, project=False):
+                eventually(lambda: home.muster("logs", "again")[1].count("run") == 2, what="the next process")
+                follower.process.send_signal(signal.SIGCONT)
+                follower.sees("run", 2)
+                follower.ends(number=signal.SIGTERM)
+            numbers_seen = re.findall(r"run(\d+)\.", follower.out())
+            equal([len(numbers_seen), numbers_seen.count(str(first))], [2, 1], follower.out())
+
+
 def test_the_end_of_the_process_is_the_end():
     with _home() as home, Daemon(home=home, project=False):
         name = _new(home, "/bin/sh", "-c", "echo ready; read x; exit 3")
@@ -186,6 +211,9 @@ def test_events():
                 for follower in followers[:2]:
                     follower.sees("four")
                 followers[2].sees('"kind":"chat.message"', 3)
+                with Follower(home, "events", "--all", "--since", "0123456789abcdef:7") as since:
+                    since.sees("gap: another run of the daemon")
+                    check("items 0" not in since.out(), since.out())
                 for follower in followers[:2]:
                     equal([follower.out().count('"text":"%s"' % w if follower is followers[0] else w) for w in ("one", "two", "three", "four")], [1] * 4, follower.out())
                 for follower in followers:
@@ -204,8 +232,11 @@ def test_attach():
         with p:
             p.until(GONE)
             eventually(lambda: not p.is_raw(), what="the terminal is as it was")
+            p.type("lost\r")
+            p.until("lost")  # the echo: it is in the terminal's queue
             with Daemon(home=home, project=False):
                 p.until(BACK)
+                p.until("[what was typed meanwhile is not sent]")
                 p.until("before")
                 eventually(p.is_raw, what="raw mode")
                 p.type("after\r")

@@ -245,6 +245,22 @@ def test_old_questions_are_not_asked_again():
         p.ended(0)
 
 
+def test_the_first_question_of_a_silent_program():
+    """It had printed nothing, so that what it asked first was taken for its past, and never reached the terminal."""
+    home = _home()
+    gate = os.path.join(home.base, "gate%d" % next(numbers))
+    os.mkfifo(gate)
+    name = _new(home, "sh", "-c", "read x <'%s'; printf 'asks\\033[6n'; exec sleep 1000" % gate)
+    with Person(home, "attach", name) as p:
+        p.until("[attached to")
+        eventually(p.is_raw, what="raw mode")
+        with open(gate, "w", encoding="ascii") as f:
+            f.write("go\n")
+        p.until("asks\x1b[6n", deadline=DEADLINE / 4)
+        p.type("\x1d")
+        p.ended(0)
+
+
 def test_large_paste_into_a_slow_program():
     """Nothing is lost or reordered, and memory stays bounded, while the program takes nothing for a while."""
     home = _home()

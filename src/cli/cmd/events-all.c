@@ -105,7 +105,9 @@ static bool put_message(Show *show, Str line) {
         if (show->options->json) {
                 if (json_print(stdout, is_gap ? message : params, false))
                         return false;
-        } else if (is_gap)
+        } else if (is_gap && !number_of(params, "from"))
+                print("gap: another run of the daemon; what the one before told last may be missing\n");
+        else if (is_gap)
                 print("gap: items %" PRIu64 " to %" PRIu64 " were missed\n", number_of(params, "from"),
                       number);
         else

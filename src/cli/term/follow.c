@@ -30,6 +30,19 @@ static void follow_note_position(Follow *follow) {
         snprintf(follow->process, sizeof(follow->process), STR_FMT, STR_ARG(process));
 }
 
+/* Without memory less is known when it is needed, and more is shown twice. */
+static void follow_keep(Follow *follow, Str bytes) {
+        size_t n_over;
+
+        if (bytes.n > FOLLOW_SHOWN)
+                bytes = (Str){bytes.data + bytes.n - FOLLOW_SHOWN, FOLLOW_SHOWN};
+        n_over = follow->shown.n + bytes.n > FOLLOW_SHOWN ? follow->shown.n + bytes.n - FOLLOW_SHOWN : 0;
+        if (n_over)
+                memmove(follow->shown.data, follow->shown.data + n_over, follow->shown.n - n_over);
+        follow->shown.n -= n_over;
+        (void)buf_append_str(&follow->shown, bytes);
+}
+
 static int follow_ask(Follow *follow) {
         Coop *coop = follow->coop;
         int r;
@@ -61,12 +74,23 @@ int follow_open(Follow *follow, Coop *coop, const Options *options) {
         if (r)
                 return r;
         follow_note_position(follow);
+        follow_keep(follow, buf_str(&follow->past));
         again_init(&follow->again, coop->socket, &coop->link, options->no_reconnect);
         r = signals_open(&follow->signals, numbers, ARRAY_SIZE(numbers));
         return r ? complain(CLI_FAILED, "cannot watch for signals: %s", strerror(-r)) : CLI_OK;
 }
 
 /* ---- after the daemon has gone --------------------------------------------------------------- */
+
+/* The past of a process that we know nothing of: behind what was given out, where that stands in it. The
+ * first such place: rather twice than not at all. */
+static Str follow_find_new(const Follow *follow) {
+        const Buf *past = &follow->past, *shown = &follow->shown;
+        const char *found = shown->n ? memmem(past->data, past->n, shown->data, shown->n) : NULL;
+        size_t n_known = found ? (size_t)(found - past->data) + shown->n : 0;
+
+        return (Str){past->data + n_known, past->n - n_known};
+}
 
 /* What was printed meanwhile is what is new to us of the past. Whether *ret has something to tell. */
 static bool follow_catch_up(Follow *follow, FollowItem *ret) {
@@ -77,9 +101,10 @@ static bool follow_catch_up(Follow *follow, FollowItem *ret) {
         memcpy(before, follow->process, sizeof(before));
         follow_note_position(follow);
         begin = follow->position - MIN((uint64_t)follow->past.n, follow->position);
-        follow->pending = buf_str(&follow->past);
-        if (!before[0] || strcmp(before, follow->process) != 0)
-                return false; /* of another process nothing is known */
+        if (!before[0] || strcmp(before, follow->process) != 0) {
+                follow->pending = follow_find_new(follow);
+                return false;
+        }
         n_known = (size_t)(MIN(MAX(known, begin), follow->position) - begin);
         follow->pending = (Str){follow->past.data + n_known, follow->past.n - n_known};
         *ret = (FollowItem){.kind = FOLLOW_LOST, .n_lost = begin - MIN(known, begin)};
@@ -103,6 +128,7 @@ static bool follow_again(Follow *follow, FollowItem *ret) {
 
 void follow_deinit(Follow *follow) {
         buf_deinit(&follow->past);
+        buf_deinit(&follow->shown);
         arena_deinit(&follow->arena);
         signals_deinit(&follow->signals);
 }
@@ -182,6 +208,7 @@ int follow_next(Follow *follow, FollowItem *ret) {
                 if (has_signal(follow, ret))
                         return 0;
                 if (follow->pending.n) {
+                        follow_keep(follow, follow->pending);
                         *ret = (FollowItem){.kind = FOLLOW_OUTPUT, .bytes = follow->pending};
                         follow->pending = STR_NULL;
                         return 0;

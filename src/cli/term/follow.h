@@ -6,12 +6,16 @@
  * The daemon sends the past twice (in its answer and again as the stream's first bytes) and, after a reader
  * fell behind, the screen as it is; here each byte that was printed comes once, and what is lost is counted.
  * That holds over the end of the daemon as well: the next one is waited for and asked from where we were.
- * Owned by the command, together with the Coop that it reads from.
+ * The past of a process that was started in the place of another begins with the other's: what is new is
+ * found by the last bytes that were given out. Owned by the command, together with the Coop that it reads
+ * from.
  */
 #include "cli/link/again.h"
 #include "cli/link/coop.h"
 #include "cli/term/signals.h"
 #include "cli/term/stream.h"
+
+enum { FOLLOW_SHOWN = 4096 };
 
 typedef struct Follow {
         Coop *coop;
@@ -24,6 +28,7 @@ typedef struct Follow {
         char process[20];  /* whose output it is; empty: not known */
         uint64_t position; /* in its output */
         Buf past;
+        Buf shown;         /* the last bytes that were given out, at most FOLLOW_SHOWN */
         Str pending;       /* of the last frame */
         Arena arena;       /* of the last event */
         uint64_t n_skip;   /* bytes of output that are known already */

@@ -24,7 +24,8 @@ typedef struct Relay {
         Buf typed;       /* for the program */
         StreamReader reader;
         Queries queries;
-        uint64_t n_past; /* data frames before this one show old output */
+        uint64_t n_past_bytes; /* so many more bytes of output are old */
+        uint64_t n_past;       /* data frames before this one show old output */
         Arena arena;
         bool takes_keys;   /* stdin is read */
         bool is_connected; /* the socket is read */
@@ -135,10 +136,11 @@ static int show(Relay *relay, const StreamPiece *piece) {
         relay->wants_resize |= relay->is_restarting; /* it prints, so it can be told */
         relay->is_restarting = false;
         modes_feed(&relay->terminal->modes, piece->bytes);
-        if (piece->index < relay->n_past || relay->spec->is_read_only)
+        if (piece->index < relay->n_past || relay->n_past_bytes || relay->spec->is_read_only)
                 relay->queries.use = QUERIES_PAST;
         else
                 relay->queries.use = QUERIES_LIVE; /* also of a sequence that began before */
+        relay->n_past_bytes -= MIN(relay->n_past_bytes, (uint64_t)piece->bytes.n); /* it ends with a frame */
         if (relay->spec->is_raw || (relay->queries.use == QUERIES_LIVE && !relay->terminal->has_out))
                 return error_trace(relay_show_raw(relay, piece->bytes));
         return error_trace(queries_drop(&relay->queries, piece->bytes, out));
@@ -327,7 +329,8 @@ static void run(Relay *relay) {
 RelayOutcome relay(const RelaySpec *spec) {
         Relay state = {.spec = spec,
                        .terminal = spec->terminal,
-                       .n_past = spec->has_past,
+                       .n_past = spec->n_past < 0,
+                       .n_past_bytes = (uint64_t)MAX(spec->n_past, (int64_t)0),
                        .detach = {.keys = spec->keys, .is_watching = spec->is_read_only, .vt = VT_NULL},
                        .keys_ms = DEADLINE_NEVER,
                        .takes_keys = true,

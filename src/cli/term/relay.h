@@ -25,8 +25,8 @@ typedef struct RelaySpec {
         const DetachKeys *keys; /* that leave */
         const char *name;       /* of what muster kill ends, without controls; NULL: that is not told */
         bool is_read_only;
-        bool is_raw;   /* every byte passes: also the clipboard's, and questions asked before */
-        bool has_past; /* its first frame shows what was printed before */
+        bool is_raw;    /* every byte passes: also the clipboard's, and questions asked before */
+        int64_t n_past; /* bytes at the beginning that were printed before; -1: the first frame */
 } RelaySpec;
 
 #define RELAY_SIGNALS                                                                                       \

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -133,7 +134,7 @@ static RelayOutcome run(const Show *show, Terminal *terminal, Signals *signals) 
                           .keys = &show->keys,
                           .is_read_only = show->is_read_only,
                           .is_raw = show->is_raw,
-                          .has_past = show->has_past};
+                          .n_past = show->has_past ? show->n_past : 0};
         RelayOutcome outcome;
         int r = terminal_raw(terminal);
 
@@ -167,15 +168,30 @@ int show_ask(Show *show) {
         coop_set_int(coop, "pty", show->pty);
         if (show->is_read_only)
                 coop_set_bool(coop, "follow", true);
-        else
+        else {
                 show_set_size(coop);
+                coop_set_bool(coop, "position", true);
+        }
         r = coop_call(coop, show->is_read_only ? "logs" : "attach");
         show->is_waiting = !r && coop_is_out_of_turn(coop);
+        show->n_past = -1;
+        if (!r)
+                (void)json_int64(json_get(coop->reply.result, "past"), &show->n_past);
         return r;
 }
 
-/* What was typed while nobody took it was not meant for the program as it is then; what it shows is drawn
- * anew on a clean screen. */
+/* What was typed while nobody took it was not meant for the program as it is then. */
+static void show_drop_typed(void) {
+        int n_typed = 0;
+
+        if (!isatty(STDIN_FILENO))
+                return;
+        if (!ioctl(STDIN_FILENO, FIONREAD, &n_typed) && n_typed)
+                advise("[what was typed meanwhile is not sent]");
+        (void)tcflush(STDIN_FILENO, TCIFLUSH);
+}
+
+/* What the program shows is drawn anew on a clean screen. */
 static int show_come_back(Show *show, Again *again) {
         int r;
 
@@ -184,11 +200,11 @@ static int show_come_back(Show *show, Again *again) {
         if (r)
                 return r;
         show->has_past = true;
-        (void)tcflush(STDIN_FILENO, TCIFLUSH);
         if (isatty(STDOUT_FILENO)) {
                 fputs("\x1b[H\x1b[2J", stdout);
                 (void)fflush(stdout);
         }
+        show_drop_typed();
         return CLI_OK;
 }
 

@@ -18,6 +18,7 @@ typedef struct Show {
         bool is_alone;   /* is not shown again when the daemon has gone and come back */
         bool is_raw;     /* see RelaySpec */
         bool has_past;   /* what the program asked the terminal before has been answered before */
+        int64_t n_past;  /* bytes that the stream begins with were printed before; -1: not known */
 } Show;
 
 /* Which keys leave, by --detach-keys, else by muster.toml. CLI_OK, or CLI_USAGE after telling what is wrong.
