@@ -23,12 +23,12 @@
 static void print_list(const char *title, const Command *commands, size_t n) {
         print("\n%s:\n", title);
         for (size_t i = 0; i < n; i++)
-                print("  %-9s %s\n", commands[i].name, commands[i].summary);
+                print("  %-14s  %s\n", commands[i].name, commands[i].summary);
 }
 
 static void print_help(void) {
-        print("muster %s: talks to musterd, the daemon behind CCCC, coop, AIWG and AgentCompany "
-              "clients.\n\n",
+        print("muster %s: talks to musterd, which hosts AI coding agents and serves CCCC,\n"
+              "coop, AIWG and AgentCompany clients.\n\n",
               MUSTER_VERSION);
         print("Usage: muster COMMAND [OPTIONS…]\n       muster --help | --version\n");
         print_list("Sessions: programs that run on when you leave", session_commands, n_session_commands);
@@ -36,12 +36,12 @@ static void print_help(void) {
         print_list("Tasks: prompts for the agent of a project", task_commands, n_task_commands);
         print_list("The daemon", daemon_commands, n_daemon_commands);
         print("\nExamples:\n"
-              "  muster new -- bash             start a shell that outlives this terminal; Ctrl+] leaves "
-              "it\n"
+              "  muster new -- bash             a shell that outlives this terminal; Ctrl+]\n"
+              "                                 leaves it\n"
               "  muster attach                  come back to it\n"
               "  muster ps                      see what runs\n"
               "  muster send --to dev hello     write to an agent of this folder's group\n"
-              "  muster status                  see where the daemon listens\n"
+              "  muster status                  see what runs, waits and failed\n"
               "  muster call cccc.ping          call an operation\n"
               "  muster schema                  list all operations\n"
               "  muster call --help             more about one command\n"
@@ -53,16 +53,19 @@ static void print_help(void) {
               "  4  it took too long\n"
               "  attach, new and shell end with the status of the process when it ends\n"
               "\nEnvironment:\n"
-              "  MUSTER_HOME    state folder (default $XDG_STATE_HOME/muster, else ~/.local/state/muster)\n"
-              "  MUSTER_SOCKET  the daemon's socket (default $XDG_RUNTIME_DIR/muster/muster.sock,\n"
-              "                 else run/muster.sock in the state folder; if nobody is there, what\n"
-              "                 musterd.address in the state folder says)\n"
+              "  MUSTER_HOME    state folder (default $XDG_STATE_HOME/muster, else\n"
+              "                 ~/.local/state/muster)\n"
+              "  MUSTER_SOCKET  the daemon's socket (default\n"
+              "                 $XDG_RUNTIME_DIR/muster/muster.sock, else run/muster.sock in\n"
+              "                 the state folder; if nobody is there, what musterd.address\n"
+              "                 in the state folder says)\n"
               "  NO_COLOR       with a value: no colours; MUSTER_COLOR=always or never decides\n");
 }
 
 static void print_command_help(const Command *command) {
-        print("muster %s: %s\n\nUsage: muster %s %s\n\n", command->name, command->summary, command->name,
-              command->usage);
+        print("muster %s: %s\n\n", command->name, command->summary);
+        usage_put(stdout, command->name, command->usage);
+        print("\n");
         help_put(stdout, command->details);
         print("\nExamples:\n%s", command->examples);
 }

@@ -184,24 +184,45 @@ static const Option *find_flag(const char *name, size_t n) {
         return NULL;
 }
 
+enum { HELP_COLUMN = 29, HELP_COLS = 80 };
+
+/* What a setting is for, broken between words below its own beginning. */
+static void print_help_text(const char *text) {
+        size_t width = HELP_COLS - HELP_COLUMN;
+
+        while (strlen(text) > width) {
+                size_t n = width;
+
+                while (n > 1 && text[n] != ' ')
+                        n--;
+                printf("%.*s\n%*s", (int)n, text, HELP_COLUMN, "");
+                text += n + 1;
+        }
+        printf("%s\n", text);
+}
+
 static void print_help(void) {
         printf("Usage: musterd [OPTION]...\n\n"
                "Hosts AI coding agents and serves CCCC, coop, AIWG and AgentCompany clients.\n"
                "Runs in the foreground; see musterd(8).\n\n");
         for (size_t i = 0; i < n_option_table; i++) {
                 const Option *o = &option_table[i];
-                char head[64];
+                char head[64], place[128];
 
                 snprintf(head, sizeof(head), "--%s%s%s", o->flag, o->arg ? " " : "", o->arg ? o->arg : "");
-                printf("  %-26s %s\n  %26s [$%s%s%s]\n", head, o->help, "", o->env, o->key ? ", " : "",
-                       o->key ? o->key : "");
+                printf("  %-*s", HELP_COLUMN - 2, head);
+                print_help_text(o->help);
+                snprintf(place, sizeof(place), "[$%s%s%s]", o->env, o->key ? ", " : "",
+                         o->key ? o->key : "");
+                printf("%*s", HELP_COLUMN, "");
+                print_help_text(place);
         }
         printf("  %-26s %s\n  %-26s %s\n\n", "--help", "this text", "--version", "the version");
-        printf("In brackets: the environment variable and the key in muster.toml. Flags win over the "
-               "environment,\n"
-               "the environment over the file.\n\n"
+        printf("In brackets: the environment variable and the key in muster.toml. Flags win over\n"
+               "the environment, the environment over the file.\n\n"
                "Exit status: 0 clean stop, 1 internal failure, 2 wrong flags or configuration,\n"
-               "3 already running, 4 no endpoint could be opened.\n");
+               "3 already running, 4 no endpoint could be opened, 5 inside a process that muster\n"
+               "hosts.\n");
 }
 
 /* One flag and its value; *at moves over what it used. */

@@ -46,7 +46,7 @@ const Command daemon_commands[] = {
         },
         {
                 .name = "upgrade-daemon",
-                .summary = "put this version's daemon in the place of the one that runs",
+                .summary = "this version's daemon in the place of the one that runs",
                 .usage = "[--wait SECONDS] [--json] [-- MUSTERD-FLAGS…]",
                 .details =
                         "Stops the daemon in order, starts the one that belongs to this program, and says\n"
@@ -75,8 +75,7 @@ const Command daemon_commands[] = {
                         "  --json             the answer of native.overview as it is\n"
                         "  --timeout SECONDS  how long to wait for it (default 10)\n",
                 .examples = "  muster status\n"
-                            "  muster status --json | jq -r '.endpoints[] | select(.state == \"listening\") "
-                            "| .address'\n"
+                            "  muster status --json | jq -r '.endpoints[] | .name + \" \" + .address'\n"
                             "  muster status >/dev/null 2>&1 || muster up\n",
                 .takes = "json timeout",
                 .run = cmd_status,

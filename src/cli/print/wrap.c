@@ -62,6 +62,45 @@ static size_t help_indent(Str line) {
         return n;
 }
 
+/* So much of a usage as goes into n characters: to the last blank outside of brackets, or else inside. */
+static Str usage_line(Str text, size_t n) {
+        Str line = utf8_first(text, n);
+        size_t outside = 0, any = 0;
+        int depth = 0;
+
+        if (line.n == text.n)
+                return text;
+        for (size_t i = 0; i <= line.n; i++) {
+                depth += text.data[i] == '[' ? 1 : text.data[i] == ']' ? -1 : 0;
+                any = text.data[i] == ' ' ? i : any;
+                outside = text.data[i] == ' ' && !depth ? i : outside;
+        }
+        return (Str){text.data, outside ? outside : any ? any : line.n};
+}
+
+void usage_put(FILE *out, const char *name, const char *usage) {
+        size_t column = strlen("Usage: muster ") + strlen(name) + 1;
+
+        print("Usage: muster %s ", name);
+        while (*usage) {
+                Str rest = help_line(&usage);
+                size_t before = help_indent(rest) ? 0 : column; /* a second form has its own beginning */
+
+                while (rest.n) {
+                        Str line = usage_line(rest, HELP_COLS - before);
+
+                        text_put(out, line);
+                        putc('\n', out);
+                        rest = (Str){rest.data + line.n, rest.n - line.n};
+                        while (rest.n && *rest.data == ' ')
+                                rest.data++, rest.n--;
+                        if (rest.n)
+                                fprintf(out, "%*s", (int)column, "");
+                        before = column;
+                }
+        }
+}
+
 /* Where the text of `  --option WORD  text` begins: what does not fit goes on below it. */
 static size_t help_column(Str line, size_t n_indent) {
         const char *gap = n_indent ? memmem(line.data + n_indent, line.n - n_indent, "  ", 2) : NULL;
