@@ -5,7 +5,7 @@ import signal
 import socket
 
 from clients import Coop, Rpc, cccc_exchange, cccc_request, parse_cccc_reply
-from harness import DEADLINE, Daemon, Home, check, equal, eventually
+from harness import DEADLINE, Daemon, Home, check, equal, eventually, ready
 
 ACTIVATE = ["/bin/sh", "-c", 'export LISTEN_PID=$$; exec "$0" "$@"']
 
@@ -109,6 +109,17 @@ def test_an_activated_endpoint_opens_again():
             check("opened again: coop" in home.muster("up")[1], "not opened")
             with Coop(path) as c:
                 c.good({"cmd": "ls"})
+
+
+def test_down_of_an_activated_daemon():
+    """With the units `muster down` looked at the service manager's socket to see whether it was over, which started the daemon again: after 15 s it
+    said that the daemon was still stopping."""
+    with Home() as home, _listening(home.native_sock) as s, _activated(home, [s], ["native"], only="native") as d:
+        status, out, err = home.muster("down")
+        equal((status, out), (0, "musterd stopped, pid %d\n" % d.pid), err)
+        check("systemctl --user stop" in err, err)
+        d.expect_exit(0)
+        check(not ready([s], deadline=0)[0], "somebody has connected, which starts the next one")
 
 
 def test_some_activated_some_not():

@@ -39,6 +39,7 @@ int cmd_down(const Options *options) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         _cleanup_(freep) char *path = find_socket();
         const Json *tasks = NULL;
+        bool is_passed_on = false;
         int64_t pid = 0, wait_ms = options->wait_ms < 0 ? WAIT_MS : options->wait_ms;
         int r;
 
@@ -48,11 +49,16 @@ int cmd_down(const Options *options) {
         if (r && r != LINK_E_ABSENT)
                 return link_complain(r, path);
         if (!r) {
-                int status = stop_daemon(&link, path, options->stop_agents, &arena, &pid, &tasks);
+                int status =
+                        stop_daemon(&link, path, options->stop_agents, &arena, &pid, &tasks, &is_passed_on);
 
                 if (status)
                         return status;
         }
         tell(options, r == 0, pid, tasks);
+        if (is_passed_on) {
+                advise("its sockets are the service manager's: the next command starts it again, unless:");
+                advise("  systemctl --user stop musterd.socket musterd-cccc.socket musterd-coop.socket");
+        }
         return CLI_OK;
 }

@@ -91,7 +91,8 @@ static int upgrade_stop(Upgrade *upgrade, int64_t wait_ms) {
         if (r)
                 return r;
         upgrade_look(upgrade);
-        return stop_daemon(&link, upgrade->socket, false, &upgrade->arena, &upgrade->pid, &upgrade->tasks);
+        return stop_daemon(&link, upgrade->socket, false, &upgrade->arena, &upgrade->pid, &upgrade->tasks,
+                           &(bool){false});
 }
 
 /* How many processes of the old daemon run on below the new one. */
