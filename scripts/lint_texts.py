@@ -209,7 +209,30 @@ def check_settings():
     return problems
 
 
+def check_variables(files):
+    """Variables of ours that the programs read or set stand in a manual page, and muster(1) lists what goes from the caller to agents."""
+    pages = text_of(MUSTER) + text_of(MUSTERD)
+    sources = [text_of(path) for path in files if path.startswith("src/") and path.endswith((".c", ".h")) and "/test-" not in path]
+    ours = {name for source in sources for name in re.findall(r'"(MUSTER_[A-Z_]*[A-Z])["=]', source)}
+    problems = ["no manual page names %s" % name for name in sorted(ours) if not re.search(r"\b%s\b" % name, pages)]
+    table = re.search(r"names\[\] = \{(.*?)\};", text_of("src/cli/link/caller-env.c"), re.S)[1]
+    names = {name for name in re.findall(r'"([A-Z_*]+)"', table) if not name.startswith("XDG_")}
+    listed = {name for line in re.findall(r"^\.Ev (.*)$", sections()["env"], re.M) for name in re.findall(r"[A-Z_]+\*?", line)} - {"XDG_*"}
+    return problems + ["%s: env: %s is %s" % (MUSTER, name, "missing" if name in names else "not passed") for name in sorted(names ^ listed)]
+
+
+# --------------------------------------------------------------------------------------------------------------- operations
+def check_operations(files):
+    """docs/protocols.md, of CCCC docs/cccc.md, names every operation of schema/."""
+    parts = dict(re.findall(r"^## (\S+)\n((?:(?!## ).*\n)*)", text_of("docs/protocols.md"), re.M))
+    parts = {"aiwg": parts["AIWG"], "coop": parts["coop"], "native": parts["native"], "cccc": text_of("docs/cccc.md")}
+    found = [path.split("/")[1:] for path in files if re.fullmatch(r"schema/\w+/[a-z]\S*\.json", path)]
+    return ["%s: %s is missing" % ("docs/cccc.md" if dialect == "cccc" else "docs/protocols.md", name[:-5]) for dialect, name in found
+            if dialect in parts and name != "daemon.advance.json" and "`%s`" % name[:-5] not in parts[dialect]]
+
+
 def check_texts(files):
     known = commands()
     assert len(known) > 30, "commands-*.c"
-    return check_help(known) + check_page(known) + check_shown(known, files) + check_settings()
+    return (check_help(known) + check_page(known) + check_shown(known, files) + check_settings() + check_variables(files) +
+            check_operations(files))
