@@ -44,10 +44,14 @@ static void overview_write_actor(const Group *group, const ActorView *actor, Jso
 }
 
 static void overview_write_group(const Group *group, JsonWriter *w) {
+        bool has_bridge = false;
+
         jw_begin_object(w);
         jw_field_cstr(w, "id", group->id);
         jw_field_str(w, "title", group->doc->title);
         jw_field_cstr(w, "state", group_state_name(group->doc->state));
+        if (json_bool(json_get(json_get(group->doc->json, "im"), "enabled"), &has_bridge) && has_bridge)
+                jw_field_bool(w, "im_enabled", true);
         jw_key(w, "actors");
         jw_begin_array(w);
         for (size_t i = 0; i < group->doc->n_actors; i++)

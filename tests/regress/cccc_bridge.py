@@ -45,6 +45,8 @@ def test_doctor_names_groups_whose_bridge_does_not_run():
         g = ok(d, "group_create", title="x")["group_id"]
         equal(_found(d), [("ok", "0 enabled")])
         _enable(d, g)
+        ok(d, "group_show", group_id=g)
+        check("enabled in 1 group." in d.home.muster("status")[1], "status does not say")
         level, message = _found(d)[0]
         equal(level, "warning")
         check("cccc im start --group " + g in message, message)

@@ -145,6 +145,19 @@ static void overview_put_projects(FILE *out, const Json *overview, unsigned cols
         table_print(&table, out, cols, 0, "\n");
 }
 
+/* musterd starts none, and whoever comes from the original does not expect that. */
+static void overview_put_bridges(FILE *out, const Json *overview) {
+        size_t n = 0;
+
+        json_each (group, json_get(overview, "groups"))
+                n += json_get(group, "im_enabled") != NULL;
+        if (n)
+                fprint(out,
+                       "\nIM bridges are enabled in %zu group%s. musterd starts none; cccc im start does.\n"
+                       "Whether they run: muster doctor\n",
+                       n, n == 1 ? "" : "s");
+}
+
 void overview_print(FILE *out, const Json *overview, unsigned cols) {
         bool is_stopped;
 
@@ -155,4 +168,5 @@ void overview_print(FILE *out, const Json *overview, unsigned cols) {
         overview_put_processes(out, overview, cols);
         overview_put_actors(out, overview, cols);
         overview_put_projects(out, overview, cols);
+        overview_put_bridges(out, overview);
 }
