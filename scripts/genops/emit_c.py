@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The C files: error maps, argument structs, op tables, op documentation, the OpenRPC text."""
 
-from genops.model import CONVENTIONS, FLAGS, INT64_MAX, INT64_MIN, NOTE, TYPES, compact
+from genops.model import CONVENTIONS, FLAGS, INT64_MAX, INT64_MIN, NOTE, SCOPES, TYPES, compact
 
 
 def c_chars(text):
@@ -164,7 +164,7 @@ def emit_op_row(op):
         parts += [f".fields = fields_{op.c_name}", f".n_fields = {len(op.params)}"]
     if op.refused:
         parts += [f".refusals = refusals_{op.c_name}", f".n_refusals = {len(op.refused)}"]
-    parts.append(f".args_size = sizeof({op.args_type})")
+    parts += [f".args_size = sizeof({op.args_type})", f".scope = {SCOPES[op.scope][0]}"]
     if op.flags:
         parts.append(f".flags = {c_flags([FLAGS[word][0] for word in op.flags])}")
     return c_row([*parts, f".run = run_{op.c_name}"])
@@ -208,6 +208,7 @@ def emit_docs_h():
         "        const OpDocParam *params;",
         "        size_t n_params;",
         "        uint32_t flags;            /* OP_WRITES, … of core/op.h */",
+        "        uint32_t scope;            /* OpScope of core/op.h */",
         "        const char *result_schema; /* compact JSON text */",
         "} OpDoc;", "",
         "extern const OpDoc op_docs[]; /* sorted by dialect, then name */",
@@ -240,6 +241,7 @@ def emit_docs_c(schema):
                 rows.append(f"         .params = params_{stem}, .n_params = {len(op.params)},")
             if op.flags:
                 rows.append(f"         .flags = {c_flags([FLAGS[word][0] for word in op.flags])},")
+            rows.append(f"         .scope = {SCOPES[op.scope][0]},")
             rows.append(f"         .result_schema = {c_long_string(compact(op.result), ' ' * 25, 80)}}},")
     n_ops = sum(len(dialect.ops) for dialect in schema.dialects)
     if n_ops:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The reference pages, one per dialect, and their index."""
 
-from genops.model import FLAGS, GENERIC, NOTE, compact, meaning
+from genops.model import FLAGS, GENERIC, NOTE, SCOPES, compact, meaning
 
 
 def cell(text):
@@ -112,6 +112,7 @@ def op_section(schema, op, is_lenient):
     meanings = dict(schema.words(op.dialect))
     if op.errors:
         lines += ["", "Errors: " + "; ".join(f"{code(word)} ({meaning(meanings[word])})" for word in op.errors) + "."]
+    lines += ["", f"Scope: **{op.scope}** ({SCOPES[op.scope][1]})."]
     if op.flags:
         lines += ["", "Flags: " + "; ".join(f"**{word}** ({FLAGS[word][1]})" for word in op.flags) + "."]
     return [*lines, ""]

@@ -33,20 +33,26 @@ PARAM_KEYS = {
     "non_empty": ("string", "strings", "object", "array"),
 }
 
-OP_KEYS = ("name", "summary", "params", "result", "errors", "flags")
+OP_KEYS = ("name", "summary", "params", "result", "errors", "scope", "flags")
 OP_EXTRA_KEYS = ("refused",)
 REFUSED_KEYS = ("why", "except")
 DIALECT_KEYS = ("name", "title", "convention", "envelope", "transport")
 CONVENTIONS = {"strict": "OP_STRICT", "lenient": "OP_LENIENT"}
+SCOPES = {
+    "view": ("OP_SCOPE_VIEW", "reads"),
+    "control": ("OP_SCOPE_CONTROL", "acts on agents and what they share"),
+    "admin": ("OP_SCOPE_ADMIN", "acts on the daemon, or shows its secrets"),
+}
 FLAGS = {
     "writes": ("OP_WRITES", "changes kept state; the reply follows its commit"),
     "streams": ("OP_STREAMS", "a good reply turns the connection into a stream"),
     "slow": ("OP_SLOW", "may be answered in a later turn"),
     "planned": ("OP_PLANNED", "answers that it is not built yet"),
+    "reveals": ("OP_REVEALS", "shows what a sandbox hides, so not for callers in one"),
 }
 
 # Conditions that any call of any dialect can end with.
-GENERIC = ("PARSE", "INVALID_REQUEST", "TOO_LARGE", "UNKNOWN_OP", "INVALID_PARAMS", "INTERNAL")
+GENERIC = ("PARSE", "INVALID_REQUEST", "TOO_LARGE", "UNKNOWN_OP", "INVALID_PARAMS", "PERMISSION_DENIED", "INTERNAL")
 RESERVED_CONDITIONS = ("NONE", "MAX")
 
 # The part of JSON Schema that results are declared in; tests/lib/jsonschema.py implements exactly this.
@@ -119,6 +125,7 @@ class Op:
     params: list
     result: dict
     errors: list
+    scope: str
     flags: list
     refused: list = field(default_factory=list)
 

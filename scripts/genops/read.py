@@ -9,7 +9,7 @@ from genops.check import default_fault, is_int, is_text, quoted, schema_keyword_
 from genops.model import (
     CONVENTIONS, DIALECT_KEYS, FLAGS, GENERIC, INT64_MAX, INT64_MIN, OP_EXTRA_KEYS, OP_KEYS, PARAM_KEYS,
     REFUSED_KEYS, RESERVED_CONDITIONS,
-    SCHEMA_KEYWORDS, TYPES, Condition, Dialect, Op, Param, Refusal, Schema,
+    SCHEMA_KEYWORDS, SCOPES, TYPES, Condition, Dialect, Op, Param, Refusal, Schema,
 )
 
 
@@ -213,11 +213,14 @@ class Reader:
         params = self.read_params(dialect, path, value["params"])
         self.check_result(path, "result", value["result"])
         self.check_errors(schema, dialect, path, value["errors"])
+        if value["scope"] not in list(SCOPES):
+            self.fault(path, "scope", f"must be one of {quoted(SCOPES)}")
         self.check_flags(path, value["flags"])
         refused = self.read_refused(path, value.get("refused", {}), value["params"])
         if len(self.problems) > n_before:
             return None
-        return Op(dialect.name, name, value["summary"], params, value["result"], value["errors"], value["flags"], refused)
+        return Op(dialect.name, name, value["summary"], params, value["result"], value["errors"], value["scope"],
+                  value["flags"], refused)
 
     def read_refused(self, path, value, params):
         if not isinstance(value, dict):

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/macro.h"
 
-enum { PROCESS_WORDS_MAX = 1024 }; /* of a command line; what is behind them is not looked at */
+enum {
+        PROCESS_WORDS_MAX = 1024,  /* of a command line; what is behind them is not looked at */
+        PROCESS_STATUS_MAX = 8192, /* up to the line NSpid: room for the numbers of a thousand groups */
+};
 
 ssize_t process_read(pid_t pid, const char *name, char *out, size_t n) {
         char path[96];
@@ -22,6 +28,41 @@ ssize_t process_read(pid_t pid, const char *name, char *out, size_t n) {
         close_fd(fd);
         out[k > 0 ? k : 0] = 0;
         return k;
+}
+
+/* What stands behind the name of a line; NULL: there is no such line. */
+static const char *process_line(const char *text, const char *name) {
+        size_t n = strlen(name);
+
+        for (; text; text = strchr(text, '\n')) {
+                text += *text == '\n';
+                if (!strncmp(text, name, n))
+                        return text + n;
+        }
+        return NULL;
+}
+
+int process_status(pid_t pid, ProcessStatus *ret) {
+        char text[PROCESS_STATUS_MAX];
+        const char *name, *parent, *numbers;
+        char *end;
+
+        if (pid <= 0 || process_read(pid, "status", text, sizeof(text)) <= 0)
+                return error_origin(-ESRCH);
+        name = process_line(text, "Name:\t");
+        parent = process_line(text, "PPid:\t");
+        numbers = process_line(text, "NSpid:\t");
+        if (!name || !parent || !numbers)
+                return error_origin(-ESRCH);
+        *ret = (ProcessStatus){.parent = (pid_t)strtol(parent, NULL, 10)};
+        snprintf(ret->name, sizeof(ret->name), "%.*s", (int)strcspn(name, "\n"), name);
+        for (; *numbers && *numbers != '\n'; numbers = end) {
+                (void)strtol(numbers, &end, 10);
+                if (end == numbers)
+                        return error_origin(-ESRCH);
+                ret->n_namespaces++;
+        }
+        return ret->n_namespaces ? 0 : error_origin(-ESRCH);
 }
 
 static bool process_is_interpreter(const char *name) {

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "core/daemon.h"
 #include "core/dialect.h"
+#include "core/principal.h"
 #include "core/record.h"
 
 enum {
@@ -207,9 +208,12 @@ void call_finish(Call *call, int r) {
 static int decode_and_run(Call *call, const Json *args) {
         void *decoded = arena_alloc(&call->arena, call->op->args_size);
         OpConvention convention = call->client->dialect->ops->convention;
+        const char *refusal = principal_refusal(call->client, call->op);
         OpFault fault;
         int r;
 
+        if (refusal)
+                return call_fail(call, CALL_E_PERMISSION_DENIED, "%s", refusal);
         if (!decoded)
                 return -ENOMEM;
         r = op_decode(call->op, convention, args, &call->arena, decoded, &fault);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "core/daemon.h"
 #include "core/dialect.h"
+#include "core/principal.h"
 
 static void on_frame(void *user, Str frame) {
         Client *client = user;
@@ -102,6 +103,7 @@ void client_start(Endpoint *endpoint, Conn *conn) {
         client->conn = conn;
         client->number = ++endpoint->daemon->n_clients;
         enlist(client, endpoint);
+        principal_establish(client);
         if (limits.handshake_ms && client->daemon->config.handshake_ms)
                 limits.handshake_ms = client->daemon->config.handshake_ms;
         conn_start(conn, &type->dialect->framing, &limits, &client_handler, client);

@@ -23,6 +23,7 @@ struct Client {
         Str frame;            /* being handled right now */
         Call *call;           /* in flight, or NULL */
         unsigned n_holds;     /* > 0: no frame is handed out */
+        bool is_sandboxed;    /* or nobody can tell: see principal.h */
         bool is_leaving;      /* the connection ends once the call under way is answered */
         void *state;          /* the dialect's */
         void *stream;         /* of an operation that turned the connection into a stream */

@@ -58,7 +58,15 @@ enum {
         OP_STREAMS = 1 << 1, /* a good reply turns the connection into a stream */
         OP_SLOW = 1 << 2,    /* may answer in a later turn */
         OP_PLANNED = 1 << 3, /* of the contract, but answers that it is not built yet */
+        OP_REVEALS = 1 << 4, /* shows what a sandbox hides: terminals of others */
 };
+
+/* What an operation may touch; core/principal.h says who may call which. */
+typedef enum OpScope {
+        OP_SCOPE_ADMIN,   /* acts on the daemon, or shows its secrets */
+        OP_SCOPE_CONTROL, /* acts on agents and what they share */
+        OP_SCOPE_VIEW,    /* reads */
+} OpScope;
 
 typedef struct Op {
         const char *name;
@@ -67,6 +75,7 @@ typedef struct Op {
         uint16_t n_fields;
         uint16_t n_refusals;
         uint16_t args_size;
+        OpScope scope;
         uint32_t flags;
         int (*run)(Call *call, const void *args);
 } Op;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "base/process.h"
 #include "shim/shim-internal.h"
 
 /* Bound through the folder's descriptor: the path of a state folder may be longer than a socket's name can
@@ -28,11 +29,16 @@ int shim_listen(Shim *shim) {
         return 0;
 }
 
+/* Not the agent itself, which finds the socket if nobody hides it: what is in a sandbox is in a PID
+ * namespace below ours, a daemon is in our own. */
 static bool is_ours(int fd) {
         struct ucred cred;
+        ProcessStatus status;
         socklen_t n = sizeof(cred);
 
-        return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) && cred.uid == geteuid();
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) || cred.uid != geteuid())
+                return false;
+        return !process_status(cred.pid, &status) && status.n_namespaces == 1;
 }
 
 void shim_accept(Shim *shim) {

@@ -10,6 +10,10 @@
 #include "base/error.h"
 #include "wire/conn-internal.h"
 
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* of Linux 6.5; the headers may be older than the kernel */
+#endif
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static void on_work(Deferred *deferred) {
@@ -65,6 +69,13 @@ int conn_new(Conn **ret, ConnShared *shared, int fd_in, int fd_out, const ConnPe
         shared->n_open++;
         *ret = conn;
         return 0;
+}
+
+int conn_peer_pidfd(const Conn *conn) {
+        socklen_t n = sizeof(int);
+        int fd;
+
+        return getsockopt(conn->fd_in, SOL_SOCKET, SO_PEERPIDFD, &fd, &n) ? -errno : fd;
 }
 
 static void close_descriptors(Conn *conn) {

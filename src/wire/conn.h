@@ -73,6 +73,9 @@ void conn_start(Conn *conn, const Framing *framing, const ConnLimits *limits, co
                 void *user);
 
 const ConnPeer *conn_peer(const Conn *conn);
+/* A pidfd of the process that connected, the caller's to close: unlike its number it cannot become another
+ * process's. -ENOPROTOOPT: this kernel has none (before 6.5); other errors: the process is gone. */
+int conn_peer_pidfd(const Conn *conn);
 void conn_set_framing(Conn *conn, const Framing *framing); /* from the next frame on */
 /* Hands the frame being handled out once more, cut by this framing (only from inside handler->frame). */
 void conn_reframe(Conn *conn, const Framing *framing);

@@ -47,10 +47,12 @@ static int read_unix_peer(int fd, ConnPeer *ret) {
 
 static bool is_of_this_machine(const struct sockaddr_in *peer, const struct sockaddr_in *own) {
         return ntohl(peer->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET ||
+               ntohl(own->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET ||
                peer->sin_addr.s_addr == own->sin_addr.s_addr;
 }
 
-/* Any user of this machine can connect to its ports: whose the connection is, the kernel knows. */
+/* Any user of this machine can connect to its ports, from any of its addresses: whose the connection is, the
+ * kernel knows. What it does not know is another machine's. */
 static int read_tcp_peer(int fd, ConnPeer *ret) {
         struct sockaddr_in address = {0}, own = {0};
         socklen_t n = sizeof(address);
@@ -61,12 +63,12 @@ static int read_tcp_peer(int fd, ConnPeer *ret) {
         *ret = (ConnPeer){.is_remote = true, .address = ntohl(address.sin_addr.s_addr)};
         if (getsockname(fd, (struct sockaddr *)&own, &n))
                 return error_origin(-errno);
-        if (is_of_this_machine(&address, &own)) {
-                r = tcp_owner(&address, &own, &ret->uid);
-                if (r)
-                        return r == TCP_OWNER_E_UNKNOWN ? error_origin(-EACCES) : error_trace(r);
-                ret->is_local_tcp = true;
-        }
+        r = tcp_owner(&address, &own, &ret->uid);
+        if (r < 0)
+                return error_trace(r);
+        if (r == TCP_OWNER_E_UNKNOWN && is_of_this_machine(&address, &own))
+                return error_origin(-EACCES);
+        ret->is_local_tcp = !r;
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
         return 0;
 }

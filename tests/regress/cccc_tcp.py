@@ -178,8 +178,29 @@ def test_another_user_is_refused():
     """A port of the loopback is open to every user of the machine: one of them ran commands as the owner of the daemon."""
     if os.geteuid() != 0:
         raise Skip("needs root, to be another user")
-    script = ("import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1])))\n"
-              "s.sendall(b'{\"v\":1,\"op\":\"ping\",\"args\":{}}\\n'); print(s.recv(100))")
+    _refused_as_another_user("127.0.0.1")
+
+
+def _own_address():
+    """One of this machine that is not of the loopback; nothing is sent for it."""
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.connect(("198.51.100.1", 9))
+            return s.getsockname()[0]
+    except OSError:
+        raise Skip("this machine has no address but the loopback's") from None
+
+
+def test_another_user_is_refused_from_another_address_of_this_machine():
+    """He may bind his end to any of them, and then the connection did not look like one of this machine."""
+    if os.geteuid() != 0:
+        raise Skip("needs root, to be another user")
+    _refused_as_another_user(_own_address())
+
+
+def _refused_as_another_user(source):
+    script = ("import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1])), source_address=('%s', 0))\n"
+              "s.sendall(b'{\"v\":1,\"op\":\"ping\",\"args\":{}}\\n'); print(s.recv(100))") % source
     with _tcp() as d:
         port = _addr(d)["port"]
         done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c", script, str(port)],

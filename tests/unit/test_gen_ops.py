@@ -26,7 +26,7 @@ gen_ops = importlib.util.module_from_spec(spec)
 sys.modules["gen_ops"] = gen_ops  # dataclasses look their module up there
 spec.loader.exec_module(gen_ops)
 
-GENERIC = ["PARSE", "INVALID_REQUEST", "TOO_LARGE", "UNKNOWN_OP", "INVALID_PARAMS", "INTERNAL"]
+GENERIC = ["PARSE", "INVALID_REQUEST", "TOO_LARGE", "UNKNOWN_OP", "INVALID_PARAMS", "PERMISSION_DENIED", "INTERNAL"]
 
 
 def dialect(name, convention, envelope):
@@ -35,7 +35,7 @@ def dialect(name, convention, envelope):
 
 def op(name, params=None, **more):
     return {"name": name, "summary": "Does it.", "params": params or {}, "result": {"type": "object"},
-            "errors": [], "flags": [], **more}
+            "errors": [], "scope": "view", "flags": [], **more}
 
 
 def base():
@@ -202,6 +202,8 @@ def test_operation():
     expect_op("errors[1]: \"full\" is there twice", errors=["full", "full"])
     expect_op("flags[0]: unknown flag \"write\"; known: writes, streams, slow", flags=["write"])
     expect_op("flags: must be a list", flags="writes")
+    expect_op("scope: must be one of \"view\", \"control\", \"admin\"", scope="write")
+    expect("soft/send.json: scope: is missing", lambda files: files["soft/send.json"].pop("scope"))
     expect("soft/send.json: result: is missing", lambda files: files["soft/send.json"].pop("result"))
     expect("rpc/daemon.stop_now.json: errors[0]: \"full\" is no error code of rpc",
            lambda files: files["rpc/daemon.stop_now.json"].update(errors=["full"]))
@@ -259,14 +261,14 @@ def test_errors_file():
     def change(i, **members):
         return lambda files: files["errors.json"]["conditions"][i].update(members)
     expect("errors.json: conditions[0].nosuch: unknown key", change(0, nosuch="x"))
-    expect("errors.json: conditions[6].name: \"full\" cannot name a condition", change(6, name="full"))
-    expect("errors.json: conditions[6].name: \"MAX\" cannot name a condition", change(6, name="MAX"))
-    expect("errors.json: conditions[6].name: PARSE is there twice", change(6, name="PARSE"))
-    expect("errors.json: conditions[6].rpc: must be a string or a number other than 0", change(6, rpc=0))
-    expect("errors.json: conditions: dialect rpc mixes strings and numbers", change(6, rpc="full"))
+    expect("errors.json: conditions[7].name: \"full\" cannot name a condition", change(7, name="full"))
+    expect("errors.json: conditions[7].name: \"MAX\" cannot name a condition", change(7, name="MAX"))
+    expect("errors.json: conditions[7].name: PARSE is there twice", change(7, name="PARSE"))
+    expect("errors.json: conditions[7].rpc: must be a string or a number other than 0", change(7, rpc=0))
+    expect("errors.json: conditions: dialect rpc mixes strings and numbers", change(7, rpc="full"))
     expect("errors.json: INTERNAL: needs a word in dialect rpc",
-           lambda files: files["errors.json"]["conditions"][5].pop("rpc"))
-    expect("errors.json: conditions: INTERNAL is missing", lambda files: files["errors.json"]["conditions"].pop(5))
+           lambda files: files["errors.json"]["conditions"][6].pop("rpc"))
+    expect("errors.json: conditions: INTERNAL is missing", lambda files: files["errors.json"]["conditions"].pop(6))
     expect("errors.json: No such file", lambda files: files.pop("errors.json"))
 
 

@@ -104,7 +104,14 @@ static void print_errors(const Json *method) {
         }
 }
 
-static void print_flags(uint32_t flags) {
+static void print_flags(const OpDoc *doc) {
+        static const char *const scopes[] = {[OP_SCOPE_ADMIN] =
+                                                     "admin, acts on the daemon or shows its secrets",
+                                             [OP_SCOPE_CONTROL] = "control, acts on agents",
+                                             [OP_SCOPE_VIEW] = "view, reads"};
+        uint32_t flags = doc->flags;
+
+        print("Scope: %s.\n", scopes[doc->scope]);
         if (flags & OP_WRITES)
                 print("Changes kept state; its answer comes when the change is stored.\n");
         if (flags & OP_STREAMS)
@@ -113,7 +120,7 @@ static void print_flags(uint32_t flags) {
 
 static int print_op(const OpDoc *doc, const Json *method) {
         print("%s.%s\n\n%s\n", doc->dialect, doc->name, doc->summary);
-        print_flags(doc->flags);
+        print_flags(doc);
         print_params(doc, method);
         print_errors(method);
         print("\nResult:\n");

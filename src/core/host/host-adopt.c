@@ -231,10 +231,12 @@ static void reject(Hosted *hosted, int r) {
                 return;
         }
         hosted->state = HOSTED_FAILED;
-        if (r == ADOPT_E_NOTHING)
+        if (r == ADOPT_E_NOTHING) {
                 host_forget(hosted);
-        else
-                hosted_unlink_and_free(hosted);
+                return;
+        }
+        hosted->host->has_strays = true;
+        hosted_unlink_and_free(hosted);
 }
 
 /* Of a daemon that was killed. */

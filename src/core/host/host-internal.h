@@ -2,9 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the parts of core/host share: host.c (table, state), host-start.c (folder, spawn), host-env.c
- * (environment), host-adopt.c (finding them again), host-control.c (words with the shim), host-io.c (output,
- * input, viewers), host-seat.c (who types at a terminal of several clients), host-size.c (its size, now and
- * before), host-screen.c (what it shows), host-sweep.c (finding what has no shim any more).
+ * (environment), host-adopt.c (finding them again), host-caller.c (who is in a sandbox), host-control.c
+ * (words with the shim), host-io.c (output, input, viewers), host-seat.c (who types at a terminal of several
+ * clients), host-size.c (its size, now and before), host-screen.c (what it shows), host-sweep.c (finding
+ * what has no shim any more).
  */
 #include "core/host/host.h"
 #include "core/host/sandbox-internal.h"
@@ -23,6 +24,7 @@ struct Host {
         HostCgroups cgroups;
         SandboxKnown sandbox; /* what the last look found out */
         Hosted *first;
+        bool has_strays;               /* a process of an earlier daemon may run that is not in the table */
         char *spares[HOST_SPARES_MAX]; /* folders for processes to come; when there are as many, others are
                                           removed */
         size_t n_spares;

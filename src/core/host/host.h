@@ -180,6 +180,11 @@ Host *host_free(Host *host); /* lets go of everything; the processes run on */
 int host_adopt(Host *host, void (*found)(Hosted *hosted, void *user), void *user);
 Hosted *host_first(Host *host);
 Hosted *host_find(Host *host, Str id);
+/* host-caller.c: what is in a sandbox, of every domain. A record that nobody can read counts as one. */
+bool hosted_is_sandboxed(const Hosted *hosted);
+bool host_has_sandboxed(const Host *host); /* now: one that runs, or may run */
+/* Whether the process of this number is in one of them. One that is gone, or cannot be told, counts. */
+bool host_is_sandboxed_caller(const Host *host, pid_t pid);
 const char *hosted_state_name(const Hosted *hosted); /* "ending": it lives, but was told to go */
 
 /* Our own environment for those that get one like it: without what leads a daemon (MUSTER_*, CCCC_*, COOP_*,

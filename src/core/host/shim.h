@@ -32,6 +32,8 @@ typedef enum ShimState {
         SHIM_STATE_FAILED, /* never ran; exec_errno holds */
 } ShimState;
 
+#define SHIM_PROGRAM "muster-shim" /* as the kernel names the process */
+
 /* Names in the folder of a hosted process. */
 #define SHIM_RECORD "record"
 #define SHIM_OUT    "out" /* ring of the terminal, or of stdout */
