@@ -73,7 +73,7 @@ static int note_env(const Coopfile *file, StrVec *notes) {
         int r = 0;
 
         for (size_t i = 0; !r && i < file->env_unset.n; i++)
-                r = notes_push(notes, "env.%s: the variable is not set here, its value is empty",
+                r = notes_push(notes, "env.%s: the daemon's environment has no such variable: empty",
                                file->env_unset.items[i]);
         return error_trace(r);
 }

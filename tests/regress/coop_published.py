@@ -73,6 +73,7 @@ def test_the_other_schema_in_full():
         reply = box.said(text % "host")
         equal(box.out(), "vim\n")
         equal([n.split(":")[0] for n in reply["notes"]], ["image", "packages", "setup", "workspace.path", "env.KEY"])
+        check("daemon" in reply["notes"][-1], "who gives a variable to a session is not who called: %s" % reply["notes"][-1])
         box.d.coop().good({"cmd": "kill", "session": "box", "force": True})
         write_text(os.path.join(box.workspace, "coop.toml"), text % "veth")
         reply = box.ask(may_fail=True)
