@@ -108,6 +108,12 @@ def either(options, letter):
     return options | {letter.get(option) for option in options}
 
 
+def verbs_in(line):
+    """Of an entry as `start , stop Ar actor` or `vision Ar text ... , Cm sketch Ar text ...`."""
+    bare = re.sub(r"\b(?:Ar|Fl) \S+|\b(?:Cm|Oo|Oc|Op|Ns|No)\b|=|\.\.\.", "", line)
+    return [words.split()[0] for words in bare.split(" ,") if words.split()]
+
+
 def check_page(known):
     """muster(1) has a line in the SYNOPSIS and a section for each command, with the options that it takes."""
     letter, lines, parts, problems = letters(), synopses(), sections(), []
@@ -120,6 +126,9 @@ def check_page(known):
         takes, shown = known[name].takes, lines.get(name, set())
         problems += ["%s: --%s is missing in the SYNOPSIS of %s" % (MUSTER, option, name) for option in sorted(takes)
                      if option not in shown and letter.get(option) not in shown]
+        written = {verb for line in re.findall(r"^\.It Cm (.*)$", parts.get(name, ""), re.M) for verb in verbs_in(line)}
+        problems += ["%s: %s: the verb %s is %s" % (MUSTER, name, verb, "missing" if verb in known[name].verbs() else "not one")
+                     for verb in sorted(known[name].verbs() ^ written)]
         listed = {flag for line in re.findall(r"^\.It Fl (.*)$", parts.get(name, ""), re.M)
                   for flag in re.findall(r"(?:^|, )-?([a-z][a-z-]*)", line)}
         sisters = [known[other].takes for other in parts if other in known and parts[other] == parts.get(name)]
@@ -209,6 +218,20 @@ def check_settings():
     return problems
 
 
+def check_coopfile():
+    """docs/coopfile.md has a row for each key of a coopfile, and each key of `.aiwg/daemon.json` stands in docs/aiwg*.md."""
+    rows = re.findall(r'\{"([a-z_]+)", (?:"([a-z_]+)"|NULL), apply_', text_of("src/sessions/coopfile-merge.c"))
+    keys = {"%s.%s" % (table, key) for table, key in rows if key} | {"env.NAME", "packages.MANAGER"}
+    lines = [line.split(" | ")[:2] for line in text_of("docs/coopfile.md").splitlines() if re.match(r"\| `[a-z_]+\.", line)]
+    shown = {key for cells in lines for cell in cells for key in re.findall(r"`(\w+\.\w+)`", cell)}
+    problems = ["docs/coopfile.md: %s is %s" % (key, "missing" if key in keys else "no key") for key in sorted(keys ^ shown)]
+    words = re.findall(r"(\w+)_keys = \{(.*?)\};", text_of("src/tasks/rule-words.c"), re.S)
+    pages = text_of("docs/aiwg.md") + text_of("docs/aiwg-automation.md") + text_of("docs/protocols.md")
+    assert len(keys) > 20 and len(words) > 10, "tables of keys"
+    return problems + ["docs/aiwg*.md: %s of %s is missing" % (key, table) for table, text in words for key in re.findall(r'"(\w+)"', text)
+                       if not re.search(r'[`.{"]%s[`"},]' % key, pages)]
+
+
 def check_variables(files):
     """Variables of ours that the programs read or set stand in a manual page, and muster(1) lists what goes from the caller to agents."""
     pages = text_of(MUSTER) + text_of(MUSTERD)
@@ -234,5 +257,5 @@ def check_operations(files):
 def check_texts(files):
     known = commands()
     assert len(known) > 30, "commands-*.c"
-    return (check_help(known) + check_page(known) + check_shown(known, files) + check_settings() + check_variables(files) +
-            check_operations(files))
+    return (check_help(known) + check_page(known) + check_shown(known, files) + check_settings() + check_coopfile() +
+            check_variables(files) + check_operations(files))
