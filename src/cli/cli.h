@@ -32,10 +32,10 @@ typedef struct Options {
         bool json, help, detach, once, read_only, watch, follow, await, strip, raw, enter, literal, all,
                 force, stop_agents, no_wait, no_reconnect;
         bool attention, read, daemon, timestamps, reveal;
-        int64_t wait_ms, timeout_ms, max_idle_ms;       /* -1: not given */
-        int64_t pty, tail, limit;                       /* -1: not given */
-        double speed;                                   /* 0: not given */
-        const char *project, *name, *sandbox, *program; /* NULL: not given */
+        int64_t wait_ms, timeout_ms, max_idle_ms;                 /* -1: not given */
+        int64_t pty, tail, limit;                                 /* -1: not given */
+        double speed;                                             /* 0: not given */
+        const char *project, *name, *sandbox, *network, *program; /* NULL: not given */
         const char *detach_keys;
         const char *group, *as, *key, *kind, *since, *older_than;
         OptionList to, env;

@@ -33,6 +33,7 @@ static const Row rows[] = {
         {"detach-keys", 0, KIND_TEXT, AT(detach_keys)},
         {"name", 'n', KIND_TEXT, AT(name)},
         {"sandbox", 0, KIND_TEXT, AT(sandbox)},
+        {"network", 0, KIND_TEXT, AT(network)},
         {"stop-agents", 0, KIND_FLAG, AT(stop_agents)},
         {"once", 0, KIND_FLAG, AT(once)},
         {"read-only", 'r', KIND_FLAG, AT(read_only)},
@@ -263,4 +264,22 @@ int options_parse(const Command *command, int argc, char **argv, Options *ret) {
         ret->operands = argv + optind;
         ret->n_operands = argc - optind;
         return check_operands(command, optind > 1 && !strcmp(argv[optind - 1], "--"), ret);
+}
+
+static bool is_one_of(const char *word, const char *const words[]) {
+        for (; *words; words++)
+                if (!strcmp(word, *words))
+                        return true;
+        return false;
+}
+
+int options_check_sandbox(const char *command, const Options *options) {
+        static const char *const modes[] = {"none", "bwrap", NULL};
+        static const char *const networks[] = {"host", "none", "veth", NULL};
+
+        if (options->sandbox && !is_one_of(options->sandbox, modes))
+                return complain(CLI_USAGE, "%s: --sandbox: must be none or bwrap", command);
+        if (options->network && !is_one_of(options->network, networks))
+                return complain(CLI_USAGE, "%s: --network: must be host, none or veth", command);
+        return CLI_OK;
 }

@@ -18,3 +18,6 @@ typedef struct OptionShape {
 
 /* The i-th option that the command knows; false: it has no more. */
 bool option_shape(const Command *command, size_t i, OptionShape *ret);
+/* Whether --sandbox and --network, where they are given, are words that are known; complains if not, as an
+ * exit status. */
+int options_check_sandbox(const char *command, const Options *options);

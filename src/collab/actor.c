@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "collab/actor-sandbox.h"
 #include "collab/collab.h"
 #include "collab/permissions.h"
 #include "core/runtimes.h"
@@ -125,8 +126,9 @@ static void field_or(JsonWriter *w, const char *key, const Json *value, const ch
 
 void actor_write_members(const Group *group, const ActorView *actor, JsonWriter *w) {
         json_each (member, actor->json)
-                if (!str_is(json_key(member), "role"))
+                if (!str_is(json_key(member), "role") && !actor_sandbox_is_key(json_key(member)))
                         group_doc_write_member(&group->collab->daemon->config, member, w);
+        actor_sandbox_write(group->doc, actor, w);
         jw_field_cstr(w, "role", group_role(group->doc, actor->id));
 }
 
@@ -154,6 +156,7 @@ void actor_write_added(const Config *config, const GroupDoc *doc, const ActorVie
         jw_field_str(w, "runtime", actor->runtime);
         jw_field_str(w, "created_at", actor->created_at);
         jw_field_str(w, "updated_at", json_str(json_get(actor->json, "updated_at")));
+        actor_sandbox_write(doc, actor, w);
         jw_end_object(w);
         jw_end_object(w);
 }

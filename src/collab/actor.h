@@ -24,7 +24,7 @@ const char *actor_fault(Str runtime, Str runner, Str submit, const Json *command
 /* The first free <runtime>-<n>. */
 Str actor_free_id(Arena *arena, const GroupDoc *doc, Str runtime);
 
-/* An object: the stored entry, without secrets, and the role that it has now. */
+/* An object: the stored entry, without secrets, the role and the sandbox that it has now. */
 void actor_write(const Group *group, const ActorView *actor, JsonWriter *w);
 /* The same without its ends, for those who add something. */
 void actor_write_members(const Group *group, const ActorView *actor, JsonWriter *w);

@@ -27,7 +27,8 @@ typedef struct ActorView {
         Str runner;  /* "pty", "headless" */
         Str runtime; /* "codex", … */
         Str created_at;
-        int64_t created_us; /* 0: no time */
+        int64_t created_us;           /* 0: no time */
+        Str sandbox, sandbox_network; /* ours, not the contract's: as they stand there; empty: not said */
         bool is_enabled;
         const Json *command; /* list of strings, or NULL */
         const Json *env;     /* object, or NULL */
@@ -59,6 +60,7 @@ typedef struct GroupDoc {
         bool is_running; /* what is wanted; whether a session is alive is asked with group_is_running() */
         GroupState state;
         Str active_scope_key;
+        Str sandbox, sandbox_network; /* of actors that do not say their own; as theirs */
         ScopeView *scopes;
         size_t n_scopes;
         ActorView *actors; /* in the order of the file: the first enabled one is the foreman */

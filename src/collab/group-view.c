@@ -41,6 +41,15 @@ static int64_t seconds_or(const Json *object, const char *key, int64_t fallback)
         return clamp(number_or(object, key, fallback), 0, SECONDS_MAX);
 }
 
+/* What is there and no text is no word that anybody knows, and not "nothing was said". */
+static Str view_word(const Json *object, const char *key) {
+        const Json *value = json_get(object, key);
+
+        return json_is(value, JSON_STRING)           ? json_str(value)
+               : !value || json_is(value, JSON_NULL) ? STR("")
+                                                     : STR("(no text)");
+}
+
 static void view_scope(ScopeView *scope, Json *json) {
         *scope = (ScopeView){.key = json_str(json_get(json, "scope_key")),
                              .url = json_str(json_get(json, "url")),
@@ -59,6 +68,8 @@ static void view_actor(ActorView *actor, Json *json) {
                              .runner = text_or(json, "runner", "pty"),
                              .runtime = text_or(json, "runtime", "codex"),
                              .created_at = text_or(json, "created_at", ""),
+                             .sandbox = view_word(json, "sandbox"),
+                             .sandbox_network = view_word(json, "sandbox_network"),
                              .is_enabled = truth_or(json, "enabled", true),
                              .command = json_is(command, JSON_ARRAY) ? command : NULL,
                              .env = json_is(env, JSON_OBJECT) ? env : NULL,
@@ -135,6 +146,8 @@ int group_doc_view(GroupDoc *doc) {
         doc->created_at = json_str(json_get(doc->json, "created_at"));
         doc->updated_at = json_str(json_get(doc->json, "updated_at"));
         doc->active_scope_key = json_str(json_get(doc->json, "active_scope_key"));
+        doc->sandbox = view_word(doc->json, "sandbox");
+        doc->sandbox_network = view_word(doc->json, "sandbox_network");
         doc->is_running = truth_or(doc->json, "running", false);
         if (!group_state_from(str_trim(json_str(json_get(doc->json, "state"))), &doc->state))
                 doc->state = GROUP_ACTIVE;

@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "collab/caller-env.h"
 #include "collab/actor-id.h"
+#include "collab/actor-sandbox.h"
 #include "collab/actor.h"
 #include "collab/collab.h"
 #include "collab/permissions.h"
@@ -14,7 +15,7 @@
 /* What the new actor will be: the arguments, filled up. */
 typedef struct NewActor {
         Str id, title, runtime, runner, submit, scope_key, by;
-        Json *command, *env;
+        Json *command, *env, *sandbox; /* sandbox: an object with what is said of it */
 } NewActor;
 
 static int refuse(Call *call, const char *why) {
@@ -34,6 +35,9 @@ static int clone_foreman(Call *call, const GroupDoc *doc, NewActor *new) {
                 return refuse(call, "a foreman can only add actors with its own command");
         if (json_count(new->env) && !json_equal(new->env, foreman->env))
                 return refuse(call, "a foreman can only add actors with its own env");
+        if (!actor_sandbox_is_same(new->sandbox, doc, foreman))
+                return refuse(call, "a foreman can only add actors with its own sandbox");
+        new->sandbox = foreman->json;
         new->command = actor_strings(&call->arena, foreman->command);
         new->env = actor_env(&call->arena, foreman->env);
         return new->command &&new->env ? 0 : error_origin(-ENOMEM);
@@ -83,6 +87,7 @@ static int complete(Call *call, const GroupDoc *doc, NewActor *new) {
         if (!json_count(new->command))
                 new->command = actor_default_command(&call->arena, new->runtime);
         fault = actor_fault(new->runtime, new->runner, new->submit, new->command);
+        fault = fault ? fault : actor_sandbox_fault(new->sandbox);
         if (fault)
                 return refuse(call, fault);
         return new->command ? 0 : error_origin(-ENOMEM);
@@ -107,7 +112,8 @@ static int fill(Document *document, Json *entry, const NewActor *new, Str now) {
         for (size_t i = 1; !r && i < ARRAY_SIZE(texts); i++)
                 r = document_set_str(document, entry, texts[i].key, texts[i].text);
         r = r ? r : document_set_str(document, entry, "created_at", now);
-        return error_trace(r ? r : document_set_str(document, entry, "updated_at", now));
+        r = r ? r : document_set_str(document, entry, "updated_at", now);
+        return error_trace(r ? r : actor_sandbox_apply(document, entry, new->sandbox));
 }
 
 static int put(GroupDoc *doc, const NewActor *new, Str now) {
@@ -117,6 +123,20 @@ static int put(GroupDoc *doc, const NewActor *new, Str now) {
         if (!r)
                 r = json_push(list, entry);
         return error_trace(r ? r : group_doc_view(doc));
+}
+
+static int take_sandbox(Call *call, const CcccActorAddArgs *args, NewActor *new) {
+        Arena *arena = &call->arena;
+        int r;
+
+        new->sandbox = json_new(arena, JSON_OBJECT);
+        r = new->sandbox ? 0 : error_origin(-ENOMEM);
+        if (!r && args->sandbox)
+                r = json_set(arena, new->sandbox, STR("sandbox"), json_clone(arena, args->sandbox));
+        if (!r && args->sandbox_network)
+                r = json_set(arena, new->sandbox, STR("sandbox_network"),
+                             json_clone(arena, args->sandbox_network));
+        return error_trace(r);
 }
 
 static int add(Call *call, Group *group, const void *user) {
@@ -130,11 +150,12 @@ static int add(Call *call, Group *group, const void *user) {
                         .by = args->by,
                         .command = actor_strings(&call->arena, args->command),
                         .env = actor_env(&call->arena, args->env)};
-        int r = new.command &&new.env ? complete(call, group->doc, &new) : error_origin(-ENOMEM);
+        int r = new.command &&new.env ? take_sandbox(call, args, &new) : error_origin(-ENOMEM);
         char now[TIME_TEXT_MAX];
         GroupChange *change;
         GroupDoc *doc;
 
+        r = r ? r : complete(call, group->doc, &new);
         if (r)
                 return r;
         change = group_change_begin(group, call, CALL_E_ACTOR_ADD_FAILED);

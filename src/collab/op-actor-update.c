@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "collab/actor-sandbox.h"
 #include "collab/actor.h"
 #include "collab/collab.h"
 #include "collab/patch.h"
@@ -11,13 +12,19 @@
 #include "core/secret.h"
 #include "gen/cccc-ops.h"
 
-static const char *const patch_keys[] = {"role",   "title",   "command", "env",     "default_scope_key",
+/* The contract's, which an event always has, and behind them ours. */
+static const char *const patch_keys[] = {
+        "role",    "title",  "command", "env",     "default_scope_key", "submit",
+        "enabled", "runner", "runtime", "sandbox", "sandbox_network",   NULL};
+static const char *const event_keys[] = {"role",   "title",   "command", "env",     "default_scope_key",
                                          "submit", "enabled", "runner",  "runtime", NULL};
+static const char *const own_keys[] = {"sandbox", "sandbox_network", NULL};
 
 /* The entry as the patch makes it. */
 typedef struct Patched {
         Str title, scope_key, submit, runner, runtime;
         const Json *command, *env; /* NULL: empty */
+        const Json *patch;         /* for what it alone says */
         bool is_enabled;
 } Patched;
 
@@ -73,7 +80,7 @@ static const char *merge_words(const Json *patch, Patched *new) {
                 return "invalid runtime";
         if (json_get(patch, "runtime") && lacks_command(new))
                 return "a custom runtime needs a command";
-        return NULL;
+        return actor_sandbox_fault(patch);
 }
 
 static int merge(Call *call, const ActorView *actor, const Json *patch, Patched *ret) {
@@ -87,6 +94,7 @@ static int merge(Call *call, const ActorView *actor, const Json *patch, Patched 
                          .runtime = actor->runtime,
                          .command = actor->command,
                          .env = actor->env,
+                         .patch = patch,
                          .is_enabled = enabled ? patch_truth(enabled) : actor->is_enabled};
         fault = merge_words(patch, ret);
         if (fault)
@@ -114,6 +122,7 @@ static int apply(GroupDoc *doc, Str id, const Patched *new, Str now) {
         r = r ? r : document_set_bool(document, entry, "enabled", new->is_enabled);
         r = r ? r : document_set_str(document, entry, "runner", new->runner);
         r = r ? r : document_set_str(document, entry, "runtime", new->runtime);
+        r = r ? r : actor_sandbox_apply(document, entry, new->patch);
         r = r ? r : document_set_str(document, entry, "updated_at", now);
         return error_trace(r ? r : group_doc_view(doc));
 }
@@ -133,7 +142,7 @@ static void write_event(GroupChange *change, const CcccActorUpdateArgs *args, co
 
         jw_begin_object(w);
         jw_field_str(w, "actor_id", args->actor_id);
-        patch_write(w, "patch", patch, patch_keys);
+        patch_write(w, "patch", patch, event_keys, own_keys);
         jw_end_object(w);
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "collab/actor-sandbox.h"
 #include "collab/group-change.h"
 #include "collab/patch.h"
 #include "collab/permissions.h"
@@ -26,6 +27,8 @@ static void reply(Call *call, GroupChange *change) {
 static int refuse_value(Call *call, const SettingsFault *fault) {
         JsonWriter *w;
 
+        if (fault->why)
+                return call_fail(call, CALL_E_INVALID_PATCH, "%s", fault->why);
         if (fault->is_number)
                 return call_fail(call, CALL_E_GROUP_SETTINGS_UPDATE_FAILED, "%s: not an integer",
                                  fault->key);
@@ -44,6 +47,14 @@ static void write_event(GroupChange *change, const CcccGroupSettingsUpdateArgs *
         jw_end_object(w);
 }
 
+/* No actor changes what it is held by. */
+static bool is_of_sandbox(const Json *patch) {
+        json_each (member, patch)
+                if (actor_sandbox_is_key(json_key(member)))
+                        return true;
+        return false;
+}
+
 static int check(Call *call, const GroupDoc *doc, const CcccGroupSettingsUpdateArgs *args) {
         SettingsFault fault = {0};
         int r = patch_check(call, args->patch, settings_keys());
@@ -52,11 +63,11 @@ static int check(Call *call, const GroupDoc *doc, const CcccGroupSettingsUpdateA
                 return r;
         if (settings_check(args->patch, &fault) == SETTINGS_E_SEND_TO)
                 return refuse_value(call, &fault);
-        r = group_require(call, doc, args->by, RIGHT_FOREMAN, STR_NULL, "group.settings_update",
-                          CALL_E_GROUP_SETTINGS_UPDATE_FAILED);
+        r = group_require(call, doc, args->by, is_of_sandbox(args->patch) ? RIGHT_USER : RIGHT_FOREMAN,
+                          STR_NULL, "group.settings_update", CALL_E_GROUP_SETTINGS_UPDATE_FAILED);
         if (r)
                 return r;
-        return fault.key ? refuse_value(call, &fault) : 0;
+        return fault.key || fault.why ? refuse_value(call, &fault) : 0;
 }
 
 static int update(Call *call, Group *group, const void *user) {

@@ -22,7 +22,7 @@ static void write_event(GroupChange *change, const CcccGroupUpdateArgs *args) {
         JsonWriter *w = group_change_event(change, "group.update", args->by, STR(""));
 
         jw_begin_object(w);
-        patch_write(w, "patch", args->patch, patch_keys);
+        patch_write(w, "patch", args->patch, patch_keys, NULL);
         jw_end_object(w);
 }
 

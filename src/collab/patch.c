@@ -51,7 +51,8 @@ int patch_check(Call *call, const Json *patch, const char *const keys[]) {
         return 0;
 }
 
-void patch_write(JsonWriter *w, const char *name, const Json *patch, const char *const keys[]) {
+void patch_write(JsonWriter *w, const char *name, const Json *patch, const char *const keys[],
+                 const char *const more[]) {
         jw_key(w, name);
         jw_begin_object(w);
         for (; *keys; keys++) {
@@ -62,6 +63,9 @@ void patch_write(JsonWriter *w, const char *name, const Json *patch, const char 
                 else
                         jw_null(w);
         }
+        for (; more && *more; more++)
+                if (json_get(patch, *more))
+                        jw_field_value(w, *more, json_get(patch, *more));
         jw_end_object(w);
 }
 

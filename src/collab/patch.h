@@ -6,8 +6,11 @@
 /* 0, or invalid_patch: a key that is not in keys (NULL-terminated; details.unknown_keys), nothing in it,
  * NULL. */
 int patch_check(Call *call, const Json *patch, const char *const keys[]);
-/* As a member of an event: each of keys with the value as it was given, or null. */
-void patch_write(JsonWriter *w, const char *name, const Json *patch, const char *const keys[]);
+/* As a member of an event: each of keys with the value as it was given, or null; of more only what was
+ * given.
+ */
+void patch_write(JsonWriter *w, const char *name, const Json *patch, const char *const keys[],
+                 const char *const more[]);
 /* A value as trimmed text: numbers as written, true as "true"; null, false, lists and objects are empty. */
 Str patch_text(Arena *arena, const Json *value);
 /* Numbers without their fraction and strings that spell an integer, bools as 0 and 1; false: none of these.

@@ -3,9 +3,11 @@
  * Calls that start or end actors: they wait for processes, and then go on with what the op wants done.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "collab/actor-sandbox.h"
 #include "collab/caller-env.h"
 #include "collab/collab.h"
 #include "collab/runner.h"
@@ -26,6 +28,7 @@ struct RunnerJob {
         const void *args;
         int error;       /* CALL_E_*: of a failed start */
         int first_error; /* errno of the first start that failed */
+        Str why;         /* of it, in words; empty: the errno says it */
         Str failed;      /* its actor */
         size_t n_left;
         RunnerStep *steps;
@@ -40,6 +43,23 @@ static RunnerJob *job_new(Call *call, Group *group, size_t n, GroupFn fn, const 
         memset(steps, 0, (n + 1) * sizeof(*steps));
         *job = (RunnerJob){.call = call, .group = group_ref(group), .fn = fn, .args = args, .steps = steps};
         return job;
+}
+
+/* Nothing is started without the sandbox that was asked for. */
+static int refuse_sandbox(const RunnerJob *job) {
+        JsonWriter *w = call_details(job->call);
+        char hint[256];
+
+        snprintf(hint, sizeof(hint),
+                 "muster doctor says what is missing; without a sandbox: muster actor set " STR_FMT
+                 " sandbox=none",
+                 STR_ARG(job->failed));
+        jw_begin_object(w);
+        jw_field_str(w, "actor_id", job->failed);
+        jw_field_cstr(w, "hint", hint);
+        jw_end_object(w);
+        return call_fail(job->call, job->error, "cannot start " STR_FMT ": " STR_FMT, STR_ARG(job->failed),
+                         STR_ARG(job->why));
 }
 
 /* A program that was not found: where it was looked for, too. */
@@ -57,7 +77,7 @@ static int finish(RunnerJob *job) {
         int r;
 
         if (job->first_error)
-                r = refuse(job);
+                r = job->why.n ? refuse_sandbox(job) : refuse(job);
         else
                 r = group_run(job->call, group, job->fn, job->args);
         group_unref(group);
@@ -84,18 +104,21 @@ static int job_begun(RunnerJob *job) {
 
 static void start(RunnerStep *step);
 
-static void start_failed(RunnerStep *step, int error) {
-        if (!step->job->first_error) {
-                step->job->first_error = error;
-                step->job->failed = step->id;
-        }
+static void start_failed(RunnerStep *step, int error, const char *why) {
+        RunnerJob *job = step->job;
+
+        if (job->first_error)
+                return;
+        job->first_error = error;
+        job->failed = step->id;
+        job->why = why ? arena_str(&job->call->arena, str_from(why)) : STR("");
 }
 
 static void on_up(RunnerWait *wait, int error) {
         RunnerStep *step = container_of(wait, RunnerStep, wait);
 
         if (error)
-                start_failed(step, error);
+                start_failed(step, error, wait->why);
         step_done(step->job);
 }
 
@@ -122,7 +145,7 @@ static void start(RunnerStep *step) {
 
         if (r || runner_is_running(runner)) {
                 if (r)
-                        start_failed(step, -r);
+                        start_failed(step, -r, NULL);
                 return;
         }
         job->n_left++;
@@ -143,16 +166,31 @@ static void start(RunnerStep *step) {
         r = runner_begin(group, actor, &step->wait);
         if (r) {
                 job->n_left--;
-                start_failed(step, -r);
+                start_failed(step, -r, NULL);
         }
 }
 
-static int check_all(Call *call, const GroupDoc *doc, const Str *ids, size_t n) {
+/* A document that was written by hand may say what nobody understands. */
+static int check_sandbox(Call *call, const GroupDoc *doc, const ActorView *actor, int error) {
+        SandboxWish wish;
+
+        if (!actor_sandbox_wish(doc, actor, &wish))
+                return 0;
+        return call_fail(call, error,
+                         STR_FMT
+                         " cannot be started: group.yaml has a sandbox or sandbox_network that is not "
+                         "known; set it anew",
+                         STR_ARG(actor->id));
+}
+
+static int check_all(Call *call, const GroupDoc *doc, const Str *ids, size_t n, int error) {
         int r = 0;
 
         for (size_t i = 0; !r && i < n; i++) {
                 const ActorView *actor = group_doc_actor(doc, ids[i]);
                 r = actor ? runner_check(call, doc, actor) : 0;
+                if (!r && actor)
+                        r = check_sandbox(call, doc, actor, error);
         }
         return r;
 }
@@ -160,7 +198,7 @@ static int check_all(Call *call, const GroupDoc *doc, const Str *ids, size_t n) 
 int runner_call_start(Call *call, Group *group, const Str *ids, size_t n, int error, GroupFn fn,
                       const void *args) {
         RunnerJob *job;
-        int r = check_all(call, group->doc, ids, n);
+        int r = check_all(call, group->doc, ids, n, error);
 
         if (r)
                 return r;

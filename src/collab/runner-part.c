@@ -86,11 +86,11 @@ static void stopping(Collab *collab) {
 
 /* Workers come back to what closed() frees. */
 static bool is_busy(const Collab *collab) {
-        bool is_writing = false;
+        bool is_awaited = false;
 
         for (const Runner *runner = collab->runners; runner; runner = runner->next)
-                is_writing |= runner->is_writing;
-        return is_writing || collab->is_clearing;
+                is_awaited |= runner->is_writing || runner->is_wrapping;
+        return is_awaited || collab->is_clearing;
 }
 
 static void closed(Collab *collab) {

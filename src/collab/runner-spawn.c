@@ -1,129 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an actor is started with at a terminal: its folder, its command, its environment.
+ * What an actor is started with at a terminal: its folder, its command, its environment, its sandbox. With a
+ * sandbox the start goes by way of a worker; until it is back the runner is STARTING without a process, or
+ * ENDING when somebody has changed his mind.
  */
+#define LOG_MODULE "collab/runner"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "collab/actor.h"
+#include "collab/actor-sandbox.h"
 #include "collab/caller-env.h"
 #include "collab/collab.h"
 #include "collab/runner.h"
+#include "core/host/sandbox-job.h"
 
-/* ---- whether ---------------------------------------------------------------------------------- */
+/* A start under way: everything is a copy, for the document may be another one by then. */
+typedef struct RunnerStart {
+        Runner *runner; /* it waits for us: see runner->is_wrapping */
+        StrVec argv, env;
+        Buf meta;
+        char *folder, *command; /* command: for people */
+        SandboxWish wish;
+} RunnerStart;
 
-static Str scope_key_of(const GroupDoc *doc, const ActorView *actor) {
-        return actor->default_scope_key.n ? actor->default_scope_key : doc->active_scope_key;
-}
-
-static const ScopeView *scope_of(const GroupDoc *doc, const ActorView *actor) {
-        return group_doc_scope(doc, scope_key_of(doc, actor));
-}
-
-/* The folder in which the actor works; empty: none. */
-static Str runner_folder(const GroupDoc *doc, const ActorView *actor) {
-        const ScopeView *scope = scope_of(doc, actor);
-
-        return scope ? scope->url : STR("");
-}
-
-static bool is_folder(const char *path) {
-        struct stat st;
-
-        return !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
-/* CALL_E_* of what is in the way; 0: nothing is. */
-static int obstacle(const GroupDoc *doc, const ActorView *actor) {
-        const ScopeView *scope = scope_of(doc, actor);
-
-        if (!doc->active_scope_key.n)
-                return CALL_E_MISSING_PROJECT_ROOT;
-        if (!scope || !scope->url.n)
-                return CALL_E_SCOPE_NOT_ATTACHED;
-        if (!is_folder(scope->url.data))
-                return CALL_E_INVALID_PROJECT_ROOT;
-        if (!actor_runtime_is_known(actor->runtime))
-                return CALL_E_UNSUPPORTED_RUNTIME;
-        if (str_is(actor->runtime, "custom") && str_is(actor->runner, "pty") && !json_count(actor->command))
-                return CALL_E_MISSING_COMMAND;
-        return 0;
-}
-
-bool runner_can_start(const GroupDoc *doc, const ActorView *actor) {
-        return !obstacle(doc, actor);
-}
-
-/* What to do about it: clients show it below the message. */
-static const char *runner_hint(int error) {
-        switch (error) {
-        case CALL_E_MISSING_PROJECT_ROOT:
-                return "attach a project folder first (cccc attach <path> --group <id>)";
-        case CALL_E_SCOPE_NOT_ATTACHED:
-                return "attach this scope to the group (cccc attach <path> --group <id>)";
-        case CALL_E_INVALID_PROJECT_ROOT:
-                return "attach a folder that exists (cccc attach <path> --group <id>)";
-        case CALL_E_UNSUPPORTED_RUNTIME: return "give the actor a runtime that is supported";
-        default: return "give the actor a command, or make its runner headless";
-        }
-}
-
-static void write_obstacle(JsonWriter *w, const GroupDoc *doc, const ActorView *actor, int error) {
-        const ScopeView *scope = scope_of(doc, actor);
-
-        jw_begin_object(w);
-        jw_field_str(w, "group_id", json_str(json_get(doc->json, "group_id")));
-        jw_field_str(w, "actor_id", actor->id);
-        if (error == CALL_E_UNSUPPORTED_RUNTIME || error == CALL_E_MISSING_COMMAND)
-                jw_field_str(w, "runtime", actor->runtime);
-        else
-                jw_field_str(w, "scope_key", scope_key_of(doc, actor));
-        if (error == CALL_E_INVALID_PROJECT_ROOT)
-                jw_field_str(w, "path", scope->url);
-        if (error == CALL_E_UNSUPPORTED_RUNTIME)
-                actor_write_runtimes(w, "supported");
-        jw_field_cstr(w, "hint", runner_hint(error));
-        jw_end_object(w);
-}
-
-int runner_check_root(Call *call, const GroupDoc *doc) {
-        JsonWriter *w;
-
-        if (doc->active_scope_key.n)
-                return 0;
-        w = call_details(call);
-        jw_begin_object(w);
-        jw_field_cstr(w, "hint", runner_hint(CALL_E_MISSING_PROJECT_ROOT));
-        jw_end_object(w);
-        return call_fail(call, CALL_E_MISSING_PROJECT_ROOT,
-                         "missing project root: no folder is attached to "
-                         "the group");
-}
-
-int runner_check(Call *call, const GroupDoc *doc, const ActorView *actor) {
-        static const struct {
-                int error;
-                const char *text;
-        } texts[] = {{CALL_E_SCOPE_NOT_ATTACHED, "its scope is not attached to the group"},
-                     {CALL_E_INVALID_PROJECT_ROOT, "its folder does not exist"},
-                     {CALL_E_UNSUPPORTED_RUNTIME, "its runtime is not supported"},
-                     {CALL_E_MISSING_COMMAND, "it has no command"}};
-        int error = obstacle(doc, actor);
-
-        if (error == CALL_E_MISSING_PROJECT_ROOT)
-                return runner_check_root(call, doc);
-        if (error)
-                write_obstacle(call_details(call), doc, actor, error);
-        for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-                if (texts[i].error == error)
-                        return call_fail(call, error, STR_FMT " cannot be started: %s", STR_ARG(actor->id),
-                                         texts[i].text);
-        return 0;
+static RunnerStart *runner_start_free(RunnerStart *start) {
+        if (!start)
+                return NULL;
+        strvec_deinit(&start->argv);
+        strvec_deinit(&start->env);
+        buf_deinit(&start->meta);
+        free(start->folder);
+        free(start->command);
+        free(start);
+        return NULL;
 }
 
 /* ---- environment ----------------------------------------------------------------------------- */
@@ -205,43 +119,116 @@ static int build_meta(const Runner *runner, Buf *out) {
         return w.failed ? error_origin(-ENOMEM) : 0;
 }
 
-static int host(Runner *runner, const char *folder, const StrVec *argv, const StrVec *env, Str meta) {
+/* ---- the start ------------------------------------------------------------------------------- */
+
+static int runner_host(RunnerStart *start) {
+        Runner *runner = start->runner;
         Daemon *daemon = runner->collab->daemon;
-        _cleanup_(freep) char **argv_list = strvec_list(argv), **env_list = strvec_list(env), *object = NULL;
+        _cleanup_(freep) char **argv = strvec_list(&start->argv), **env = strvec_list(&start->env),
+                              *object = NULL;
         HostedSpec spec = {.owner = "collab",
-                           .workspace = folder,
-                           .sandbox = "none",
-                           .meta = meta,
+                           .workspace = start->folder,
+                           .sandbox = sandbox_mode_name(start->wish.mode),
+                           .command = start->command,
+                           .meta = buf_str(&start->meta),
                            .kind = SHIM_PTY,
-                           .argv = argv_list,
-                           .env = env_list,
+                           .argv = argv,
+                           .env = env,
                            .cols = RUNNER_COLS,
                            .rows = RUNNER_ROWS,
                            .n_ring = runner->collab->n_backlog};
         int r;
 
-        if (!argv_list || !env_list || asprintf(&object, "%s/%s", runner->group_id, runner->actor_id) < 0)
+        if (!argv || !env || asprintf(&object, "%s/%s", runner->group_id, runner->actor_id) < 0)
                 return error_origin(-ENOMEM);
         if (!daemon->host)
                 return error_origin(-ENOSYS); /* a daemon that hosts nothing (fuzzers) */
         spec.object = object;
-        r = host_start(daemon->host, &spec, NULL, runner, &runner->hosted);
+        r = host_start(daemon->host, &spec, &runner_hosted_handler, runner, &runner->hosted);
         return r == HOST_E_WORKSPACE ? error_origin(-ENOTDIR) : error_trace(r);
 }
 
-int runner_spawn(Runner *runner, const GroupDoc *doc, const ActorView *actor) {
-        StrVec argv = {0}, env = {0};
-        Buf meta = BUF_NULL;
-        int r = build_argv(actor, &argv);
+static void runner_refused(Runner *runner, const SandboxJob *job) {
+        char why[1024];
+
+        if (job->report.command_errno) { /* of a program that is not there, who asked is told where it was
+                                            looked for */
+                runner_failed(runner, job->report.command_errno, NULL);
+                return;
+        }
+        snprintf(why, sizeof(why), "no sandbox for it: %s", job->problem);
+        runner_failed(runner, EPERM, why);
+}
+
+/* A daemon that stops starts nothing any more: the wish is kept, and the next one does. */
+static void runner_wrapped(SandboxJob *job) {
+        RunnerStart *start = job->user;
+        Runner *runner = start->runner;
+        int r;
+
+        runner->is_wrapping = false;
+        if (runner->state == RUNNER_ENDING)
+                runner_over(runner);
+        else if (job->error)
+                runner_refused(runner, job);
+        else if (job->daemon->is_stopping)
+                runner_failed(runner, ECANCELED, NULL);
+        else {
+                for (size_t i = 0; i < job->notes.n; i++)
+                        log_notice(&job->daemon->log, runner->actor_id, "%s", job->notes.items[i]);
+                strvec_deinit(&start->argv);
+                start->argv = job->argv;
+                job->argv = (StrVec){0};
+                r = runner_host(start);
+                if (r)
+                        runner_failed(runner, -r, NULL);
+        }
+        runner_start_free(start);
+}
+
+static int runner_wrap(RunnerStart *start) {
+        Runner *runner = start->runner;
+        _cleanup_(freep) char **argv = strvec_list(&start->argv), **env = strvec_list(&start->env);
+        SandboxAsk ask = {.name = runner->actor_id,
+                          .workspace = start->folder,
+                          .command = start->command,
+                          .argv = argv,
+                          .env = env,
+                          .network = start->wish.network};
+        int r = argv && env ? sandbox_job_start(runner->collab->daemon, &ask, runner_wrapped, start)
+                            : error_origin(-ENOMEM);
+
+        runner->is_wrapping = !r;
+        return error_trace(r);
+}
+
+static int runner_build(RunnerStart *start, const GroupDoc *doc, const ActorView *actor) {
+        int r = build_argv(actor, &start->argv);
 
         if (!r)
-                r = build_env(runner, actor, &env);
+                r = build_env(start->runner, actor, &start->env);
         if (!r)
-                r = build_meta(runner, &meta);
+                r = build_meta(start->runner, &start->meta);
+        if (r)
+                return error_trace(r);
+        start->folder = strdup(runner_folder(doc, actor).data);
+        start->command = strdup(start->argv.items[0]);
+        return start->folder && start->command ? 0 : error_origin(-ENOMEM);
+}
+
+int runner_spawn(Runner *runner, const GroupDoc *doc, const ActorView *actor) {
+        RunnerStart *start = calloc(1, sizeof(*start));
+        int r;
+
+        if (!start)
+                return error_origin(-ENOMEM);
+        start->runner = runner;
+        r = runner_build(start, doc, actor);
+        if (!r && actor_sandbox_wish(doc, actor, &start->wish))
+                r = error_origin(-EINVAL); /* runner_check() has said it to who asked */
         if (!r)
-                r = host(runner, runner_folder(doc, actor).data, &argv, &env, buf_str(&meta));
-        strvec_deinit(&argv);
-        strvec_deinit(&env);
-        buf_deinit(&meta);
+                r = start->wish.mode == SANDBOX_NONE ? runner_host(start) : runner_wrap(start);
+        if (r || !runner->is_wrapping)
+                runner_start_free(start);
         return error_trace(r);
 }

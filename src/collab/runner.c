@@ -13,6 +13,7 @@
 #include "collab/actor-id.h"
 #include "collab/collab.h"
 #include "collab/parts.h"
+#include "core/host/sandbox-job.h"
 
 static const char *const kind_names[] = {[RUNNER_PTY] = "pty", [RUNNER_HEADLESS] = "headless"};
 
@@ -85,9 +86,10 @@ static void tell_parts(const Runner *runner) {
                                                str_from(runner->actor_id));
 }
 
-static void tell(RunnerWait *waiting, int error) {
+static void tell(RunnerWait *waiting, int error, const char *why) {
         for (RunnerWait *wait = waiting, *next; wait; wait = next) {
                 next = wait->next;
+                wait->why = why;
                 wait->done(wait, error);
         }
 }
@@ -120,12 +122,12 @@ void runner_settle(Runner *runner) {
                 runner->waiting = waiting;
                 return;
         }
-        tell(waiting, 0);
+        tell(waiting, 0, NULL);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void over(Runner *runner) {
+void runner_over(Runner *runner) {
         RunnerWait *starting = runner->state == RUNNER_STARTING ? steal(&runner->waiting) : NULL;
 
         runner->state = RUNNER_ENDING;
@@ -133,22 +135,27 @@ static void over(Runner *runner) {
         runner->wants_file = false;
         tell_parts(runner);
         runner_sync_file(runner);
-        tell(starting, 0); /* it did start */
+        tell(starting, 0, NULL); /* it did start */
+}
+
+void runner_failed(Runner *runner, int error, const char *why) {
+        RunnerWait *waiting = runner->waiting;
+
+        if (!waiting)
+                log_warning(&runner->collab->daemon->log, runner->actor_id,
+                            "cannot be started: group=%s: %s", runner->group_id,
+                            why ? why : strerror(error));
+        runner_free(runner);
+        tell(waiting, error, why);
 }
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
 static void on_started(Hosted *hosted, int error) {
         Runner *runner = hosted->user;
-        RunnerWait *waiting;
 
         if (error) {
-                waiting = runner->waiting;
-                if (!waiting)
-                        log_warning(&runner->collab->daemon->log, runner->actor_id,
-                                    "cannot be started: group=%s: %s", runner->group_id, strerror(error));
-                runner_free(runner);
-                tell(waiting, error);
+                runner_failed(runner, error, NULL);
                 return;
         }
         runner->started_us = hosted->started_us;
@@ -163,15 +170,17 @@ static void on_started(Hosted *hosted, int error) {
 static void on_ended(Hosted *hosted) {
         Runner *runner = hosted->user;
 
-        if (runner->state != RUNNER_ENDING)
+        if (runner->state != RUNNER_ENDING) {
                 runner_note_end(runner, hosted);
+                sandbox_note_end(runner->collab->daemon, hosted);
+        }
         hosted->handler = NULL;
         runner->hosted = NULL;
         host_forget(hosted);
-        over(runner);
+        runner_over(runner);
 }
 
-static const HostedHandler hosted_handler = {.started = on_started, .ended = on_ended};
+const HostedHandler runner_hosted_handler = {.started = on_started, .ended = on_ended};
 
 /* The file is written again: its daemon may have been killed before it was there. */
 void runner_claim(Runner *runner, Hosted *hosted) {
@@ -179,7 +188,7 @@ void runner_claim(Runner *runner, Hosted *hosted) {
         runner->started_us = hosted->started_us;
         runner->state = RUNNER_UP;
         runner->wants_file = true;
-        hosted->handler = &hosted_handler;
+        hosted->handler = &runner_hosted_handler;
         hosted->user = runner;
         runner_sync_file(runner);
 }
@@ -195,11 +204,8 @@ int runner_begin(Group *group, const ActorView *actor, RunnerWait *wait) {
         if (!actor_id_is_valid(actor->id)) /* a document written by hand; it would become a path */
                 return error_origin(-EINVAL);
         r = runner_new(&runner, collab, kind, str_from(group->id), actor->id);
-        if (!r && kind == RUNNER_PTY) {
+        if (!r && kind == RUNNER_PTY)
                 r = runner_spawn(runner, group->doc, actor);
-                if (!r)
-                        runner->hosted->handler = &hosted_handler;
-        }
         if (r) {
                 if (runner)
                         runner_free(runner);
@@ -220,11 +226,11 @@ void runner_end(Runner *runner, RunnerWait *wait) {
         runner->state = RUNNER_ENDING;
         if (wait)
                 runner_join(runner, wait);
-        tell(starting, ECANCELED);
+        tell(starting, ECANCELED, NULL);
         if (!was_ending && runner->hosted && runner->hosted->state == HOSTED_RUNNING)
                 host_discard(runner->hosted, RUNNER_GRACE_MS);
         if (runner->kind == RUNNER_HEADLESS && !runner->is_over)
-                over(runner);
+                runner_over(runner);
 }
 
 typedef struct StopHold {
@@ -275,5 +281,5 @@ void runners_join(Collab *collab, RunnerWait *wait) {
 
 void runners_open(Collab *collab) {
         collab->is_clearing = false;
-        tell(steal(&collab->cleared), 0);
+        tell(steal(&collab->cleared), 0, NULL);
 }

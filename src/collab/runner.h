@@ -10,6 +10,9 @@
  *                              ▼                   the process ended       ▼
  *                           (none) ◄───────────────────────────────── ENDING
  *
+ * Before there is a process a worker may have to make its sandbox (is_wrapping): STARTING lasts longer then,
+ * and an ENDING that comes meanwhile waits for the worker.
+ *
  * A terminal's process outlives the daemon: the next one finds it in the host's table and goes on with it.
  * Headless sessions do not; groups that are wanted to run get new ones at start (collab/autostart.c).
  * Runners do not hang off the Group, so that they can be there before it is loaded. Owned by the Collab.
@@ -29,6 +32,8 @@ enum { RUNNER_GRACE_MS = 1000, RUNNER_COLS = 120, RUNNER_ROWS = 40 };
 struct RunnerWait {
         void (*done)(RunnerWait *wait, int error);
         RunnerWait *next;
+        const char
+                *why; /* in done(), of an error: what was in the way, in words; NULL: what the errno says */
 };
 
 /* What a headless session's client says of itself. */
@@ -51,6 +56,7 @@ struct Runner {
         Headless headless;
 
         bool has_file, wants_file, is_writing; /* runner-file.c */
+        bool is_wrapping;                      /* a worker makes its sandbox; there is no process yet */
         bool is_over;                          /* the process is gone; only the file is left to remove */
         RunnerWait *waiting;                   /* for the state that comes next */
 };
@@ -117,6 +123,12 @@ int runner_call_lost(Call *call, Str group_id, Str actor_id, Str by, int error);
 int runner_new(Runner **ret, Collab *collab, RunnerKind kind, Str group_id, Str actor_id);
 void runner_free(Runner *runner);
 int runner_spawn(Runner *runner, const GroupDoc *doc, const ActorView *actor);
+extern const HostedHandler runner_hosted_handler;
+/* Its start came to nothing: tells who waits, and is gone. */
+void runner_failed(Runner *runner, int error, const char *why);
+void runner_over(Runner *runner); /* there is no process any more, or there was none */
+/* runner-check.c: the folder in which the actor works; empty: none. */
+Str runner_folder(const GroupDoc *doc, const ActorView *actor);
 /* Where the program of an actor is looked for; NULL: nowhere. */
 const char *runner_search_path(const Group *group, Str actor_id);
 void runner_settle(Runner *runner);    /* goes on to the state that is due; may free it */

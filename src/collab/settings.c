@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "collab/actor-sandbox.h"
 #include "collab/patch.h"
 
 enum { LINES_MIN = 1, LINES_MAX = 80 };
@@ -50,6 +51,8 @@ const char *const *settings_keys(void) {
                 "terminal_transcript_visibility",
                 "terminal_transcript_notify_tail",
                 "terminal_transcript_notify_lines",
+                "sandbox", /* ours, as the next one */
+                "sandbox_network",
                 NULL,
         };
 
@@ -77,6 +80,10 @@ int settings_check(const Json *patch, SettingsFault *reterr) {
                         *reterr = (SettingsFault){.key = settings[i].key, .value = value, .is_number = true};
                         r = SETTINGS_E_NUMBER;
                 }
+        }
+        if (!r && actor_sandbox_fault(patch)) {
+                *reterr = (SettingsFault){.why = actor_sandbox_fault(patch)};
+                r = SETTINGS_E_SANDBOX;
         }
         return r;
 }
@@ -122,6 +129,10 @@ static int apply_transcript(GroupDoc *doc, const Json *patch) {
 }
 
 int settings_apply(GroupDoc *doc, const Json *patch) {
+        int of_sandbox = actor_sandbox_apply(doc->document, doc->json, patch);
+
+        if (of_sandbox)
+                return error_trace(of_sandbox);
         for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
                 const Json *value = json_get(patch, settings[i].key);
                 Json *section;
@@ -149,5 +160,9 @@ void settings_write(const GroupDoc *doc, JsonWriter *w) {
                       visibilities[doc->settings.transcript_visibility]);
         jw_field_bool(w, "terminal_transcript_notify_tail", doc->settings.transcript_notify_tail);
         jw_field_int(w, "terminal_transcript_notify_lines", doc->settings.transcript_notify_lines);
+        if (doc->sandbox.n)
+                jw_field_str(w, "sandbox", doc->sandbox);
+        if (doc->sandbox_network.n)
+                jw_field_str(w, "sandbox_network", doc->sandbox_network);
         jw_end_object(w);
 }

@@ -6,12 +6,13 @@
  */
 #include "collab/group-doc.h"
 
-enum { _SETTINGS_E_SUCCESS, SETTINGS_E_NUMBER, SETTINGS_E_SEND_TO };
+enum { _SETTINGS_E_SUCCESS, SETTINGS_E_NUMBER, SETTINGS_E_SEND_TO, SETTINGS_E_SANDBOX };
 
 typedef struct SettingsFault {
         const char *key;
         const Json *value;
-        bool is_number; /* it should have been one */
+        bool is_number;  /* it should have been one */
+        const char *why; /* what is wrong, of the sandbox; NULL: of something else */
 } SettingsFault;
 
 const char *const *settings_keys(void); /* NULL-terminated */

@@ -45,6 +45,7 @@ Endpoint *endpoint_free(Endpoint *endpoint) {
                 endpoint->type->free(endpoint);
         close_fd(endpoint->lock_fd);
         free(endpoint->bound.path);
+        free(endpoint->folder);
         free(endpoint->where);
         free(endpoint->address);
         free(endpoint->reason);
@@ -129,6 +130,16 @@ int endpoint_listen(Endpoint *endpoint, int fd) {
         if (r)
                 close_fd(fd);
         return error_trace(r);
+}
+
+int endpoint_set_folder(Endpoint *endpoint, const char *path) {
+        char *copy = strdup(path);
+
+        if (!copy)
+                return error_origin(-ENOMEM);
+        free(endpoint->folder);
+        endpoint->folder = copy;
+        return 0;
 }
 
 static void _printf_(3, 0) endpoint_vnote(Endpoint *endpoint, pid_t by, const char *format, va_list ap) {

@@ -55,6 +55,10 @@ struct Endpoint {
                 char *path;
                 uint64_t device, inode; /* only this very socket is ours to remove */
         } bound;
+        /* A folder with nothing in it but what is ours and our clients': sandboxes do not show it. The
+         * socket in it alone would not do, since the next daemon makes a new one. NULL: there is no such
+         * folder. */
+        char *folder;
         int lock_fd;     /* held while it is served; dies with the process */
         bool is_kept;    /* somebody added it while we ran: it is served again after a restart */
         bool is_removed; /* somebody took it away: not listed, not opened by a reload */
@@ -88,6 +92,7 @@ int endpoint_listen(Endpoint *endpoint, int fd); /* takes fd */
 int endpoint_refuse(Endpoint *endpoint, int condition, const char *format, ...)
         _printf_(3, 4); /* returns condition */
 void endpoint_set_address(Endpoint *endpoint, const char *format, ...) _printf_(2, 3);
+int endpoint_set_folder(Endpoint *endpoint, const char *path); /* copies */
 /* Somebody else answers at path: notes who, returns ENDPOINT_E_SERVED. */
 int endpoint_served(Endpoint *endpoint, pid_t by, const char *path);
 /* Takes the lock that says who serves this place: held by another → SERVED. */

@@ -170,10 +170,6 @@ int pty_exit_code(const Hosted *hosted) {
         return hosted->state == HOSTED_ENDED ? hosted_exit_code(hosted) : 255; /* lost: nobody knows */
 }
 
-static bool was_quick(const Pty *pty) {
-        return loop_now_ms(pty->restart.loop) - pty->started_ms < SESSION_QUICK_MS;
-}
-
 static void finish(Pty *pty) {
         Session *session = pty->session;
         bool is_kept = pty->id == 0 && session->is_listed; /* an agent that ended stays to be looked at */
@@ -202,8 +198,8 @@ static void on_ended(Hosted *hosted) {
 
         if (timer_is_set(&pty->look))
                 answer(pty); /* it was quicker than we */
-        if (code && was_quick(pty) && !pty->is_stopped && !pty->session->is_killed)
-                sandbox_forget(pty->session->owner->daemon); /* perhaps it was the sandbox: look again */
+        if (!pty->is_stopped && !pty->session->is_killed)
+                sandbox_note_end(pty->session->owner->daemon, hosted);
         for (PtyClient *client = pty->clients, *next; client; client = next) {
                 next = client->next;
                 client->ops->exited(client, code);

@@ -3,7 +3,7 @@
 
     with Caged() as c:
         c.start()                                    # a session in a sandbox
-        c.again()                                    # another daemon: the sockets are no longer covered
+        c.again()                                    # another daemon, in folders that were moved: the sockets are no longer covered
         c.call("cccc", c.home.cccc_sock, "ping", {}) # from inside; the reply, or {"failed": why}
 
 The agent sees requests as files in its workspace and answers with files."""
@@ -98,9 +98,19 @@ class Caged:
         check(reply["ok"], reply)
         eventually(lambda: os.path.exists(os.path.join(self.workspace, "up")), what="the agent runs")
 
+    def _uncover(self):
+        """The folders of the sockets are covered inside; a cover goes with the folder that it lies on."""
+        for sock in (self.home.cccc_sock, self.home.coop_sock, self.home.native_sock, self.home.aiwg_sock):
+            folder = self.home.cccc_home if sock == self.home.cccc_sock else os.path.dirname(sock)
+            if os.path.exists(folder):
+                os.rename(folder, folder + ".moved")
+                shutil.copytree(folder + ".moved", folder, ignore=lambda _, names: [n for n in names if n.endswith("sock")])
+                os.chmod(folder, 0o700)
+
     def again(self, **kw):
         """The daemon is killed, the agent lives on, and another daemon comes."""
         self.d.kill()
+        self._uncover()
         self.d = Daemon(home=self.home, **{**self.kw, **kw})
 
     def call(self, how, where, name, args=None, detached=False):

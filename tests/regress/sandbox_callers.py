@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Who is in a sandbox may look and do nothing else, by whatever path it comes.
 
-Our sockets were covered in each sandbox, and that was all. An agent outlived its daemon; the sockets of the next one were not covered any more; it
+Our sockets were covered in each sandbox, and that was all. An agent outlived its daemon; the sockets of the next one were not covered any more (now their folders are, and folders get moved); it
 asked for a session without a sandbox and had the home of the user."""
 import glob
 import json
@@ -46,7 +46,7 @@ def test_every_operation_after_a_restart_of_the_daemon():
     """Each one that does more than look is refused before its arguments are, at its own socket and at the native one."""
     with Caged() as c:
         c.start()
-        equal(c.call("native", c.home.native_sock, "ps").get("failed", "")[:12], "ConnectionRe", "a socket that is covered")
+        equal(c.call("native", c.home.native_sock, "ps").get("failed", "")[:12], "FileNotFound", "a socket whose folder is covered")
         c.again()
         n = 0
         for how, name, declared in _operations():

@@ -91,6 +91,23 @@ def test_what_the_file_says_about_the_sandbox_waits_for_create():
         check(any("is hidden" in n for n in reply["notes"]), reply)
 
 
+# ---------------------------------------------------------------------------------------------------- our sockets
+CONNECT = script("python3 -c 'import socket, sys\nfor p in sys.argv[1:]:\n    try:\n        socket.socket(socket.AF_UNIX).connect(p); print(p)\n"
+                 "    except OSError: pass' $SOCKETS").replace("\n", "\\n").replace('"', '\\"')
+
+
+def test_the_sockets_of_the_next_daemon():
+    """Covers lay on the sockets alone. A daemon that was started anew made new ones, and the kernel takes a cover away with the file that it lies on."""
+    with Box() as box:
+        wait = "while [ ! -e go ]; do sleep 0.01; done"
+        box.said("[sandbox]\n" + SHELL % CONNECT.replace("exec > tmp", wait + "; exec > tmp") + '[env]\nSOCKETS = "%s %s"\n' % (
+            box.home.coop_sock, box.home.native_sock))
+        box.d.kill()
+        box.d = Daemon(only="coop,native", home=box.home, args=["--sandbox", "bwrap"])
+        write_text(os.path.join(box.workspace, "go"), "")
+        equal(box.out(), "")
+
+
 # ---------------------------------------------------------------------------------------------------- secrets
 SECRETS = (".ssh/id_ed25519", ".gnupg/key", ".aws/credentials", ".config/gh/hosts.yml", ".netrc", ".git-credentials", ".codex/auth.json",
            ".claude/.credentials.json")

@@ -12,6 +12,15 @@ static Str state_of(const Json *actor) {
         return json_truth_of(actor, "enabled") ? STR("stopped") : STR("disabled");
 }
 
+/* Of one that nothing is run for there is none to speak of. */
+static Str sandbox_of(const Json *actor) {
+        Str mode = json_text_of(actor, "sandbox");
+
+        if (str_is(json_text_of(actor, "runner"), "headless"))
+                return STR("-");
+        return mode.n ? mode : STR("none");
+}
+
 static void add_row(Table *table, const Json *actor) {
         int64_t n_unread = 0;
 
@@ -21,14 +30,15 @@ static void add_row(Table *table, const Json *actor) {
         table_add(table, state_of(actor));
         table_add(table, json_text_of(actor, "runner"));
         table_add(table, json_text_of(actor, "runtime"));
+        table_add(table, sandbox_of(actor));
         table_addf(table, "%lld", (long long)n_unread);
         table_add(table, json_text_of(actor, "title"));
 }
 
 static void show_list(const Cccc *cccc) {
         static const TableColumn columns[] = {
-                {"ACTOR", 10, false},  {"ROLE", 7, false},  {"STATE", 8, false}, {"RUNNER", 8, false},
-                {"RUNTIME", 7, false}, {"UNREAD", 6, true}, {"TITLE", 0, false}};
+                {"ACTOR", 10, false},  {"ROLE", 7, false},    {"STATE", 8, false}, {"RUNNER", 8, false},
+                {"RUNTIME", 7, false}, {"SANDBOX", 7, false}, {"UNREAD", 6, true}, {"TITLE", 0, false}};
         _cleanup_(table_deinit) Table table = TABLE(columns);
         const Json *actors = json_get(cccc->reply.result, "actors");
 
@@ -45,7 +55,11 @@ static void show_id(const Cccc *cccc) {
         putchar('\n');
 }
 
-/* The id for scripts, and for people what they have just let loose: an actor has no sandbox. */
+static bool is_boxed(const Json *actor) {
+        return str_is(json_text_of(actor, "sandbox"), "bwrap");
+}
+
+/* The id for scripts, and for people what they have just let loose. */
 static void show_added(const Cccc *cccc) {
         const Json *actor = json_get(cccc->reply.result, "actor");
         _cleanup_(buf_deinit) Buf line = BUF_NULL;
@@ -56,9 +70,23 @@ static void show_added(const Cccc *cccc) {
                 r = r ? r : buf_printf(&line, " " STR_FMT, STR_ARG(json_str(word)));
         if (str_is(json_text_of(actor, "runner"), "headless"))
                 advise("nothing is run for it: it is headless");
+        else if (!r && is_boxed(actor))
+                advise("runs%s, in a sandbox: it may write to its folder and little else",
+                       line.n ? buf_cstr(&line) : " a shell");
         else if (!r)
                 advise("runs%s, without a sandbox: it may do whatever you may",
                        line.n ? buf_cstr(&line) : " a shell");
+}
+
+/* A process keeps the sandbox that it was started in. */
+static void show_changed(const Cccc *cccc) {
+        const Json *actor = json_get(cccc->reply.result, "actor"),
+                   *patch = json_get(json_get(json_get(cccc->reply.result, "event"), "data"), "patch");
+
+        if (json_get(patch, "sandbox") || json_get(patch, "sandbox_network"))
+                advise("from its next start on it runs %s; now: muster actor restart " STR_FMT,
+                       is_boxed(actor) ? "in a sandbox" : "without a sandbox",
+                       STR_ARG(json_text_of(actor, "id")));
 }
 
 /* ---- operands -------------------------------------------------------------------------------- */
@@ -78,11 +106,12 @@ static int prepare_add(Cccc *cccc, const Options *options, char **operands, int 
         if (env)
                 cccc_set(cccc, "env", env); /* the actor's own, kept in the group's document */
         cccc_set_strings(cccc, "command", (const char *const *)options->command, options->n_command);
-        return verbs_members(cccc, cccc->args.object, operands + 1, n - 1);
+        r = verbs_sandbox(cccc, options, cccc->args.object);
+        return r ? r : verbs_members(cccc, cccc->args.object, operands + 1, n - 1);
 }
 
-static int prepare_update(Cccc *cccc, _unused_ const Options *options, char **operands, int n) {
-        return verbs_patch(cccc, operands + 1, n - 1);
+static int prepare_update(Cccc *cccc, const Options *options, char **operands, int n) {
+        return verbs_patch(cccc, options, operands + 1, n - 1);
 }
 
 static const Verb verbs[] = {
@@ -100,17 +129,20 @@ static const Verb verbs[] = {
          .n_min = 1,
          .n_max = -1,
          .needs_group = true,
+         .takes_sandbox = true,
          .operand = "actor_id",
          .prepare = prepare_add,
          .show = show_added},
         {.name = "set",
          .op = "actor_update",
          .usage = "ACTOR KEY=VALUE…",
-         .n_min = 2,
+         .n_min = 1,
          .n_max = -1,
          .needs_group = true,
+         .takes_sandbox = true,
          .operand = "actor_id",
-         .prepare = prepare_update},
+         .prepare = prepare_update,
+         .show = show_changed},
         {.name = "remove",
          .op = "actor_remove",
          .ends = true,

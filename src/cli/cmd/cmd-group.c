@@ -40,7 +40,12 @@ static void show_id(const Cccc *cccc) {
 }
 
 static void show_settings(const Cccc *cccc) {
+        const Json *event = json_get(cccc->reply.result, "event"),
+                   *patch = json_get(json_get(event, "data"), "patch");
+
         (void)json_print(stdout, json_get(cccc->reply.result, "settings"), true);
+        if (json_get(patch, "sandbox") || json_get(patch, "sandbox_network"))
+                advise("holds from the next start of an actor on: muster actor restart ACTOR");
 }
 
 /* ---- operands -------------------------------------------------------------------------------- */
@@ -88,8 +93,8 @@ static int prepare_attach(Cccc *cccc, const Options *options, char **operands, i
         return put_path(cccc, n ? operands[0] : ".");
 }
 
-static int prepare_patch(Cccc *cccc, _unused_ const Options *options, char **operands, int n) {
-        return verbs_patch(cccc, operands, n);
+static int prepare_patch(Cccc *cccc, const Options *options, char **operands, int n) {
+        return verbs_patch(cccc, options, operands, n);
 }
 
 /* ---- delete ---------------------------------------------------------------------------------- */
@@ -199,9 +204,9 @@ static const Verb verbs[] = {
         {.name = "set",
          .op = "group_settings_update",
          .usage = "KEY=VALUE…",
-         .n_min = 1,
          .n_max = -1,
          .needs_group = true,
+         .takes_sandbox = true,
          .prepare = prepare_patch,
          .show = show_settings},
         {.name = "delete",

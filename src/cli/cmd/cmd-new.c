@@ -9,6 +9,7 @@
 #include "cli/cmd/coopfile-text.h"
 #include "cli/link/ending.h"
 #include "cli/link/caller-env.h"
+#include "cli/options.h"
 #include "cli/print/report.h"
 #include "cli/term/show.h"
 #include "gen/errors.h"
@@ -17,10 +18,6 @@ static char *find_workspace(const char *operand) {
         _cleanup_(freep) char *path = path_expand(operand ? operand : ".");
 
         return path ? realpath(path, NULL) : NULL;
-}
-
-static bool is_mode(const char *mode) {
-        return !mode || !strcmp(mode, "none") || !strcmp(mode, "bwrap");
 }
 
 static int set_coopfile(Coop *coop, const Options *options) {
@@ -176,8 +173,9 @@ int cmd_new(const Options *options) {
 
         if (!workspace)
                 return complain(CLI_FAILED, "new: %s: %s", operand ? operand : ".", strerror(errno));
-        if (!is_mode(options->sandbox))
-                return complain(CLI_USAGE, "new: --sandbox: must be none or bwrap");
+        r = options_check_sandbox("new", options);
+        if (r)
+                return r;
         if (options->command && !options->n_command)
                 return complain(CLI_USAGE, "new: there is no command behind --");
         if (options->json && !options->detach)

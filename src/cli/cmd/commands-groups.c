@@ -21,16 +21,20 @@ const Command group_commands[] = {
                            "  detach SCOPE              take a folder away\n"
                            "  show                      the whole document, without secrets\n"
                            "  update KEY=VALUE…         title, topic\n"
-                           "  set KEY=VALUE…            settings, such as default_send_to=broadcast\n"
+                           "  set KEY=VALUE…            settings, such as default_send_to=broadcast;\n"
+                           "                            also --sandbox and --network, for its actors\n"
                            "  state active|idle|paused\n"
                            "  start, stop               all its actors\n"
                            "  delete GROUP              ends its actors; its files go to the trash, which\n"
                            "                            muster prune empties. Asks first\n"
-                           "\n" WHERE "  -f, --force      delete: do not ask\n"
+                           "\n" WHERE
+                           "  --sandbox MODE   set: bwrap or none, for actors that do not say their own\n"
+                           "  --network MODE   set: in a sandbox: host, none or veth\n"
+                           "  -f, --force      delete: do not ask\n"
                            "  --json           the daemon's answer as it is\n",
                 .examples = "  muster group attach\n"
                             "  muster group set nudge_after_seconds=600\n",
-                .takes = "group as force json",
+                .takes = "group as force json sandbox network",
                 .n_max = -1,
                 .run = cmd_group,
         },
@@ -61,12 +65,15 @@ const Command group_commands[] = {
                         "  add ACTOR [KEY=VALUE…] [-- COMMAND…]  keys: runtime, runner, title, submit, …\n"
                         "  set ACTOR KEY=VALUE…                  the same keys, and enabled\n"
                         "  start, stop, restart, remove ACTOR\n"
-                        "\n" WHERE "  --env NAME[=VALUE]  add: a variable of its own, kept in group.yaml\n"
+                        "\n" WHERE
+                        "  --sandbox MODE   add, set: bwrap or none (default: the group's, else none)\n"
+                        "  --network MODE   add, set: in a sandbox: host, none or veth (default host)\n"
+                        "  --env NAME[=VALUE]  add: a variable of its own, kept in group.yaml\n"
                         "  --json           the daemon's answer as it is\n",
                 .examples = "  muster actor add lead runtime=claude\n"
-                            "  muster actor add dev runtime=custom -- ./agent.sh\n"
+                            "  muster actor add dev runtime=custom --sandbox bwrap -- ./agent.sh\n"
                             "  muster actor start lead\n",
-                .takes = "group as json env",
+                .takes = "group as json env sandbox network",
                 .runs_command = true,
                 .n_max = -1,
                 .run = cmd_actor,

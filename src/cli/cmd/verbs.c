@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/link/caller-env.h"
+#include "cli/options.h"
 #include "cli/print/nearest.h"
 #include "cli/print/report.h"
 
@@ -65,6 +66,8 @@ int verbs_run(const char *command, const Options *options, const Verb *verbs, si
                 return refuse(command, verbs, n_verbs, name);
         if (n < verb->n_min || (verb->n_max >= 0 && n > verb->n_max))
                 return complain(CLI_USAGE, "usage: muster %s %s %s", command, verb->name, verb->usage);
+        if ((options->sandbox || options->network) && !verb->takes_sandbox)
+                return complain(CLI_USAGE, "%s %s: --sandbox is for add and set", command, verb->name);
         r = verb->begins ? cccc_begin(&cccc, command, options) : cccc_open(&cccc, command, options);
         return r ? r : perform(&cccc, verb, options, operands, n);
 }
@@ -92,11 +95,31 @@ int verbs_members(Cccc *cccc, Json *object, char **words, int n) {
         return CLI_OK;
 }
 
-int verbs_patch(Cccc *cccc, char **words, int n) {
+int verbs_patch(Cccc *cccc, const Options *options, char **words, int n) {
         Json *patch = json_new(&cccc->arena, JSON_OBJECT);
         int r = verbs_members(cccc, patch, words, n);
 
         if (!r)
+                r = verbs_sandbox(cccc, options, patch);
+        if (!r && !json_count(patch))
+                return complain(CLI_USAGE, "%s: there is nothing to set; say KEY=VALUE", cccc->command);
+        if (!r)
                 cccc_set(cccc, "patch", patch);
+        return r;
+}
+
+/* ---- --sandbox, --network -------------------------------------------------------------------- */
+
+int verbs_sandbox(Cccc *cccc, const Options *options, Json *object) {
+        const struct {
+                const char *key, *word;
+        } said[] = {{"sandbox", options->sandbox}, {"sandbox_network", options->network}};
+        int r = options_check_sandbox(cccc->command, options);
+
+        for (size_t i = 0; !r && i < ARRAY_SIZE(said); i++)
+                if (said[i].word &&
+                    (!object || json_set(&cccc->arena, object, str_from(said[i].key),
+                                         json_new_str(&cccc->arena, str_from(said[i].word)))))
+                        r = complain(CLI_FAILED, "out of memory");
         return r;
 }

@@ -14,6 +14,7 @@ typedef struct Verb {
         bool needs_group;
         bool starts_actors;  /* with the caller's environment */
         bool ends;           /* what runs; also of a group that is gone, if its whole id is given */
+        bool takes_sandbox;  /* --sandbox and --network */
         bool begins;         /* a daemon is started for it if none runs */
         const char *operand; /* the argument that the first operand is; NULL: none */
         /* Puts the other operands into the arguments; NULL: there are none. Returns an exit status. */
@@ -26,5 +27,7 @@ int verbs_run(const char *command, const Options *options, const Verb *verbs, si
 
 /* `key=value` words as members of object: JSON where it is some, else text. Returns an exit status. */
 int verbs_members(Cccc *cccc, Json *object, char **words, int n);
-/* The same as the argument `patch`. */
-int verbs_patch(Cccc *cccc, char **words, int n);
+/* The same as the argument `patch`, with what --sandbox and --network say. */
+int verbs_patch(Cccc *cccc, const Options *options, char **words, int n);
+/* What they say, as members of object. Returns an exit status. */
+int verbs_sandbox(Cccc *cccc, const Options *options, Json *object);

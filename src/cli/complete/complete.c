@@ -252,6 +252,7 @@ static void line_put_value(const Line *line) {
         static const struct {
                 const char *option, *words;
         } choices[] = {{"sandbox", "none bwrap"},
+                       {"network", "host none veth"},
                        {"state", "queued running completed failed cancelled"},
                        {"kind", "all chat notify chat.message chat.ack system.notify system.notify_ack"}};
         char name[64];

@@ -11,7 +11,10 @@
 #include "core/call.h"
 #include "core/endpoint.h"
 #include "core/host/host-internal.h"
+#include "core/host/sandbox-internal.h"
 #include "core/runtimes.h"
+
+enum { SANDBOX_QUICK_MS = 5000 };
 
 static const char *const secrets[] = {
         "~/.ssh",
@@ -59,8 +62,11 @@ int sandbox_secrets(StrVec *ret) {
         return error_trace(r);
 }
 
-void sandbox_forget(Daemon *daemon) {
-        if (daemon->host)
+void sandbox_note_end(Daemon *daemon, const Hosted *hosted) {
+        bool was_quick = hosted->ended_us - hosted->started_us < SANDBOX_QUICK_MS * INT64_C(1000);
+
+        if (was_quick && hosted_exit_code(hosted) && !hosted->is_killed &&
+            strcmp(hosted->sandbox, "none") != 0)
                 daemon->host->sandbox = (SandboxKnown){0};
 }
 
@@ -79,22 +85,26 @@ static void job_free(SandboxJob *job) {
 
 /* ---- what goes into it ----------------------------------------------------------------------- */
 
+/* Who works in it has to see it. */
+static int job_hide(SandboxJob *job, const char *path, const char *workspace) {
+        return sandbox_path_is_within(workspace, path) ? 0 : error_trace(strvec_push(&job->hidden, path));
+}
+
 /* Connecting works on a read-only file system: our own sockets are covered, or an agent could ask the daemon
- * for a session without a sandbox. */
-static int job_hide_sockets(SandboxJob *job) {
+ * for a session without a sandbox. So is what says who is to be in one, which may lie in a workspace; and
+ * the state folder, with output, recordings and keys of others. */
+static int job_hide_ours(SandboxJob *job, const char *workspace) {
         const Daemon *daemon = job->daemon;
         _cleanup_(freep) char *host = path_join(daemon->home, "host");
-        _cleanup_(freep) char *recordings = path_join(daemon->home, "recordings");
-        _cleanup_(freep) char *given = path_join(daemon->home, "environment.json"); /* may hold keys */
-        int r = host && recordings ? strvec_push(&job->hidden, host) : error_origin(-ENOMEM);
+        int r = host ? strvec_push(&job->hidden, host) : error_origin(-ENOMEM);
 
-        if (!r)
-                r = strvec_push(&job->hidden, recordings);
-        if (!r)
-                r = given ? strvec_push(&job->hidden, given) : error_origin(-ENOMEM);
-        for (const Endpoint *e = daemon->endpoints; !r && e; e = e->next)
+        r = r ? r : job_hide(job, daemon->home, workspace);
+        for (const Endpoint *e = daemon->endpoints; !r && e; e = e->next) {
                 if (e->state == ENDPOINT_LISTENING && e->bound.path)
                         r = strvec_push(&job->hidden, e->bound.path);
+                if (!r && e->folder)
+                        r = job_hide(job, e->folder, workspace);
+        }
         return error_trace(r ? r : sandbox_terminate(&job->hidden));
 }
 
@@ -189,7 +199,7 @@ static int job_fill(SandboxJob *job, const SandboxAsk *ask) {
         job->helper = helper_of(job->daemon);
         job->runtime = strdup(runtime->name);
         r = job->helper && job->runtime ? 0 : error_origin(-ENOMEM);
-        r = r ? r : job_hide_sockets(job);
+        r = r ? r : job_hide_ours(job, ask->workspace);
         r = r ? r : job_conceal(job, ask->hide);
         r = r ? r : job_copy_mounts(job, ask, runtime);
         r = r ? r : job_copy_list(&job->command, ask->argv);

@@ -7,6 +7,7 @@
  * is no fallback.
  */
 #include "core/daemon.h"
+#include "core/host/host.h"
 #include "core/host/sandbox.h"
 
 /* Everything is copied. */
@@ -44,7 +45,8 @@ struct SandboxJob {
 
 /* done() follows in a later turn, always; the job is gone when it returns. */
 int sandbox_job_start(Daemon *daemon, const SandboxAsk *ask, void (*done)(SandboxJob *job), void *user);
-/* What the last look found out is no longer believed: a sandbox did not come up after all. */
-void sandbox_forget(Daemon *daemon);
+/* A process has ended by itself. If it was one in a sandbox, soon after its start and not well, it may have
+ * been the sandbox: what the last look found out is no longer believed. */
+void sandbox_note_end(Daemon *daemon, const Hosted *hosted);
 /* What is hidden unless somebody says otherwise: keys, tokens and the logins of all known runtimes. */
 int sandbox_secrets(StrVec *ret);

@@ -20,6 +20,23 @@ enum { HOSTNAME_MAX = 63 };
 static const char *const network_names[] = {
         [SANDBOX_NETWORK_HOST] = "host", [SANDBOX_NETWORK_NONE] = "none", [SANDBOX_NETWORK_OWN] = "veth"};
 
+static const char *const mode_names[] = {[SANDBOX_NONE] = "none", [SANDBOX_BWRAP] = "bwrap"};
+
+int sandbox_mode_from_name(const char *name) {
+        for (size_t i = 0; i < ARRAY_SIZE(mode_names); i++)
+                if (strcmp(mode_names[i], name) == 0)
+                        return (int)i;
+        return -EINVAL;
+}
+
+const char *sandbox_mode_name(SandboxMode mode) {
+        return mode_names[mode];
+}
+
+const char *sandbox_network_name(SandboxNetwork network) {
+        return network_names[network];
+}
+
 int sandbox_network_from_name(const char *name) {
         for (size_t i = 0; i < ARRAY_SIZE(network_names); i++)
                 if (strcmp(network_names[i], name) == 0)
@@ -158,21 +175,40 @@ static int push_binds(StrVec *argv, const SandboxBinds *binds) {
         return error_trace(r);
 }
 
+/* What lies in a folder that is hidden, too, goes with it: there is no such place in the cover. */
+static bool lies_in_hidden(const SandboxPath *paths, size_t n, size_t i) {
+        for (size_t k = 0; k < n; k++)
+                if (k != i && paths[k].path && paths[k].is_dir &&
+                    sandbox_path_is_within(paths[i].path, paths[k].path) &&
+                    (k < i || strcmp(paths[k].path, paths[i].path) != 0))
+                        return true;
+        return false;
+}
+
 /* After the binds: the workspace may be the home, with our sockets in it. A missing path stays out: there is
  * nothing to hide. */
 static int push_hidden(StrVec *argv, const SandboxSpec *spec) {
+        SandboxPath *paths;
+        size_t n = 0;
         int r = 0;
 
-        for (char *const *hidden = spec->hidden; !r && hidden && *hidden; hidden++) {
-                _cleanup_(sandbox_path_deinit) SandboxPath path = SANDBOX_PATH_NULL;
+        for (char *const *hidden = spec->hidden; hidden && *hidden; hidden++)
+                n++;
+        paths = calloc(n + 1, sizeof(*paths));
+        if (!paths)
+                return error_origin(-ENOMEM);
+        for (size_t i = 0; r != -ENOMEM && i < n; i++)
+                r = sandbox_path_open(spec->hidden[i], &paths[i]);
+        r = r == -ENOMEM ? r : 0;
+        for (size_t i = 0; !r && i < n; i++) {
+                SandboxBind cover = {.host.is_dir = paths[i].is_dir, .inside = paths[i].path};
 
-                if (sandbox_path_open(*hidden, &path))
-                        continue;
-                if (path.is_dir)
-                        r = sandbox_push(argv, "--perms", "0500", "--tmpfs", path.path, NULL);
-                else
-                        r = sandbox_push(argv, "--ro-bind", "/dev/null", path.path, NULL);
+                if (cover.inside && !lies_in_hidden(paths, n, i))
+                        r = push_cover(argv, &cover);
         }
+        for (size_t i = 0; i < n; i++)
+                sandbox_path_deinit(&paths[i]);
+        free(paths);
         return error_trace(r);
 }
 

@@ -33,6 +33,12 @@ typedef enum SandboxNetwork {
         _SANDBOX_NETWORK_N,
 } SandboxNetwork;
 
+/* What is wanted for a process, once the words for it were understood. */
+typedef struct SandboxWish {
+        SandboxMode mode;
+        SandboxNetwork network;
+} SandboxWish;
+
 enum {
         _SANDBOX_E_SUCCESS,
         SANDBOX_E_WORKSPACE, /* not there, no folder, or one that must not be writable */
@@ -99,7 +105,10 @@ typedef struct SandboxKnown {
         bool has[_SANDBOX_NETWORK_N];
 } SandboxKnown;
 
+int sandbox_mode_from_name(const char *name); /* a SandboxMode, or -EINVAL */
+const char *sandbox_mode_name(SandboxMode mode);
 int sandbox_network_from_name(const char *name); /* a SandboxNetwork, or -EINVAL */
+const char *sandbox_network_name(SandboxNetwork network);
 
 /* Runs a sandbox with `true` in it, with the host's network and with this one, each with a deadline; nothing
  * is run when it is known already that this network can be had. 0 also when nothing can be had: see reason.

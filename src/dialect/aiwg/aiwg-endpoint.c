@@ -31,7 +31,8 @@ static int open_project(Endpoint *endpoint, Project *project) {
                 return endpoint_refuse(endpoint, ENDPOINT_E_CONFIG, "%s", wrong);
         if (r)
                 return error_fold(r);
-        r = endpoint_lock(endpoint, project->lock_path);
+        r = endpoint_set_folder(endpoint, project->daemon_dir);
+        r = r ? r : endpoint_lock(endpoint, project->lock_path);
         if (r)
                 return r;
         r = endpoint_listen_unix(endpoint, project->sock_path);

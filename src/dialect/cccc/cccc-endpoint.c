@@ -225,7 +225,8 @@ static int open_home(Endpoint *endpoint, const Paths *paths) {
         if (r)
                 return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "cannot make %s: %s", paths->dir,
                                        strerror(-r));
-        r = endpoint_lock(endpoint, paths->lock);
+        r = endpoint_set_folder(endpoint, endpoint->where); /* group.yaml says who is in a sandbox */
+        r = r ? r : endpoint_lock(endpoint, paths->lock);
         if (r)
                 return r;
         if (descriptor_is_live(paths->addr))

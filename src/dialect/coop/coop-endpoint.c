@@ -9,6 +9,7 @@
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -77,6 +78,13 @@ static void coop_free(Endpoint *endpoint) {
         free(endpoint->context);
 }
 
+/* A socket that a person has put elsewhere lies among other things. */
+static bool coop_is_own_folder(const char *dir) {
+        const char *slash = strrchr(dir, '/');
+
+        return slash && !strcmp(slash, "/.coop");
+}
+
 static int coop_open(Endpoint *endpoint) {
         _cleanup_(paths_deinit) Paths paths = {0};
         char pid[32];
@@ -90,7 +98,8 @@ static int coop_open(Endpoint *endpoint) {
         if (r)
                 return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "cannot make %s: %s", paths.dir,
                                        strerror(-r));
-        r = endpoint_lock(endpoint, paths.lock);
+        r = coop_is_own_folder(paths.dir) ? endpoint_set_folder(endpoint, paths.dir) : 0;
+        r = r ? r : endpoint_lock(endpoint, paths.lock);
         if (r)
                 return r;
         r = endpoint_listen_unix(endpoint, endpoint->where);

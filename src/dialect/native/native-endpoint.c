@@ -61,6 +61,8 @@ static int native_open(Endpoint *endpoint) {
                                        strerror(-r));
         r = check_folder(endpoint, dir);
         if (!r)
+                r = endpoint_set_folder(endpoint, dir);
+        if (!r)
                 r = endpoint_lock(endpoint, lock);
         if (!r)
                 r = endpoint_listen_unix(endpoint, endpoint->where);
