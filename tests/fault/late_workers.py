@@ -4,11 +4,13 @@
 Each of these crashed a daemon once, or made it read freed memory. Workers come back late here (MUSTER_TEST_LATE), which any
 busy disk does too; the sanitizer build sees what the ordinary one survives by luck.
 """
+import contextlib
 import json
 import os
+import threading
 
 from clients import Conn, cccc_request, ready
-from harness import Daemon, Home, check, equal, eventually
+from harness import DEADLINE, Daemon, check, equal, eventually
 
 LATE = {"MUSTER_TEST_LATE": "30", "MUSTER_SANDBOX": "none"}
 ACTORS = ("alpha", "beta", "gamma")
@@ -48,26 +50,55 @@ def test_recipients_of_a_message_that_waits_among_edits():
                 check(set(to) <= {*ACTORS, "@all"}, "kept for %r" % to)
 
 
+class _Editors:
+    """Threads that change a group all the time, so that an edit always waits for its place."""
+
+    def __init__(self, d, group, n=4):
+        self.d, self.group, self.is_over, self.faults = d, group, threading.Event(), []
+        self.threads = [threading.Thread(target=self.edit, args=(k,), daemon=True) for k in range(n)]
+
+    def edit(self, k):
+        n = 0
+        while not self.is_over.is_set() and not self.faults:
+            n += 1
+            try:
+                check(self.d.cccc("group_update", {"group_id": self.group, "patch": {"title": "t%d.%d" % (k, n)}})["ok"], "the edit")
+            except Exception as e:  # a report, whatever it is
+                self.faults.append(repr(e))
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+
+    def __exit__(self, kind, *exc):
+        self.is_over.set()
+        for thread in self.threads:
+            thread.join(DEADLINE)
+        check(kind or not self.faults, self.faults)
+
+
+def _notices(d, group):
+    with open(os.path.join(d.home.cccc_home, "groups", group, "ledger.jsonl"), encoding="utf-8") as f:
+        return [json.loads(line)["data"] for line in f if '"system.notify"' in line and line.endswith("\n")]
+
+
 def test_notices_are_kept_while_the_group_changes():
-    """A notice of the automation named its target by a span of the document; an edit replaced it before the notice was kept."""
-    with Daemon(env={**LATE, "MUSTER_TEST_CLOCK": "1"}, record=False) as d, d.native() as n:
+    """A notice of the automation named its target by a span of the document; an edit replaced it before the notice was kept.
+    That of an idle actor goes to the foreman, whose name lay there."""
+    with Daemon(env={**LATE, "MUSTER_TEST_CLOCK": "1"}, record=False) as d, contextlib.ExitStack() as stack:
         group = _group(d, _folder(d.home, "w"))
         d.cccc("group_start", {"group_id": group})
         d.cccc("group_settings_update", {"group_id": group, "patch": {
             "nudge_after_seconds": 1, "actor_idle_timeout_seconds": 1, "keepalive_delay_seconds": 1, "silence_timeout_seconds": 1}})
         d.cccc("send", {"group_id": group, "text": "go", "to": ["@all"]})
-        for i in range(25):
-            d.cccc("send", {"group_id": group, "text": "here", "by": "beta", "to": ["user"]})  # so that it can be idle again
-            edits = [Conn(d.home.cccc_sock) for _ in range(3)]
-            for edit in edits:
-                edit.send(cccc_request("group_update", {"group_id": group, "patch": {"title": "t%d" % i}}))
-            n.send(b'{"jsonrpc":"2.0","id":1,"method":"daemon.advance","params":{"ms":5000}}\n')
-            for edit in edits:
-                check(json.loads(edit.rest())["ok"], "the edit")
-                edit.close()
-            check("result" in n.message(), "the clock")
-        text = open(os.path.join(d.home.cccc_home, "groups", group, "ledger.jsonl"), encoding="utf-8").read()
-        targets = {json.loads(line)["data"]["target_actor_id"] for line in text.splitlines() if '"system.notify"' in line}
+        with _Editors(d, group):
+            for i in range(12):
+                d.cccc("send", {"group_id": group, "text": "here", "by": "beta", "to": ["user"]})  # so that it can be idle again
+                n = stack.enter_context(d.native())  # one each: it is not answered while there is work
+                n.send(b'{"jsonrpc":"2.0","id":1,"method":"daemon.advance","params":{"ms":5000}}\n')
+                eventually(lambda i=i: not d.is_running() or sum(x["kind"] == "actor_idle" for x in _notices(d, group)) > i, what="the next notice")
+                check(d.is_running(), "the daemon has ended")
+        targets = {notice["target_actor_id"] for notice in _notices(d, group)}
         check(targets and targets <= set(ACTORS), "notices for %r" % targets)
 
 
