@@ -157,9 +157,12 @@ static bool find_safe(const Group *group, int64_t *ret_us) {
         bool has_one = false;
 
         json_each (entry, group->cursors->json) {
-                int64_t us;
+                int64_t us, marked_us = INT64_MAX;
+
                 if (!time_parse(json_str(json_get(entry, "ts")), &us))
                         continue;
+                (void)time_parse(json_str(json_get(entry, "updated_at")), &marked_us);
+                us = group_past_us(group, us, marked_us);
                 *ret_us = has_one ? MIN(*ret_us, us) : us;
                 has_one = true;
         }

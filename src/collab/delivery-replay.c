@@ -59,7 +59,12 @@ static void replay_line(Replay *self, Str text) {
             !mail_fact_from(json_str(json_get(line, "kind")), &fact))
                 return;
         if (fact == FACT_MARK) {
+                int64_t made_us = INT64_MAX;
+
+                (void)time_parse(json_str(json_get(line, "ts")), &made_us);
                 json_int64(json_get(line, "after_us"), &self->n_mark);
+                if (self->delivery->group)
+                        self->n_mark = group_past_us(self->delivery->group, self->n_mark, made_us);
                 return;
         }
         see_event(self, json_str(json_get(line, "event_id")));

@@ -184,6 +184,7 @@ static Document *edit_cursors(GroupChange *change) {
 void group_change_cursor(GroupChange *change, Str actor, Str event_id, Str ts) {
         Document *cursors = edit_cursors(change);
         char now[TIME_TEXT_MAX];
+        int64_t ts_us, now_us = loop_wall_us(change->group->collab->daemon->loop);
         Json *entry;
 
         if (!cursors)
@@ -192,7 +193,9 @@ void group_change_cursor(GroupChange *change, Str actor, Str event_id, Str ts) {
                 json_remove(cursors->json, actor);
                 return;
         }
-        time_format_us(loop_wall_us(change->group->collab->daemon->loop), now);
+        time_format_us(now_us, now);
+        if (time_parse(ts, &ts_us) && group_past_us(change->group, ts_us, now_us) != ts_us)
+                ts = str_from(now); /* readers that go by time would miss everything until then */
         entry = json_get_str(cursors->json, actor);
         if (!json_is(entry, JSON_OBJECT)) {
                 entry = json_new(&cursors->arena, JSON_OBJECT);

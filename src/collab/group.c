@@ -140,6 +140,8 @@ bool group_is_fresh(Group *group) {
 void group_set_doc(Group *group, GroupDoc *doc) {
         GroupDoc *old = group->doc;
 
+        for (size_t i = 0; i < doc->n_actors; i++) /* one that is made later has been there always */
+                doc->actors[i].created_us = group_past_us(group, doc->actors[i].created_us, 0);
         group->doc = doc;
         for (const CollabPart *const *part = collab_parts; old && group->ledger && *part; part++)
                 if ((*part)->group_changed)
@@ -156,13 +158,23 @@ void group_offer_doc(Group *group, GroupDoc *doc) {
 
 /* ---- what is asked of a group ---------------------------------------------------------------- */
 
+int64_t group_past_us(const Group *group, int64_t us, int64_t instead_us) {
+        int64_t now_us = loop_wall_us(group->collab->daemon->loop);
+
+        return us <= now_us + LEDGER_AHEAD_US ? us : MIN(instead_us, now_us);
+}
+
 CursorView group_cursor(const Group *group, Str actor) {
         const Json *entry = group->cursors ? json_get_str(group->cursors->json, actor) : NULL;
         CursorView cursor = {.event_id = json_str(json_get(entry, "event_id")),
                              .ts = json_str(json_get(entry, "ts")),
                              .updated_at = json_str(json_get(entry, "updated_at"))};
+        int64_t marked_us = INT64_MAX;
 
-        if (!time_parse(cursor.ts, &cursor.ts_us))
+        (void)time_parse(cursor.updated_at, &marked_us);
+        if (time_parse(cursor.ts, &cursor.ts_us))
+                cursor.ts_us = group_past_us(group, cursor.ts_us, marked_us);
+        else
                 cursor.ts_us = INT64_MIN;
         return cursor;
 }

@@ -128,9 +128,12 @@ void group_offer_doc(Group *group, GroupDoc *doc);
 /* The cursor of an actor; event_id is empty when there is none. Valid in this turn. */
 typedef struct CursorView {
         Str event_id, ts, updated_at;
-        int64_t ts_us; /* INT64_MIN: none */
+        int64_t ts_us; /* INT64_MIN: none. Of one that lies in the future: when it was put there */
 } CursorView;
 CursorView group_cursor(const Group *group, Str actor);
+/* A time of the group's files, unless the clock cannot have said it yet: then instead, or now if that is in
+ * the future, too. */
+int64_t group_past_us(const Group *group, int64_t us, int64_t instead_us);
 
 /* Live facts, asked of the part that runs actors; false while there is none. */
 bool group_actor_is_running(const Group *group, Str actor);

@@ -284,9 +284,10 @@ def test_chat_ack_refusals_in_order():
 
 
 def test_actors_that_came_later_are_not_asked():
-    with _daemon(created="2999-01-01T00:00:00.000000Z") as d:
+    with _daemon() as d:
         event = send(d, to=["@all"], priority="attention")
-        refused(d, "chat_ack", "event_not_for_actor", actor_id="dev", event_id=event["id"], by="dev")
+        ok(d, "actor_add", group_id=GROUP, actor_id="late", runner="headless", runtime="custom")
+        refused(d, "chat_ack", "event_not_for_actor", actor_id="late", event_id=event["id"], by="late")
 
 
 # ------------------------------------------------------------------------------------------------------------ notices

@@ -16,6 +16,7 @@ int index_new(Index **ret, const SipKey *key) {
 
         if (!index)
                 return error_origin(-ENOMEM);
+        index->believed_us = INT64_MAX;
         if (key)
                 index->key = *key;
         r = key ? 0 : random_bytes(&index->key, sizeof(index->key));

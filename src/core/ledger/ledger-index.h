@@ -70,6 +70,7 @@ typedef struct Index {
         char **kinds; /* kinds[0] is "" */
         size_t n_kinds;
         int64_t max_ts_us;
+        int64_t believed_us; /* a line with a later time counts as just after the line before */
 } Index;
 
 int index_new(Index **ret, const SipKey *key); /* NULL: a new one */

@@ -166,7 +166,13 @@ int ledger_chain_follow(const LedgerPlace *place, int fd, uint64_t end,
 void ledger_commit_run(LedgerJob *job);
 void ledger_rewrite_run(LedgerJob *job);
 
+/* Times after this are not believed; nothing in an index made at wall_us is later. */
+static inline int64_t ledger_believed_us(int64_t wall_us) {
+        return MAX(wall_us, 0) + LEDGER_AHEAD_US;
+}
+
 /* Loop side. */
+bool ledger_is_ahead(const Ledger *ledger); /* its index has times that the clock has left behind again */
 void ledger_kick(Ledger *ledger);
 LedgerJob *ledger_job_new(Ledger *ledger);
 LedgerJob *ledger_job_free(LedgerJob *job);

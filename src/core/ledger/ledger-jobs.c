@@ -30,7 +30,7 @@ void ledger_job_prepare(Ledger *ledger, LedgerJob *job) {
         job->left_at = ledger->left_at;
         job->n_left = ledger->n_left;
         job->wall_us = loop_wall_us(ledger->loop);
-        job->is_index_broken = ledger->index && index_is_broken(ledger->index);
+        job->is_index_broken = ledger->index && (index_is_broken(ledger->index) || ledger_is_ahead(ledger));
 }
 
 LedgerJob *ledger_job_free(LedgerJob *job) {
@@ -90,6 +90,7 @@ static int take_records(Ledger *ledger, const Buf *records, uint64_t shift) {
         size_t at = 0;
         Record *record;
 
+        ledger->index->believed_us = ledger_believed_us(loop_wall_us(ledger->loop));
         while ((record = record_next(records, &at))) {
                 int r;
 

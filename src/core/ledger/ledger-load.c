@@ -139,7 +139,8 @@ static int load_tail(const LedgerPlace *place, int64_t wall_us, LedgerLoad *load
 }
 
 /* From the index file, or an empty one. */
-static int load_index(const LedgerPlace *place, const SipKey *key, LedgerLoad *load, uint64_t size) {
+static int load_index(const LedgerPlace *place, const SipKey *key, int64_t believed_us, LedgerLoad *load,
+                      uint64_t size) {
         _cleanup_(freep) char *path = path_join(place->state_path, "index");
         IndexStand stand;
         int r;
@@ -147,10 +148,19 @@ static int load_index(const LedgerPlace *place, const SipKey *key, LedgerLoad *l
         if (!path)
                 return error_origin(-ENOMEM);
         r = index_file_open(path, load->file->fd, size, key, &load->index, &stand);
-        if (r == INDEX_FILE_E_UNUSABLE)
-                return error_trace(index_new(&load->index, key));
+        if (!r && load->index->max_ts_us > believed_us) { /* made while the clock was wrong */
+                load->index = index_free(load->index);
+                r = INDEX_FILE_E_UNUSABLE;
+        }
+        if (r == INDEX_FILE_E_UNUSABLE) {
+                r = index_new(&load->index, key);
+                if (!r)
+                        load->index->believed_us = believed_us;
+                return error_trace(r);
+        }
         if (r)
                 return error_fold(r);
+        load->index->believed_us = believed_us;
         load->end = stand.end;
         load->n_damaged = stand.n_damaged;
         load->is_index_loaded = true;
@@ -184,7 +194,7 @@ int ledger_load(const LedgerPlace *place, const SipKey *key, int64_t wall_us, Le
         if (r == 0)
                 ledger_intent_recover(place, load->file);
         if (r == 0)
-                r = load_index(place, key, load, size);
+                r = load_index(place, key, ledger_believed_us(wall_us), load, size);
         if (r == 0)
                 r = load_tail(place, wall_us, load, size);
         if (r)

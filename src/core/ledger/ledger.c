@@ -170,8 +170,13 @@ void ledger_close(Ledger *ledger, void (*closed)(void *user), void *user) {
                 ledger_start_close(ledger);
 }
 
+bool ledger_is_ahead(const Ledger *ledger) {
+        return ledger->index->max_ts_us > ledger_believed_us(loop_wall_us(ledger->loop));
+}
+
 bool ledger_is_mending(Ledger *ledger) {
-        if (!ledger->index || !segment_is_changed(ledger->index->segments[0], ledger->place.index_path))
+        if (!ledger->index || (!segment_is_changed(ledger->index->segments[0], ledger->place.index_path) &&
+                               !ledger_is_ahead(ledger)))
                 return false;
         if (ledger->is_open && !(ledger->job && ledger->job->is_index_broken)) {
                 ledger->wants_check = true;
@@ -202,8 +207,9 @@ bool ledger_check(Ledger *ledger) {
 
 int64_t ledger_next_ts_us(Ledger *ledger) {
         int64_t now = loop_wall_us(ledger->loop);
+        bool is_believed = ledger->last_ts_us <= ledger_believed_us(now);
 
-        ledger->last_ts_us = MAX(now, ledger->last_ts_us + 1);
+        ledger->last_ts_us = is_believed ? MAX(now, ledger->last_ts_us + 1) : MAX(now, 0);
         return ledger->last_ts_us;
 }
 

@@ -122,7 +122,10 @@ void ledger_change_file_identity(LedgerChange *change, FileIdentity *ret);
 /* Joins the group being collected. 0: done() follows in a later turn. Negative: it does not. */
 int ledger_change_commit(LedgerChange *change);
 
-/* A time stamp for the next line: now, but always later than every line and every stamp given before. */
+/* A time stamp for the next line: now, but later than every line and every stamp given before, as far as
+ * those are believed: one that lies further ahead than LEDGER_AHEAD_US was made while a clock was wrong, or
+ * by somebody who lies. Order is kept by number; time says when. */
+#define LEDGER_AHEAD_US (INT64_C(300) * 1000000)
 int64_t ledger_next_ts_us(Ledger *ledger);
 
 /* Looks whether another program has appended (one stat(2)); if so a worker reads it and committed() follows.
@@ -147,7 +150,7 @@ int ledger_find_id(const Ledger *ledger, Str id, uint64_t *ret_position);
 typedef struct LedgerEntry {
         uint64_t offset;
         uint32_t n_bytes; /* without the newline */
-        int64_t ts_us;    /* never less than that of the entry before */
+        int64_t ts_us; /* never less than that of the entry before; just after it if it lies too far ahead */
         Str kind;
         bool is_repeated; /* an earlier line has the same id */
 } LedgerEntry;

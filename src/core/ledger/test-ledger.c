@@ -111,6 +111,41 @@ static void test_time_stamps(void **state) {
         assert_int_equal(ledger_next_ts_us(f->ledger), 5001);
 }
 
+/* The clock was wrong for a while, and is right again: while the ledger is open, and after a restart. */
+static void test_time_goes_back(void **state) {
+        enum { WRONG = 900000000, RIGHT = 1000000, N = 2000 };
+        Fixture *f = *state;
+        char path[128];
+
+        loop_clock_freeze(f->loop, WRONG + N);
+        assert_int_equal(fixture_open(f), 0);
+        put_events(f, WRONG, N, "a");
+        assert_true(ledger_entry(f->ledger, N - 1).ts_us == WRONG + N - 1);
+
+        loop_clock_freeze(f->loop, RIGHT);
+        assert_int_equal(ledger_next_ts_us(f->ledger), RIGHT);
+        assert_true(ledger_check(f->ledger)); /* the index is made anew */
+        fixture_settle(f);
+        assert_false(ledger_check(f->ledger));
+        assert_int_equal(ledger_n_committed(f->ledger), N);
+        assert_true(ledger_entry(f->ledger, N - 1).ts_us < RIGHT);
+        assert_int_equal(put_event(f, RIGHT, "b"), 0);
+        assert_int_equal(ledger_first_after_ts(f->ledger, RIGHT - 1), N);
+
+        loop_clock_freeze(f->loop, WRONG + N);
+        fixture_close(f);
+        snprintf(path, sizeof(path), "%s/index", f->state);
+        (void)unlink(path);
+        assert_int_equal(fixture_open(f), 0); /* with times of the future in its file from now on */
+        assert_true(ledger_entry(f->ledger, N).ts_us > RIGHT);
+        loop_clock_freeze(f->loop, RIGHT + 1);
+        fixture_reopen(f);
+        assert_false(ledger_stats(f->ledger).is_index_loaded);
+        assert_int_equal(ledger_next_ts_us(f->ledger), RIGHT + 1);
+        assert_int_equal(ledger_first_after_ts(f->ledger, RIGHT - 1), N);
+        assert_event(f, N, RIGHT, "b");
+}
+
 static void test_files_with_lines(void **state) {
         Fixture *f = *state;
         char path[128], text[64];
@@ -270,6 +305,7 @@ int main(void) {
                 ledger_test(test_pending),
                 ledger_test(test_refused_lines),
                 ledger_test(test_time_stamps),
+                ledger_test(test_time_goes_back),
                 ledger_test(test_files_with_lines),
                 ledger_test(test_lines_of_others),
                 ledger_test(test_replaced_by_others),
