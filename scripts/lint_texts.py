@@ -8,6 +8,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MUSTER, MUSTERD, TOML = ("docs/man/muster.1", "docs/man/musterd.8", "docs/man/muster.toml.5")
 EXAMPLE, OPTIONS = "docs/muster.toml.example", "src/daemon/options.c"
 FOREIGN = {"help", "version"}  # words behind `muster` that are no rows of the tables
+PAGES_OF_OTHERS = {"project.md"}
 
 
 def text_of(path):
@@ -254,8 +255,31 @@ def check_operations(files):
             if dialect in parts and name != "daemon.advance.json" and "`%s`" % name[:-5] not in parts[dialect]]
 
 
+# -------------------------------------------------------------------------------------------------------------------- links
+def anchors(path):
+    """As GitHub makes them of headings."""
+    headings = re.findall(r"^#+ (.*)$", text_of(path), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def check_links(files):
+    """Pages that pages name, by a link or as `page.md`, exist, and so do the headings that links name."""
+    problems, known = [], set(files)
+    for path in files:
+        if not path.endswith(".md") or path.startswith(("tests/", "docs/reference/")):
+            continue
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            for target in re.findall(r"\]\(([^)\s]+)\)|`([a-z0-9/-]+\.md)`", line):
+                name, _, anchor = (target[0] or target[1]).partition("#")
+                places = [os.path.normpath(os.path.join(os.path.dirname(path), name)) if name else path, name]
+                found = next((place for place in places if place in known), None)
+                if "://" not in name and name not in PAGES_OF_OTHERS and (not found or anchor and anchor not in anchors(found)):
+                    problems.append("%s:%d: there is no %s" % (path, number, target[0] or target[1]))
+    return problems
+
+
 def check_texts(files):
     known = commands()
     assert len(known) > 30, "commands-*.c"
     return (check_help(known) + check_page(known) + check_shown(known, files) + check_settings() + check_coopfile() +
-            check_variables(files) + check_operations(files))
+            check_variables(files) + check_operations(files) + check_links(files))

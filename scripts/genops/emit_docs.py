@@ -144,7 +144,7 @@ def docs_index(schema):
     rows = [(f"[{dialect.title}]({dialect.name}.md)", dialect.transport, dialect.envelope, str(len(dialect.ops)))
             for dialect in schema.dialects]
     lines = [f"<!-- {NOTE} -->", "# Reference of the operations", "",
-             "One page per dialect. The same in one machine-readable document: `muster schema`, or the native method "
+             "One page per dialect. The same in one machine-readable document: `muster schema --json`, or the native method "
              "`rpc.discover`.", "",
              *table(("dialect", "transport", "envelope", "operations"), rows)]
     return "\n".join(lines) + "\n"
