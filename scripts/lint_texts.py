@@ -172,8 +172,19 @@ def judge(line, known):
     return None
 
 
-def check_shown(known, files):
+def check_advice(known, files):
+    """Verbs and options in what the programs tell people to type. A word that is no command may be prose there."""
     problems = []
+    for path in files:
+        if path.startswith("src/") and path.endswith((".c", ".h")) and "/test-" not in path:
+            source = re.sub(r'"\s*\n\s*"', "", text_of(path))
+            told = [told for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', source) for told in re.findall(r"\bmuster [a-z][^;,)`\\%]*", text)]
+            problems += ["%s: %s" % (path, wrong) for line in told if line.split()[1] in known and (wrong := judge(line, known))]
+    return problems
+
+
+def check_shown(known, files):
+    problems = check_advice(known, files)
     for path in files:
         if path.endswith((".md", ".1", ".5", ".8", ".service", ".socket")) and not path.startswith("tests/conformance/goldens/"):
             problems += ["%s:%d: %s" % (path, number, wrong) for number, line in shown_in(path) if (wrong := judge(line, known))]
