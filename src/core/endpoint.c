@@ -17,6 +17,8 @@
 #include "core/dialect.h"
 #include "wire/socket.h"
 
+static void endpoint_on_again(Timer *timer);
+
 int endpoint_new(Endpoint **ret, Daemon *daemon, const EndpointType *type, const char *where) {
         Endpoint *endpoint = calloc(1, sizeof(*endpoint));
 
@@ -25,6 +27,7 @@ int endpoint_new(Endpoint **ret, Daemon *daemon, const EndpointType *type, const
         endpoint->daemon = daemon;
         endpoint->type = type;
         endpoint->lock_fd = -1;
+        timer_init(&endpoint->again, daemon->loop, endpoint_on_again);
         endpoint->where = strdup(where);
         endpoint->address = strdup("");
         endpoint->reason = strdup("");
@@ -40,6 +43,7 @@ Endpoint *endpoint_free(Endpoint *endpoint) {
         if (!endpoint)
                 return NULL;
         assert(!endpoint->clients);
+        timer_clear(&endpoint->again);
         listener_free(endpoint->listener);
         if (endpoint->type->free)
                 endpoint->type->free(endpoint);
@@ -65,7 +69,9 @@ const char *endpoint_state_name(EndpointState state) {
 }
 
 static void endpoint_set_state(Endpoint *endpoint, EndpointState state) {
-        LogLevel level = state >= ENDPOINT_SERVED ? LOG_WARNING : LOG_NOTICE;
+        LogLevel level = state == endpoint->state   ? LOG_DEBUG
+                         : state >= ENDPOINT_SERVED ? LOG_WARNING
+                                                    : LOG_NOTICE;
         char by[PROCESS_NAME_MAX + 32] = "";
 
         if (state == ENDPOINT_LISTENING)
@@ -80,15 +86,47 @@ static void endpoint_set_state(Endpoint *endpoint, EndpointState state) {
         endpoint->state = state;
 }
 
-int endpoint_open(Endpoint *endpoint) {
-        int r = endpoint->type->open(endpoint);
+static void endpoint_try_again(Endpoint *endpoint) {
+        char reason[512];
 
+        snprintf(reason, sizeof(reason), "%s", endpoint->reason);
+        endpoint->again_ms =
+                endpoint->again_ms ? MIN(2 * endpoint->again_ms, ENDPOINT_AGAIN_MAX_MS) : ENDPOINT_AGAIN_MS;
+        endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "%s; tried again in %d s", reason,
+                        (int)(endpoint->again_ms / 1000));
+        (void)timer_set(&endpoint->again, endpoint->again_ms);
+}
+
+/* Since when it is away does not change with a try. */
+static void endpoint_on_again(Timer *timer) {
+        Endpoint *endpoint = container_of(timer, Endpoint, again);
+        int64_t since_us = endpoint->since_us;
+
+        if (endpoint->is_removed || endpoint->state != ENDPOINT_FAILED)
+                return;
+        (void)endpoint_open(endpoint);
+        if (endpoint->state == ENDPOINT_FAILED)
+                endpoint->since_us = since_us;
+}
+
+int endpoint_open(Endpoint *endpoint) {
+        int r;
+
+        timer_clear(&endpoint->again);
+        if (endpoint->daemon->is_stopping) {
+                endpoint_note(endpoint, 0, "the daemon stops");
+                return EXIT_STATUS_BIND;
+        }
+        r = endpoint->type->open(endpoint);
         if (!r) {
+                endpoint->again_ms = 0;
                 endpoint_set_state(endpoint, ENDPOINT_LISTENING);
                 return EXIT_STATUS_OK;
         }
         if (r < 0)
-                endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "%s", strerror(-r));
+                r = endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "%s", strerror(-r));
+        if (r == ENDPOINT_E_REFUSED)
+                endpoint_try_again(endpoint);
         endpoint->lock_fd = close_fd(endpoint->lock_fd);
         endpoint_set_state(endpoint, r == ENDPOINT_E_SERVED ? ENDPOINT_SERVED : ENDPOINT_FAILED);
         if (r == ENDPOINT_E_CONFIG)
@@ -103,6 +141,7 @@ static void leave(Client *client) {
 }
 
 void endpoint_close(Endpoint *endpoint) {
+        timer_clear(&endpoint->again);
         if (endpoint->state != ENDPOINT_LISTENING)
                 return;
         endpoint_set_state(endpoint, ENDPOINT_CLOSED);

@@ -22,6 +22,10 @@ typedef enum EndpointState {
 /* Conditions of EndpointType.open(); endpoint->reason says why in words. */
 enum { _ENDPOINT_E_SUCCESS, ENDPOINT_E_SERVED, ENDPOINT_E_REFUSED, ENDPOINT_E_CONFIG };
 
+/* One that fails (no space, no descriptors, a folder that is not there) is tried again, unless somebody else
+ * serves it or the configuration is wrong: first after one second, then after twice as long each time. */
+enum { ENDPOINT_AGAIN_MS = 1000, ENDPOINT_AGAIN_MAX_MS = 60000 };
+
 typedef struct EndpointType {
         const char *name; /* as in --only */
         const Dialect *dialect;
@@ -51,6 +55,8 @@ struct Endpoint {
         char *reason;     /* why it does not, or what else is to be known; "" when there is nothing */
         EndpointParty by; /* whose doing that is: who stopped it, who serves it instead of us */
         int64_t since_us; /* wall clock: since when it is as it is */
+        Timer again;      /* it failed for a reason that may pass: opened again then */
+        int64_t again_ms; /* the wait before the next try; 0: the first one */
         struct {
                 char *path;
                 uint64_t device, inode; /* only this very socket is ours to remove */
@@ -70,7 +76,8 @@ struct Endpoint {
 
 int endpoint_new(Endpoint **ret, Daemon *daemon, const EndpointType *type, const char *where);
 Endpoint *endpoint_free(Endpoint *endpoint);
-/* Opens it and sets its state; returns the state's exit status (0 when it listens). */
+/* Opens it and sets its state; returns the state's exit status (0 when it listens). Nothing is opened any
+ * more once the daemon stops. */
 int endpoint_open(Endpoint *endpoint);
 /* Stops listening, ends its connections after their last bytes, removes its files. */
 void endpoint_close(Endpoint *endpoint);

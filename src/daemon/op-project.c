@@ -140,6 +140,8 @@ int op_native_project_add(Call *call, const NativeProjectAddArgs *args) {
         Endpoint *endpoint = NULL;
         int r;
 
+        if (call->daemon->is_stopping)
+                return call_fail(call, CALL_E_UNAVAILABLE, "the daemon stops");
         if (args->dir.data[0] != '/' || memchr(args->dir.data, 0, args->dir.n))
                 return call_fail(call, CALL_E_INVALID_PARAMS, "dir must be an absolute path");
         r = projects_endpoint(call->daemon, args->dir.data, &endpoint);
