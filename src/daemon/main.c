@@ -24,6 +24,7 @@
 #include "daemon/own-log.h"
 #include "daemon/service.h"
 #include "daemon/setup.h"
+#include "dialect/native/native.h"
 
 enum { DESCRIPTORS_WANTED = 65536 };
 
@@ -80,13 +81,21 @@ static void greet(const Daemon *daemon) {
         const char *slash = strrchr(program_invocation_name, '/');
         int n = slash ? (int)(slash - program_invocation_name) + 1 : 0;
         const char *folder = program_invocation_name;
+        bool is_reached = false; /* by muster(1) */
 
         printf("musterd %s, pid %d\n", MUSTER_VERSION, (int)getpid());
         for (const Endpoint *e = daemon->endpoints; e; e = e->next)
-                if (e->state == ENDPOINT_LISTENING)
+                if (e->state == ENDPOINT_LISTENING) {
                         printf("  %-7s %s\n", e->type->name, e->address);
-        printf("Try in another terminal:  %.*smuster status, %.*smuster --help\n", n, folder, n, folder);
-        printf("Stop with Ctrl+C or:      %.*smuster down\n", n, folder);
+                        is_reached = is_reached || e->type == &native_endpoint;
+                }
+        if (is_reached) {
+                printf("Try in another terminal:  %.*smuster status, %.*smuster --help\n", n, folder, n,
+                       folder);
+                printf("Stop with Ctrl+C or:      %.*smuster down\n", n, folder);
+        } else {
+                printf("Stop with Ctrl+C\n");
+        }
         fflush(stdout);
 }
 

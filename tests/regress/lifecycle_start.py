@@ -100,3 +100,11 @@ def test_reload_reads_the_log_level_again():
             write_text(path, '[daemon]\nlog_level = "debug"\n')
             d.signal(signal.SIGHUP)
             eventually(lambda: d.cccc("ping") and " debug " in d.log(), what="debug lines in the log")
+
+
+def test_greeting_names_only_what_works():
+    """`musterd --only aiwg` told people to try `muster status` and `muster down`, which cannot reach a daemon without the native socket."""
+    with Daemon() as d:
+        check("muster status" in d.log() and "muster down" in d.log(), d.log())
+    with Daemon(only="cccc") as d:
+        check("Stop with Ctrl+C" in d.log() and "muster status" not in d.log() and "muster down" not in d.log(), d.log())
