@@ -62,12 +62,26 @@ static void write_tasks(const Daemon *daemon, bool are_ended, JsonWriter *w) {
         project_write_load(all, are_ended, w);
 }
 
+/* What becomes of the others: sessions, shells, actors. */
+static void shutdown_write_processes(const Daemon *daemon, bool are_ended, JsonWriter *w) {
+        uint64_t n = 0;
+
+        for (const Hosted *h = daemon->host ? host_first(daemon->host) : NULL; h; h = h->next)
+                n += h->state == HOSTED_RUNNING && strcmp(h->owner, "tasks") != 0;
+        jw_key(w, "processes");
+        jw_begin_object(w);
+        jw_field_uint(w, "running", n);
+        jw_field_bool(w, "ended", are_ended);
+        jw_end_object(w);
+}
+
 int op_native_daemon_shutdown(Call *call, const NativeDaemonShutdownArgs *args) {
         bool ends_agents = args->stop_agents && call->daemon->host;
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
         jw_field_bool(w, "stopping", true);
+        shutdown_write_processes(call->daemon, ends_agents, w);
         write_tasks(call->daemon, ends_agents, w);
         jw_end_object(w);
         call_after(call, ends_agents ? stop_with_agents : stop);

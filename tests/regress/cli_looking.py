@@ -78,7 +78,7 @@ def test_stopped_agents_stay_down_until_up():
     with Home() as home:
         with Daemon(home=home) as d:
             group = _actor(d)
-            _ok(home, "down", "--stop-agents")
+            check("agents and shells ended: " in _ok(home, "down", "--stop-agents"), "how many it ended is not told")
             d.expect_exit()
         with Daemon(home=home) as d:
             _await_autostart(home)

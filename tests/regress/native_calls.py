@@ -76,7 +76,7 @@ def test_discover_describes_every_operation():
 def test_shutdown_stops_everything():
     with Daemon() as d:
         with d.native() as n, d.aiwg() as idle:
-            equal(n.result("daemon.shutdown"), {"stopping": True, "tasks": {"running": 0, "queued": 0, "ended": False}})
+            equal(n.result("daemon.shutdown"), {"stopping": True, "processes": {"running": 0, "ended": False}, "tasks": {"running": 0, "queued": 0, "ended": False}})
             n.expect_eof()
             idle.expect_eof()
         d.expect_exit(0)

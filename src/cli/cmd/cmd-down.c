@@ -21,7 +21,20 @@ static void tell_absent(void) {
                       n, n == 1 ? "process runs" : "processes run");
 }
 
-static void tell(const Options *options, bool was_running, int64_t pid, const Json *tasks) {
+static void down_tell_processes(const Json *processes) {
+        bool are_ended = false;
+        int64_t n = 0;
+
+        (void)json_int64(json_get(processes, "running"), &n);
+        (void)json_bool(json_get(processes, "ended"), &are_ended);
+        if (n)
+                print("agents and shells %s: %lld\n",
+                      are_ended ? "ended" : "that run on for the next daemon", (long long)n);
+}
+
+static void tell(const Options *options, bool was_running, int64_t pid, const Json *answer) {
+        const Json *tasks = json_get(answer, "tasks");
+
         if (options->json) {
                 print("{\"stopped\":%s,\"pid\":%lld", was_running ? "true" : "false", (long long)pid);
                 if (tasks)
@@ -29,6 +42,7 @@ static void tell(const Options *options, bool was_running, int64_t pid, const Js
                 print("}\n");
         } else if (was_running) {
                 print("musterd stopped, pid %lld\n", (long long)pid);
+                down_tell_processes(json_get(answer, "processes"));
                 tasks_print(stdout, tasks);
         } else
                 tell_absent();
@@ -38,7 +52,7 @@ int cmd_down(const Options *options) {
         _cleanup_(link_deinit) Link link = LINK_NULL;
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         _cleanup_(freep) char *path = find_socket();
-        const Json *tasks = NULL;
+        const Json *answer = NULL;
         bool is_passed_on = false;
         int64_t pid = 0, wait_ms = options->wait_ms < 0 ? WAIT_MS : options->wait_ms;
         int r;
@@ -50,12 +64,12 @@ int cmd_down(const Options *options) {
                 return link_complain(r, path);
         if (!r) {
                 int status =
-                        stop_daemon(&link, path, options->stop_agents, &arena, &pid, &tasks, &is_passed_on);
+                        stop_daemon(&link, path, options->stop_agents, &arena, &pid, &answer, &is_passed_on);
 
                 if (status)
                         return status;
         }
-        tell(options, r == 0, pid, tasks);
+        tell(options, r == 0, pid, answer);
         if (is_passed_on) {
                 advise("its sockets are the service manager's: the next command starts it again, unless:");
                 advise("  systemctl --user stop musterd.socket musterd-cccc.socket musterd-coop.socket");

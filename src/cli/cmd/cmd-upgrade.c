@@ -33,7 +33,7 @@ typedef struct Upgrade {
         Buf cmdline;
         char *flags[FLAGS_MAX]; /* point into cmdline */
         int n_flags;
-        const Json *tasks;
+        const Json *answer; /* of daemon.shutdown */
 } Upgrade;
 
 static void upgrade_deinit(Upgrade *upgrade) {
@@ -91,7 +91,7 @@ static int upgrade_stop(Upgrade *upgrade, int64_t wait_ms) {
         if (r)
                 return r;
         upgrade_look(upgrade);
-        return stop_daemon(&link, upgrade->socket, false, &upgrade->arena, &upgrade->pid, &upgrade->tasks,
+        return stop_daemon(&link, upgrade->socket, false, &upgrade->arena, &upgrade->pid, &upgrade->answer,
                            &(bool){false});
 }
 

@@ -77,7 +77,7 @@ static Json *stop_arguments(Arena *arena, bool stop_agents) {
 /* The handle is opened while the daemon is known to live, and the same connection then carries the request
  * to stop. */
 int stop_daemon(Link *link, const char *path, bool stop_agents, Arena *arena, int64_t *ret_pid,
-                const Json **ret_tasks, bool *ret_is_passed_on) {
+                const Json **ret_answer, bool *ret_is_passed_on) {
         _cleanup_(closep) int pidfd = -1;
         const Json *answer, *args = stop_arguments(arena, stop_agents);
         bool is_gone, is_passed_on;
@@ -94,7 +94,7 @@ int stop_daemon(Link *link, const char *path, bool stop_agents, Arena *arena, in
         if (r)
                 return r;
         is_passed_on = stop_is_passed_on(link, *ret_pid);
-        *ret_tasks = json_get(answer, "tasks");
+        *ret_answer = answer;
         is_gone = pidfd >= 0 ? stop_await_exit(pidfd, link->deadline_ms)
                              : stop_await_silence(link, path, is_passed_on, link->deadline_ms);
         if (!is_gone)
