@@ -266,6 +266,19 @@ def check_operations(files):
             if dialect in parts and name != "daemon.advance.json" and "`%s`" % name[:-5] not in parts[dialect]]
 
 
+# -------------------------------------------------------------------------------------------------------- what was said twice
+def check_changelog():
+    """No ten words in a row stand in two lines of CHANGELOG.md: that is what a conflict leaves that was resolved in haste."""
+    problems, seen = [], {}
+    for number, line in enumerate(text_of("CHANGELOG.md").splitlines(), 1):
+        words = line.split()
+        for some in (tuple(words[i:i + 10]) for i in range(len(words) - 9)):
+            if seen.setdefault(some, number) != number:
+                problems.append("CHANGELOG.md:%d: as line %d: %s" % (number, seen[some], " ".join(some)))
+                break
+    return problems
+
+
 # -------------------------------------------------------------------------------------------------------------------- links
 def anchors(path):
     """As GitHub makes them of headings."""
@@ -293,4 +306,4 @@ def check_texts(files):
     known = commands()
     assert len(known) > 30, "commands-*.c"
     return (check_help(known) + check_page(known) + check_shown(known, files) + check_settings() + check_coopfile() +
-            check_variables(files) + check_operations(files) + check_links(files))
+            check_variables(files) + check_operations(files) + check_links(files) + check_changelog())
