@@ -34,6 +34,8 @@ def test_without_a_terminal_nothing_is_deleted_unless_forced():
         ok(d, "send", group_id=group, text="x", to=["user"])
         _, err = _run(d, "group", "delete", group, want=2)
         check("kept" in err and group in err and "2 actors" in err and "1 of them runs" in err and "events" in err and "--force" in err, err)
+        check("is deleted" not in err, "it says that it is done, and it is not: " + err)
+        check("muster group delete %s --force" % group in err, "what it says to type lacks the group: " + err)
         equal([_groups(d), _trash(d)], [[group], []])
         await_text(d, group, "a", "ready")
         _run(d, "group", "delete", "-f", group[:6])

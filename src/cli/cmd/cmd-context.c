@@ -4,6 +4,7 @@
  * context_sync.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cmd/verbs.h"
@@ -137,14 +138,26 @@ static int context_prepare_set(Cccc *cccc, _unused_ const Options *options, char
         return verbs_members(cccc, context_op(cccc, operands[0]), operands + 1, n - 1);
 }
 
+/* The id of a task, or its number. */
+static int context_prepare_tasks(Cccc *cccc, _unused_ const Options *options, char **operands, int n) {
+        const char *word = n ? operands[0] : "";
+        size_t n_digits = strspn(word, "0123456789");
+
+        if (n && n_digits && n_digits < 10 && !word[n_digits])
+                cccc_set_str(cccc, "task_id", arena_printf(&cccc->arena, "T%03ld", strtol(word, NULL, 10)));
+        else if (n)
+                cccc_set_str(cccc, "task_id", str_from(word));
+        return CLI_OK;
+}
+
 static const Verb verbs[] = {
         {.name = "show", .op = "context_get", .usage = "", .needs_group = true, .show = context_show},
         {.name = "tasks",
          .op = "task_list",
          .usage = "[NUMBER]",
          .n_max = 1,
-         .operand = "task_id",
          .needs_group = true,
+         .prepare = context_prepare_tasks,
          .show = context_show_tasks},
         {.name = "vision",
          .op = "context_sync",

@@ -113,8 +113,8 @@ static int group_count_actors(Cccc *cccc, Str group, size_t *ret_actors, size_t 
 }
 
 static void group_say_what_goes(Str id, Str title, int64_t n_events, size_t n_actors, size_t n_running) {
-        advise("Group " STR_FMT " (" STR_FMT ") with %lld event%s and %zu actor%s is deleted.", STR_ARG(id),
-               STR_ARG(title), (long long)n_events, n_events == 1 ? "" : "s", n_actors,
+        advise("To be deleted: group " STR_FMT " (" STR_FMT ") with %lld event%s and %zu actor%s.",
+               STR_ARG(id), STR_ARG(title), (long long)n_events, n_events == 1 ? "" : "s", n_actors,
                n_actors == 1 ? "" : "s");
         if (n_running)
                 advise("%zu of them run%s now and will be ended.", n_running, n_running == 1 ? "s" : "");
@@ -144,7 +144,8 @@ static int prepare_delete(Cccc *cccc, const Options *options, char **operands, _
         if (!r && !options->json)
                 group_say_what_goes(id, title, n_events, n_actors, n_running);
         if (!r)
-                r = confirm("group delete", options->force);
+                r = confirm(arena_printf(&cccc->arena, "group delete " STR_FMT, STR_ARG(id)).data,
+                            options->force);
         cccc_set_str(cccc, "group_id", id);
         cccc_set_str(cccc, "by", by);
         return r;
