@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -53,23 +56,48 @@ static int read_all(int fd, size_t n_max, Buf *out) {
         }
 }
 
-int file_read(const char *path, size_t n_max, Buf *out) {
-        _cleanup_(closep) int fd = -1;
+enum {
+        READ_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
+}; /* a FIFO without a writer must not hold us */
+
+static int read_fd(int fd, size_t n_max, Buf *out) {
         const size_t start = out->n;
-        int r;
+        int r = read_all(fd, MIN(n_max, SIZE_MAX / 8), out);
 
-        n_max = MIN(n_max, SIZE_MAX / 8);
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY |
-                                O_NONBLOCK); /* a FIFO without a writer must not hold us */
-        if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-                return FILE_E_MISSING;
-        if (fd < 0)
-                return error_origin(-errno);
-
-        r = read_all(fd, n_max, out);
         if (r)
                 out->n = start;
         return error_trace(r);
+}
+
+int file_read(const char *path, size_t n_max, Buf *out) {
+        _cleanup_(closep) int fd = open(path, READ_FLAGS);
+
+        if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+                return FILE_E_MISSING;
+        return fd < 0 ? error_origin(-errno) : error_trace(read_fd(fd, n_max, out));
+}
+
+/* Kernels without openat2() follow no link at all. */
+static int open_beneath(int folder, const char *name) {
+        struct open_how how = {.flags = (uint64_t)READ_FLAGS, .resolve = RESOLVE_BENEATH};
+        int fd = (int)syscall(SYS_openat2, folder, name, &how, sizeof(how));
+
+        return fd >= 0 || errno != ENOSYS ? fd : openat(folder, name, READ_FLAGS | O_NOFOLLOW);
+}
+
+int file_read_beneath(const char *path, size_t n_max, Buf *out) {
+        const char *slash = strrchr(path, '/');
+        _cleanup_(freep) char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+        _cleanup_(closep) int folder = -1, fd = -1;
+
+        if (!dir)
+                return error_origin(-ENOMEM);
+        folder = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (folder >= 0)
+                fd = open_beneath(folder, slash ? slash + 1 : path);
+        if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EXDEV || errno == ELOOP))
+                return FILE_E_MISSING;
+        return fd < 0 ? error_origin(-errno) : error_trace(read_fd(fd, n_max, out));
 }
 
 static int write_all(int fd, Str content) {

@@ -19,6 +19,9 @@ typedef enum FileSync {
 
 /* Conditions: FILE_E_MISSING, FILE_E_TOO_LARGE (more than n_max bytes). */
 int file_read(const char *path, size_t n_max, Buf *out);
+/* The same of a file in a folder that others write: a link in place of it that leads out of the folder
+ * counts as missing. */
+int file_read_beneath(const char *path, size_t n_max, Buf *out);
 /* Readers see the old content or the new one. The temp file is a dot file beside it, removed on failure. */
 int file_replace(const char *path, Str content, mode_t mode, FileSync sync);
 /* The two halves of file_replace(), for whoever has to replace several files at one moment: the new content

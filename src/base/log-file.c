@@ -13,22 +13,22 @@
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static int log_file_open_path(const char *path) {
-        return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+static int log_file_open_path(const char *path, int flags) {
+        return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | flags, 0600);
 }
 
 static bool log_file_is_same(const struct stat *a, const struct stat *b) {
         return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-int log_file_open(LogFile **ret, const char *path, uint64_t n_max, unsigned n_keep) {
+int log_file_open(LogFile **ret, const char *path, uint64_t n_max, unsigned n_keep, int flags) {
         LogFile *file = calloc(1, sizeof(*file));
 
         if (!file)
                 return error_origin(-ENOMEM);
-        *file = (LogFile){.path = strdup(path), .fd = -1, .n_max = n_max, .n_keep = n_keep};
+        *file = (LogFile){.path = strdup(path), .fd = -1, .flags = flags, .n_max = n_max, .n_keep = n_keep};
         if (file->path)
-                file->fd = log_file_open_path(path);
+                file->fd = log_file_open_path(path, flags);
         if (file->fd < 0) {
                 int r = file->path ? -errno : -ENOMEM;
 
@@ -59,7 +59,7 @@ static void log_file_move_standard(const struct stat *old, int fd) {
 
 /* The file at the path from now on; when there can be none, the old one goes on. */
 static void log_file_reopen(LogFile *file, const struct stat *old) {
-        int fd = log_file_open_path(file->path);
+        int fd = log_file_open_path(file->path, file->flags);
 
         if (fd < 0)
                 return;

@@ -27,6 +27,7 @@ typedef struct LogSite {
 typedef struct LogFile {
         char *path;
         int fd;
+        int flags;      /* of open(), beside the usual ones */
         uint64_t n_max; /* 0: it grows */
         unsigned n_keep;
         char last[LOG_LINE_MAX]; /* the line before, without its time */
@@ -43,7 +44,7 @@ typedef struct LogFact {
         const char *format;
 } LogFact;
 
-int log_file_open(LogFile **ret, const char *path, uint64_t n_max, unsigned n_keep);
+int log_file_open(LogFile **ret, const char *path, uint64_t n_max, unsigned n_keep, int flags);
 LogFile *log_file_free(LogFile *file); /* NULL is fine; what was counted has been settled before */
 /* Whether this line is to be written; else it is counted. Writes first what was counted before it. */
 bool log_file_admits(LogFile *file, const LogLine *line, const LogFact *fact);

@@ -120,9 +120,9 @@ static int64_t tick_us(Log *log) {
         return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-int log_add_file(Log *log, const char *path, uint64_t n_max, unsigned n_keep, LogLevel level) {
+int log_add_file(Log *log, const char *path, uint64_t n_max, unsigned n_keep, LogLevel level, int flags) {
         LogFile *file;
-        int r = log_file_open(&file, path, n_max, n_keep);
+        int r = log_file_open(&file, path, n_max, n_keep, flags);
 
         if (r)
                 return error_trace(r);

@@ -43,8 +43,8 @@ void log_deinit(Log *log);
 int log_add(Log *log, int fd, LogLevel level);
 /* A file of our own, made when missing: it is changed for a new one when it has n_max bytes (0: never), old
  * ones are PATH.1 to PATH.n_keep, and floods of the same are counted instead of written; see log-file.h.
- * Returns the slot. */
-int log_add_file(Log *log, const char *path, uint64_t n_max, unsigned n_keep, LogLevel level);
+ * flags: more of open(), such as O_NOFOLLOW. Returns the slot. */
+int log_add_file(Log *log, const char *path, uint64_t n_max, unsigned n_keep, LogLevel level, int flags);
 /* Writes what was counted in files of our own. True: there will be more to write later. */
 bool log_settle(Log *log);
 void log_remove(Log *log, int slot);

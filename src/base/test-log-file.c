@@ -48,7 +48,7 @@ static void world_open(World *world, uint64_t n_max, unsigned n_keep) {
         world->log.tick_us = turned_tick;
         world->log.held = on_held;
         world->log.user = world;
-        assert_int_equal(log_add_file(&world->log, world->path, n_max, n_keep, LOG_DEBUG), 0);
+        assert_int_equal(log_add_file(&world->log, world->path, n_max, n_keep, LOG_DEBUG, 0), 0);
 }
 
 static void world_close(World *world) {

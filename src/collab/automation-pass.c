@@ -112,7 +112,7 @@ static void finish(Pass *pass, int r) {
 static void read_standup(void *user) {
         Pass *pass = user;
 
-        if (file_read(pass->standup_path, AUTOMATION_STANDUP_MAX, &pass->standup))
+        if (file_read_beneath(pass->standup_path, AUTOMATION_STANDUP_MAX, &pass->standup))
                 pass->standup.n = 0;
 }
 

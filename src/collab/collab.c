@@ -179,14 +179,12 @@ void collab_apply_level(Collab *collab, const Json *settings) {
                 log_set_level(&collab->daemon->log, collab->log_slot, level);
 }
 
-void collab_open_log(Collab *collab, int fd) {
+void collab_open_log(Collab *collab, const char *path) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         Json *settings;
 
-        collab->log_slot = log_add(&collab->daemon->log, fd, LOG_INFO);
-        if (collab->log_slot < 0)
-                close_fd(fd);
-        else if (!observability_load(&arena, collab->settings_path, NULL, &settings))
+        collab->log_slot = daemon_add_log(collab->daemon, path, LOG_INFO);
+        if (collab->log_slot >= 0 && !observability_load(&arena, collab->settings_path, NULL, &settings))
                 collab_apply_level(collab, settings);
 }
 

@@ -51,10 +51,10 @@ struct Collab {
 };
 
 int collab_new(Collab **ret, Daemon *daemon, const char *home);
-Collab *collab_free(Collab *collab);          /* when the loop no longer turns, before it is freed */
-int collab_start(Collab *collab);             /* the endpoint is open; again after each close */
-void collab_stop(Collab *collab);             /* it closes; NULL is fine */
-void collab_open_log(Collab *collab, int fd); /* ccccd.log, at the level that the settings say; takes fd */
+Collab *collab_free(Collab *collab); /* when the loop no longer turns, before it is freed */
+int collab_start(Collab *collab);    /* the endpoint is open; again after each close */
+void collab_stop(Collab *collab);    /* it closes; NULL is fine */
+void collab_open_log(Collab *collab, const char *path); /* ccccd.log, at the level that the settings say */
 void collab_apply_level(Collab *collab,
                         const Json *settings);    /* log_level and developer_mode steer ccccd.log */
 void collab_close_log(Collab *collab);            /* NULL is fine */

@@ -228,7 +228,7 @@ static void look(void *user) {
         _cleanup_(freep) char *own = self->root ? path_join(self->root, "CCCC_PREAMBLE.md") : NULL;
 
         self->project = self->root ? find_project(self->root) : NULL;
-        if (own && file_read(own, PREAMBLE_MAX, &self->body))
+        if (own && file_read_beneath(own, PREAMBLE_MAX, &self->body))
                 self->body.n = 0;
         if (document_read(&self->sent, self->sent_path, DOCUMENT_JSON))
                 self->sent = document_new();

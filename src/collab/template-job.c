@@ -31,7 +31,7 @@ static int read_prompt(TemplateJob *job, TemplatePrompt prompt) {
         Str copy;
         int r;
 
-        r = path ? file_read(path, TEMPLATE_PROMPT_MAX, &text) : error_origin(-ENOMEM);
+        r = path ? file_read_beneath(path, TEMPLATE_PROMPT_MAX, &text) : error_origin(-ENOMEM);
         if (r == FILE_E_MISSING)
                 return 0;
         if (r)

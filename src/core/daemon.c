@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -130,6 +131,16 @@ void daemon_stop(Daemon *daemon, const char *why) {
 
 void daemon_check_stopped(Daemon *daemon) {
         deferred_schedule(&daemon->stop_check);
+}
+
+int daemon_add_log(Daemon *daemon, const char *path, LogLevel level) {
+        const Config *config = &daemon->config;
+        struct stat st;
+
+        if (!lstat(path, &st) && !S_ISREG(st.st_mode))
+                return error_origin(-EINVAL);
+        return log_add_file(&daemon->log, path, (uint64_t)config->log_max_kb << 10,
+                            (unsigned)MIN(config->log_keep, (int64_t)1000), level, O_NOFOLLOW | O_NONBLOCK);
 }
 
 void daemon_hold_stop(Daemon *daemon) {

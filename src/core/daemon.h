@@ -102,6 +102,9 @@ bool daemon_is_stand_in(const Daemon *daemon);
  * when no other contract is served. */
 void daemon_stop_endpoint(Daemon *daemon, Endpoint *endpoint, pid_t by);
 void daemon_check_stopped(Daemon *daemon); /* a client or endpoint has gone */
+/* One more file for the log, bounded as the daemon's own; a link or a FIFO in its place is not taken.
+ * Returns the slot. */
+int daemon_add_log(Daemon *daemon, const char *path, LogLevel level);
 /* A stop waits between the two: something is being brought to its end. */
 void daemon_hold_stop(Daemon *daemon);
 void daemon_release_stop(Daemon *daemon);

@@ -47,8 +47,9 @@ void own_log_open(Daemon *daemon) {
         LogLevel level = setup_log_level(config);
         char path[PATH_MAX];
 
-        if (!own_log_path(path) || log_add_file(&daemon->log, path, (uint64_t)config->log_max_kb << 10,
-                                                (unsigned)MIN(config->log_keep, (int64_t)1000), level) < 0)
+        if (!own_log_path(path) ||
+            log_add_file(&daemon->log, path, (uint64_t)config->log_max_kb << 10,
+                         (unsigned)MIN(config->log_keep, (int64_t)1000), level, 0) < 0)
                 (void)log_add(&daemon->log, dup(STDERR_FILENO), level);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "base/utf8.h"
 
 enum { SUFFIX_MAX = 16 };
 
@@ -52,15 +53,32 @@ static void rotate(const Writing *writing) {
         }
 }
 
+/* Whoever works in the project can put something else in its place: a FIFO must not hold a worker, and what
+ * is a file elsewhere, too, is not written. */
+static int project_log_open_file(const char *path) {
+        _cleanup_(closep) int fd =
+                open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+        struct stat st;
+        int r;
+
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode) || st.st_nlink > 1)
+                return -EMLINK;
+        r = fd;
+        fd = -1;
+        return r;
+}
+
 static void run(void *user) {
         Writing *writing = user;
         Str rest = buf_str(&writing->text);
         _cleanup_(closep) int fd = -1;
 
         rotate(writing);
-        fd = open(writing->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+        fd = project_log_open_file(writing->path);
         if (fd < 0)
-                writing->r = -errno;
+                writing->r = fd;
         while (!writing->r && rest.n) {
                 ssize_t n = write(fd, rest.data, rest.n);
                 if (n < 0 && errno != EINTR)
@@ -105,13 +123,24 @@ static void start(ProjectLog *log) {
         daemon_hold_stop(log->daemon);
 }
 
+/* One fact, one line; and what a terminal would obey or hide is text of others. */
+static void project_log_clean(char *line) {
+        size_t n_left = strlen(line), n;
+
+        for (char *at = line; n_left; at += n, n_left -= n) {
+                int32_t code;
+
+                n = utf8_next((Str){at, n_left}, &code);
+                if (utf8_is_hidden(code))
+                        memset(at, code == UTF8_WRONG || code >= ' ' ? '?' : ' ', n);
+        }
+}
+
 static int append(ProjectLog *log, const char *format, va_list args) {
         char line[2048], time[TIME_TEXT_MAX];
 
         vsnprintf(line, sizeof(line), format, args);
-        for (char *c = line; *c; c++)
-                if ((unsigned char)*c < ' ')
-                        *c = ' '; /* one fact, one line */
+        project_log_clean(line);
         time_format_ms(loop_wall_us(log->daemon->loop), time);
         if (log->n_lost &&
             buf_printf(&log->pending, "[%s] %llu lines lost\n", time, (unsigned long long)log->n_lost))

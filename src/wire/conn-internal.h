@@ -13,6 +13,7 @@ struct Conn {
         ConnPeer peer;
         Account *account;
         size_t n_charged;
+        size_t n_held; /* bytes that others hold for it */
 
         Framing framing;
         ConnLimits limits;

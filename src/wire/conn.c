@@ -172,12 +172,22 @@ static void flush(Conn *conn) {
 }
 
 static void charge(Conn *conn) {
-        size_t held = conn->in.cap + outq_pending(&conn->out);
+        size_t held = conn->in.cap + outq_pending(&conn->out) + conn->n_held;
 
         conn->account->n_bytes += held - conn->n_charged;
         conn->n_charged = held;
         if (!account_has_room(conn->account))
                 conn_abort(conn, "quota of the peer used up");
+}
+
+bool conn_set_held(Conn *conn, size_t n_bytes) {
+        size_t pending = outq_pending(&conn->out) + n_bytes;
+
+        conn->n_held = n_bytes;
+        if (conn->limits.hard_limit && pending > conn->limits.hard_limit)
+                conn_abort(conn, "its answers are too long");
+        charge(conn);
+        return !conn->is_closed;
 }
 
 /* While paused nothing is read, so a peer that has gone would not be noticed. One that only ended its own

@@ -90,6 +90,9 @@ void conn_flush_soon(Conn *conn);
 /* handler->drained is told once, when no more than low_water bytes are queued. */
 void conn_want_drained(Conn *conn);
 size_t conn_pending(const Conn *conn); /* bytes not sent yet */
+/* How much its user holds back for it in memory of its own: that counts as if it were queued here, towards
+ * the hard limit and the quota of the peer. False: it was too much, and the connection is closed. */
+bool conn_set_held(Conn *conn, size_t n_bytes);
 
 /* No frame is handed out between pause and resume; input stays bounded meanwhile. */
 void conn_pause(Conn *conn);

@@ -2,7 +2,7 @@
 """Small requests that ask for much: one legal line must neither take the memory nor the time of everybody else."""
 
 from clients import Closed
-from harness import SCALE, Daemon, check, equal, memory_bound, read_text
+from harness import SCALE, Daemon, check, equal, eventually, memory_bound, read_text
 
 LINE = 16 * 1024 * 1024
 BOUND = 160 << 20  # ten times the longest line
@@ -72,3 +72,31 @@ def test_line_of_colliding_members():
 
 def test_line_with_an_endless_number():
     _try(b'{"jsonrpc":"2.0","method":"ping","id":' + b"1" * (LINE - 100) + b"}\n")
+
+
+def _discover(n):
+    return b"[" + b",".join([b'{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}'] * n) + b"]\n"
+
+
+def test_the_largest_answers_as_batch():
+    """Half a megabyte that asks for one: the replies were gathered beside all limits, and eight clients took 4 GB."""
+    with Daemon(record=False) as d, d.aiwg() as good:
+        before, clients = _peak(d), [d.native() for _ in range(4)]
+        for client in clients:
+            client.deadline = 120 * SCALE
+            client.push(_discover(9999))
+        for client in clients:
+            try:
+                while not client.at_eof:
+                    client.fill(client.deadline)
+                    client.buf = b""
+            except (Closed, ConnectionError):
+                pass
+            client.close()
+        grown = _peak(d) - before
+        check(grown < memory_bound(4 * (96 << 20)), "it grew by %d bytes" % grown)
+        equal(good.result("ping")["pong"], True)
+        with d.native() as n:
+            n.send(_discover(20))
+            equal(len(n.message()), 20, "a batch within the limits")
+            eventually(lambda: n.result("daemon.info")["accounts"][0]["queued_bytes"] < 1 << 20, what="nothing is charged any more")

@@ -190,13 +190,6 @@ static int write_files(Endpoint *endpoint, const Paths *paths, const Tcp *tcp) {
         return error_trace(write_descriptor(endpoint, paths, tcp));
 }
 
-static void open_log(Collab *collab, const char *path) {
-        int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-        if (fd >= 0)
-                collab_open_log(collab, fd);
-}
-
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static int open_listener(Endpoint *endpoint, const Paths *paths, Tcp *tcp) {
@@ -239,7 +232,7 @@ static int open_home(Endpoint *endpoint, const Paths *paths) {
                 r = collab_start(daemon->collab);
         if (r)
                 return r;
-        open_log(daemon->collab, paths->log);
+        collab_open_log(daemon->collab, paths->log);
         return error_trace(write_files(endpoint, paths, &tcp));
 }
 

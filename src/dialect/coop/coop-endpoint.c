@@ -51,17 +51,14 @@ static int paths_init(Paths *paths, const char *sock) {
 static void coop_open_log(Endpoint *endpoint, const char *folder) {
         CoopPlace *place = endpoint->context ? endpoint->context : calloc(1, sizeof(*place));
         _cleanup_(freep) char *path = path_join(folder, "daemon.log");
-        int fd = -1;
 
         if (place)
                 place->log_slot = NO_LOG;
         endpoint->context = place;
-        if (place && path && !dir_make(folder, 0700))
-                fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (fd >= 0)
-                place->log_slot = log_add(&endpoint->daemon->log, fd, LOG_NOTICE);
-        if (fd >= 0 && place->log_slot < 0)
-                close_fd(fd);
+        if (!place || !path || dir_make(folder, 0700))
+                return;
+        (void)unlink(path);
+        place->log_slot = daemon_add_log(endpoint->daemon, path, LOG_NOTICE);
 }
 
 static void coop_close_log(Endpoint *endpoint) {

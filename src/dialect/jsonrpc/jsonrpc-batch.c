@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Batches: the elements are handled one after the other, a few per turn, and their replies leave together.
- * While a batch is under way the client is held: no further line is looked at.
+ * While a batch is under way the client is held: no further line is looked at. The replies so far count as
+ * output of the connection: when they are more than it may have, it is closed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ static void batch_end(Batch *batch) {
         Client *client = batch->client;
 
         client->state = NULL;
+        (void)conn_set_held(client->conn, 0);
         if (batch->out.n > 1 && !buf_append_str(&batch->out, STR("]"))) {
                 if (jsonrpc_of(client)->trace)
                         jsonrpc_of(client)->trace(client, "->", buf_str(&batch->out));
@@ -54,9 +56,16 @@ static void batch_end(Batch *batch) {
         client_release(client);
 }
 
+/* Not when the connection is closed: the batch goes with it. */
+static bool batch_is_in_bounds(Batch *batch) {
+        return conn_set_held(batch->client->conn, batch->out.cap + batch->pushed.cap);
+}
+
 static void batch_step(Batch *batch) {
+        bool is_in_bounds = batch_is_in_bounds(batch);
+
         batch->is_stepping = true;
-        for (int i = 0; batch->next && !batch->client->call; i++) {
+        for (int i = 0; is_in_bounds && batch->next && !batch->client->call; i++) {
                 Json *message = batch->next;
                 if (i == BATCH_TURN) {
                         deferred_schedule(&batch->more);
@@ -64,9 +73,10 @@ static void batch_step(Batch *batch) {
                 }
                 batch->next = message->next;
                 jsonrpc_handle(batch->client, message, &batch->out);
+                is_in_bounds = batch_is_in_bounds(batch);
         }
         batch->is_stepping = false;
-        if (!batch->next && !batch->client->call)
+        if (is_in_bounds && !batch->next && !batch->client->call)
                 batch_end(batch);
 }
 
