@@ -30,7 +30,9 @@ const Option option_table[] = {
         {"log-level", "MUSTER_LOG_LEVEL", "daemon.log_level", OPTION_STRING, 0, AT(log_level), "LEVEL",
          "err, warning, notice, info or debug (default notice)", level_words},
         {"log-max-kb", "MUSTER_LOG_MAX_KB", "daemon.log_max_kb", OPTION_INT, 0, AT(log_max_kb), "KB",
-         "musterd.log is changed for a new one at this size; 0: never (default 10240)", NULL},
+         "musterd.log, and the logs of CCCC and coop, are changed for a new one at this size; 0: never "
+         "(default 10240)",
+         NULL},
         {"log-keep", "MUSTER_LOG_KEEP", "daemon.log_keep", OPTION_INT, 0, AT(log_keep), "N",
          "so many old ones are kept, as musterd.log.1 and so on (default 3)", NULL},
         {"cccc-home", "CCCC_HOME", "cccc.home", OPTION_STRING, 0, AT(cccc_home), "DIR",
