@@ -177,7 +177,7 @@ def check_advice(known, files):
     problems = []
     for path in files:
         if path.startswith("src/") and path.endswith((".c", ".h")) and "/test-" not in path:
-            source = re.sub(r'"\s*\n\s*"', "", text_of(path))
+            source = re.sub(r'"\s+"', "", text_of(path))
             told = [told for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', source) for told in re.findall(r"\bmuster [a-z][^;,)`\\%]*", text)]
             problems += ["%s: %s" % (path, wrong) for line in told if line.split()[1] in known and (wrong := judge(line, known))]
     return problems
