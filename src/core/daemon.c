@@ -101,6 +101,7 @@ void daemon_deinit(Daemon *daemon) {
         strvec_deinit(&daemon->env);
         standstill_deinit(&daemon->standstill);
         free(daemon->home);
+        free(daemon->state_home);
         close_fd(daemon->lock_fd);
         feed_free(daemon->feed);
         loop_free(daemon->loop);

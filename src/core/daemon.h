@@ -46,7 +46,8 @@ struct Daemon {
         Config config;
         int argc; /* what it was started with: a reload reads the same flags again */
         char **argv;
-        char *home; /* state folder of this instance */
+        char *home;       /* state folder of this instance … */
+        char *state_home; /* … which may lie below the one of the user's whole daemon */
         int lock_fd;
         int64_t started_us, started_ms;
 
@@ -83,6 +84,9 @@ struct Daemon {
         StrVec env;            /* given to every hosted process, see environment.h */
         bool is_env_changing;  /* it is being written */
         Standstill standstill; /* agents that are to stay down */
+
+        struct ProjectWords *project_words; /* daemon/projects.h; NULL: none */
+        struct ProjectSave *project_saves;  /* daemon/op-project.c: one is written, the others wait */
 
         Collab *collab; /* domain roots */
         struct Sessions *sessions;

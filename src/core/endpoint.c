@@ -50,6 +50,8 @@ Endpoint *endpoint_free(Endpoint *endpoint) {
         close_fd(endpoint->lock_fd);
         free(endpoint->bound.path);
         free(endpoint->folder);
+        free(endpoint->sandbox);
+        free(endpoint->network);
         free(endpoint->where);
         free(endpoint->address);
         free(endpoint->reason);
@@ -169,6 +171,19 @@ int endpoint_listen(Endpoint *endpoint, int fd) {
         if (r)
                 close_fd(fd);
         return error_trace(r);
+}
+
+int endpoint_set_sandbox(Endpoint *endpoint, const char *sandbox, const char *network) {
+        _cleanup_(freep) char *mode = sandbox ? strdup(sandbox) : NULL,
+                              *net = network ? strdup(network) : NULL;
+
+        if ((sandbox && !mode) || (network && !net))
+                return error_origin(-ENOMEM);
+        free(endpoint->sandbox);
+        free(endpoint->network);
+        endpoint->sandbox = steal(&mode);
+        endpoint->network = steal(&net);
+        return 0;
 }
 
 int endpoint_set_folder(Endpoint *endpoint, const char *path) {

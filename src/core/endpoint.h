@@ -65,9 +65,11 @@ struct Endpoint {
          * socket in it alone would not do, since the next daemon makes a new one. NULL: there is no such
          * folder. */
         char *folder;
-        int lock_fd;     /* held while it is served; dies with the process */
-        bool is_kept;    /* somebody added it while we ran: it is served again after a restart */
-        bool is_removed; /* somebody took it away: not listed, not opened by a reload */
+        char *sandbox,
+                *network; /* words for its agents, by a person: see core/host/sandbox.h; NULL: not said */
+        int lock_fd;      /* held while it is served; dies with the process */
+        bool is_kept;     /* somebody added it while we ran: it is served again after a restart */
+        bool is_removed;  /* somebody took it away: not listed, not opened by a reload */
         Listener *listener;
         Client *clients;
         size_t n_clients;
@@ -99,6 +101,9 @@ int endpoint_listen(Endpoint *endpoint, int fd); /* takes fd */
 int endpoint_refuse(Endpoint *endpoint, int condition, const char *format, ...)
         _printf_(3, 4); /* returns condition */
 void endpoint_set_address(Endpoint *endpoint, const char *format, ...) _printf_(2, 3);
+/* Copies; NULL: not said. -ENOMEM leaves them as they were. */
+int endpoint_set_sandbox(Endpoint *endpoint, const char *sandbox, const char *network);
+
 int endpoint_set_folder(Endpoint *endpoint, const char *path); /* copies */
 /* Somebody else answers at path: notes who, returns ENDPOINT_E_SERVED. */
 int endpoint_served(Endpoint *endpoint, pid_t by, const char *path);

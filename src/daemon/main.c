@@ -22,6 +22,7 @@
 #include "core/version.h"
 #include "daemon/options.h"
 #include "daemon/own-log.h"
+#include "daemon/projects.h"
 #include "daemon/service.h"
 #include "daemon/setup.h"
 #include "dialect/native/native.h"
@@ -184,6 +185,7 @@ static int start(Daemon *daemon) {
         }
         daemon->collab = collab_free(daemon->collab);
         own_log_close(daemon);
+        projects_free(daemon);
         daemon_deinit(daemon);
         log_deinit(&daemon->log);
         return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * project.add, project.ls, project.rm: which AIWG projects this daemon serves. The list is kept before the
- * answer leaves.
+ * project.add, project.set, project.ls, project.rm: which AIWG projects this daemon serves, and in which
+ * sandbox their tasks run. That is kept before the answer leaves.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,14 +14,16 @@
 #include "gen/native-ops.h"
 #include "tasks/project.h"
 
-typedef struct Save {
+typedef struct ProjectSave ProjectSave;
+struct ProjectSave {
+        ProjectSave *next; /* came later */
         Call *call;
-        const Endpoint *added; /* NULL: one was removed … */
+        const Endpoint *added; /* or changed. NULL: one was removed … */
         ProjectLoad ended;     /* … and these tasks with it */
         char *path;
         Buf text;
         int r;
-} Save;
+};
 
 /* ---- answers ---------------------------------------------------------------------------------- */
 
@@ -47,6 +49,9 @@ static void write_project(const Endpoint *endpoint, JsonWriter *w) {
         if (project && project->automation && project->automation->config_error)
                 jw_field_cstr(w, "config_error", project->automation->config_error);
         jw_field_bool(w, "kept", endpoint->is_kept);
+        jw_field_cstr(w, "sandbox", endpoint->sandbox ? endpoint->sandbox : "none");
+        if (endpoint->network)
+                jw_field_cstr(w, "network", endpoint->network);
         jw_field_uint(w, "clients", endpoint->n_clients);
         jw_field_uint(w, "running", load.n_running);
         jw_field_uint(w, "queued", load.n_waiting);
@@ -63,64 +68,72 @@ static void write_removed(ProjectLoad ended, JsonWriter *w) {
 
 /* ---- keeping the list ------------------------------------------------------------------------ */
 
+static void save_begin(ProjectSave *save);
+
 static void save_run(void *user) {
-        Save *save = user;
+        ProjectSave *save = user;
 
         save->r = file_replace(save->path, buf_str(&save->text), 0600, FILE_DURABLE);
 }
 
 static void save_done(void *user) {
-        Save *save = user;
+        ProjectSave *save = user;
+        Daemon *daemon = save->call->daemon;
 
         if (!save->r && save->added)
                 write_project(save->added, call_result(save->call));
         else if (!save->r)
                 write_removed(save->ended, call_result(save->call));
         call_finish(save->call, save->r);
+        daemon->project_saves = save->next;
         free(save->path);
         buf_deinit(&save->text);
         free(save);
+        if (daemon->project_saves)
+                save_begin(daemon->project_saves);
 }
 
-static int save_text(const Daemon *daemon, Buf *text) {
-        JsonWriter w = JSON_WRITER(text);
+/* The text is made here: it has everything that was said until now. */
+static void save_begin(ProjectSave *save) {
+        Daemon *daemon = save->call->daemon;
 
-        jw_begin_object(&w);
-        jw_field_int(&w, "version", 1);
-        jw_key(&w, "projects");
-        jw_begin_array(&w);
-        for (const Endpoint *e = daemon->endpoints; e; e = e->next)
-                if (e->type == &aiwg_endpoint && e->is_kept && !e->is_removed)
-                        jw_cstr(&w, e->where);
-        jw_end_array(&w);
-        jw_end_object(&w);
-        return w.failed ? error_origin(-ENOMEM) : 0;
+        save->r = projects_text(daemon, &save->text);
+        if (!save->r)
+                save->r = loop_work(daemon->loop, save_run, save_done, save);
+        if (save->r)
+                save_done(save);
 }
 
+/* One after the other, or an older text could be the last one to be written. */
 static int save_later(Call *call, const Endpoint *added, ProjectLoad ended) {
-        Save *save = calloc(1, sizeof(*save));
-        int r = save ? 0 : -ENOMEM;
+        ProjectSave *save = calloc(1, sizeof(*save)), **end = &call->daemon->project_saves;
+        bool is_first = !*end;
 
-        if (save) {
-                save->call = call;
-                save->added = added;
-                save->ended = ended;
-                save->path = path_join(call->daemon->home, "projects.json");
-                r = save->path ? save_text(call->daemon, &save->text) : -ENOMEM;
+        if (!save)
+                return error_origin(-ENOMEM);
+        *save = (ProjectSave){.call = call, .added = added, .ended = ended};
+        save->path = path_join(call->daemon->home, "projects.json");
+        if (!save->path) {
+                free(save);
+                return error_origin(-ENOMEM);
         }
-        if (!r)
-                r = loop_work(call->daemon->loop, save_run, save_done, save);
-        if (!r)
-                return CALL_LATER;
-        if (save) {
-                free(save->path);
-                buf_deinit(&save->text);
-        }
-        free(save);
-        return error_trace(r);
+        while (*end)
+                end = &(*end)->next;
+        *end = save;
+        if (is_first)
+                save_begin(save);
+        return CALL_LATER;
 }
 
 /* ---- the ops --------------------------------------------------------------------------------- */
+
+static Endpoint *find(Daemon *daemon, Str dir) {
+        Endpoint *e = daemon->endpoints;
+
+        while (e && (e->type != &aiwg_endpoint || e->is_removed || !str_is(dir, e->where)))
+                e = e->next;
+        return e;
+}
 
 int op_native_project_ls(Call *call, _unused_ const NativeProjectLsArgs *args) {
         JsonWriter *w = call_result(call);
@@ -145,6 +158,8 @@ int op_native_project_add(Call *call, const NativeProjectAddArgs *args) {
         if (args->dir.data[0] != '/' || memchr(args->dir.data, 0, args->dir.n))
                 return call_fail(call, CALL_E_INVALID_PARAMS, "dir must be an absolute path");
         r = projects_endpoint(call->daemon, args->dir.data, &endpoint);
+        if (!r) /* before it is opened: tasks of an earlier daemon go on then */
+                r = projects_say(call->daemon, endpoint, args->sandbox.data, args->network.data);
         if (r)
                 return error_trace(r);
         if (endpoint->state != ENDPOINT_LISTENING)
@@ -162,12 +177,16 @@ int op_native_project_add(Call *call, const NativeProjectAddArgs *args) {
         return save_later(call, endpoint, (ProjectLoad){0});
 }
 
-static Endpoint *find(Daemon *daemon, Str dir) {
-        Endpoint *e = daemon->endpoints;
+int op_native_project_set(Call *call, const NativeProjectSetArgs *args) {
+        Endpoint *endpoint = find(call->daemon, args->dir);
+        int r;
 
-        while (e && (e->type != &aiwg_endpoint || e->is_removed || !str_is(dir, e->where)))
-                e = e->next;
-        return e;
+        if (!endpoint)
+                return call_fail(call, CALL_E_PROJECT_NOT_FOUND, "not served: " STR_FMT, STR_ARG(args->dir));
+        if (!args->sandbox.data && !args->network.data)
+                return call_fail(call, CALL_E_INVALID_PARAMS, "sandbox or network must be given");
+        r = projects_say(call->daemon, endpoint, args->sandbox.data, args->network.data);
+        return r ? error_trace(r) : save_later(call, endpoint, (ProjectLoad){0});
 }
 
 int op_native_project_rm(Call *call, const NativeProjectRmArgs *args) {
@@ -183,6 +202,7 @@ int op_native_project_rm(Call *call, const NativeProjectRmArgs *args) {
         }
         endpoint->is_removed = true;
         endpoint->is_kept = false;
+        projects_forget(call->daemon, endpoint->where);
         endpoint_close(endpoint);
         return save_later(call, NULL, ended);
 }

@@ -67,18 +67,19 @@ static int add_projects(Daemon *daemon) {
         return 0;
 }
 
-/* Those that people added; only a daemon with the state home itself has such a list. */
-static int add_kept_projects(Daemon *daemon, const char *home) {
+/* Those that people added, if the daemon is one that has such a list; and for all what is said of their
+ * sandbox, which holds whoever serves them. */
+static int add_kept_projects(Daemon *daemon, const char *home, bool has_list) {
         _cleanup_(strvec_deinit) StrVec dirs = {0};
-        int r = projects_load(home, &dirs);
+        int r = projects_load(daemon, home, &dirs);
 
-        for (size_t i = 0; i < dirs.n && !r; i++) {
+        for (size_t i = 0; has_list && i < dirs.n && !r; i++) {
                 Endpoint *endpoint;
                 r = projects_endpoint(daemon, dirs.items[i], &endpoint);
                 if (!r)
                         endpoint->is_kept = true;
         }
-        return error_trace(r);
+        return error_trace(r ? r : projects_spread(daemon));
 }
 
 static char *cccc_home(const Config *config) {
@@ -95,23 +96,20 @@ static char *coop_socket(const Config *config) {
 
 int setup_endpoints(Daemon *daemon) {
         const Config *config = &daemon->config;
-        _cleanup_(freep) char *home = NULL;
-        int r = 0;
+        int r;
 
-        if (is_wanted(config, "cccc"))
+        daemon->state_home = config->muster_home ? path_expand(config->muster_home) : place_home();
+        r = daemon->state_home ? 0 : -ENOMEM;
+        if (!r && is_wanted(config, "cccc"))
                 r = add(daemon, &cccc_endpoint, cccc_home(config));
         if (!r && is_wanted(config, "coop"))
                 r = add(daemon, &coop_endpoint, coop_socket(config));
         if (!r && is_wanted(config, "aiwg"))
                 r = add_projects(daemon);
-        if (!r && is_wanted(config, "native")) {
-                home = config->muster_home ? path_expand(config->muster_home) : place_home();
-                r = home ? 0 : -ENOMEM;
-                if (!r && is_wanted(config, "aiwg"))
-                        r = add_kept_projects(daemon, home);
-                if (!r)
-                        r = add(daemon, &native_endpoint, place_socket(home));
-        }
+        if (!r && is_wanted(config, "aiwg"))
+                r = add_kept_projects(daemon, daemon->state_home, is_wanted(config, "native"));
+        if (!r && is_wanted(config, "native"))
+                r = add(daemon, &native_endpoint, place_socket(daemon->state_home));
         return error_trace(r);
 }
 
@@ -135,12 +133,11 @@ static uint64_t identity(const Daemon *daemon) {
 
 static char *state_folder(const Daemon *daemon) {
         const Config *config = &daemon->config;
-        _cleanup_(freep) char *home = config->muster_home ? path_expand(config->muster_home) : place_home();
         char *folder = NULL;
 
-        if (!home || is_wanted(config, "native"))
-                return steal(&home);
-        if (asprintf(&folder, "%s/only/%s-%016llx", home, config->only.items[0],
+        if (is_wanted(config, "native"))
+                return strdup(daemon->state_home);
+        if (asprintf(&folder, "%s/only/%s-%016llx", daemon->state_home, config->only.items[0],
                      (unsigned long long)identity(daemon)) < 0)
                 return NULL;
         return folder;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent of a task: its command line, its start, its output, its end and its time limit.
+ * The agent of a task: its start, its output, its end and its time limit.
  */
 #include <errno.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "core/runtimes.h"
+#include "core/host/sandbox-job.h"
 #include "tasks/project.h"
 
 /* ---- how it ended ---------------------------------------------------------------------------- */
@@ -52,31 +52,44 @@ static void end_by_exit(Task *task, int code) {
         supervisor_end(task, &end);
 }
 
+/* In a sandbox a death by signal is the exit status of what holds it. Who was not killed may have meant
+ * that status. */
+static int signal_of(const Hosted *hosted) {
+        int code = WIFEXITED(hosted->wait_status) ? WEXITSTATUS(hosted->wait_status) : 0;
+
+        if (WIFSIGNALED(hosted->wait_status))
+                return WTERMSIG(hosted->wait_status);
+        return hosted->is_killed && hosted_is_sandboxed(hosted) && code > 128 ? code - 128 : 0;
+}
+
 static void settle(Task *task) {
         const Hosted *hosted = task->hosted;
 
         task_tell_rest(task);
         if (hosted->state == HOSTED_LOST)
                 fail(task, "Agent lost: its host process was killed");
-        else if (WIFSIGNALED(hosted->wait_status))
-                end_by_signal(task, WTERMSIG(hosted->wait_status));
+        else if (signal_of(hosted))
+                end_by_signal(task, signal_of(hosted));
         else
                 end_by_exit(task, WEXITSTATUS(hosted->wait_status));
 }
 
 static void on_ended(Hosted *hosted) {
+        const Task *task = hosted->user;
+
+        sandbox_note_end(task->project->daemon, hosted);
         settle(hosted->user);
 }
 
 /* ---- its start ------------------------------------------------------------------------------- */
 
-static void fail_start(Task *task, int error) {
+void supervisor_start_failed(Task *task, int error, const char *why) {
         const char *name = strerrorname_np(error);
         char text[256];
 
         snprintf(text, sizeof(text), "spawn %.200s %s", task->project->agent_command,
                  name ? name : "failed");
-        fail(task, text);
+        fail(task, why ? why : text);
 }
 
 static void tell_started(const Task *task) {
@@ -110,7 +123,7 @@ static void on_started(Hosted *hosted, int error) {
                 return; /* its descriptors have come; everything else is as before */
         if (error) {
                 task->hosted = NULL;
-                fail_start(task, error);
+                supervisor_start_failed(task, error, NULL);
                 return;
         }
         show(task);
@@ -120,76 +133,13 @@ static void on_started(Hosted *hosted, int error) {
         supervisor_check_drained(task->project);
 }
 
-static const HostedHandler agent_handler = {.started = on_started, .ended = on_ended};
-
-/* AGENT_COMMAND [AGENT_ARGS...] <headless form of the runtime> PROMPT [--agent NAME] */
-static char **make_argv(const Task *task) {
-        const Project *project = task->project;
-        size_t n = 0;
-        char **argv = calloc(project->agent_args.n + RUNTIME_ARGS_MAX + 5, sizeof(*argv));
-
-        if (!argv)
-                return NULL;
-        argv[n++] = project->agent_command;
-        for (size_t i = 0; i < project->agent_args.n; i++)
-                argv[n++] = project->agent_args.items[i];
-        for (const char *const *flag = project->runtime->headless; *flag; flag++)
-                argv[n++] = (char *)*flag;
-        argv[n++] = (char *)task->prompt.data;
-        if (task->agent && project->runtime->agent_flag) {
-                argv[n++] = (char *)project->runtime->agent_flag;
-                argv[n++] = task->agent;
-        }
-        return argv;
-}
-
-/* By which a later daemon finds out whose it is. */
-static int make_meta(const Task *task, Buf *meta) {
-        JsonWriter w = JSON_WRITER(meta);
-
-        jw_begin_object(&w);
-        jw_field_cstr(&w, "project", task->project->dir);
-        jw_field_cstr(&w, "task", task->id);
-        jw_end_object(&w);
-        return w.failed ? error_origin(-ENOMEM) : 0;
-}
+const HostedHandler supervisor_agent_handler = {.started = on_started, .ended = on_ended};
 
 static void set_limit(Task *task) {
         int64_t spent_ms = (loop_wall_us(task->project->daemon->loop) - task->started_us) / 1000;
 
         if (task->project->timeout_ms > 0)
                 (void)timer_set(&task->limit, MAX((int64_t)task->project->timeout_ms - spent_ms, 0));
-}
-
-static int start_agent(Task *task) {
-        const Project *project = task->project;
-        _cleanup_(buf_deinit) Buf meta = BUF_NULL;
-        _cleanup_(freep) char **argv = make_argv(task), **env_list = NULL;
-        _cleanup_(strvec_deinit) StrVec env = {0};
-        HostedSpec spec = {.owner = "tasks",
-                           .object = task->id,
-                           .workspace = project->dir,
-                           .sandbox = "none",
-                           .command = project->agent_command,
-                           .kind = SHIM_PIPES,
-                           .argv = argv,
-                           .n_ring = TASK_OUTPUT_MAX,
-                           .n_ring_err = TASK_STDERR_MAX,
-                           .has_no_input = true};
-        int r = argv ? make_meta(task, &meta) : -ENOMEM;
-
-        if (!r)
-                r = host_env_base(&env);
-        r = r ? r : environment_put_all(&env, &project->daemon->env);
-        r = r ? r : environment_put_caller(&env, &task->env);
-        env_list = r ? NULL : strvec_list(&env);
-        if (!r && !env_list)
-                r = -ENOMEM;
-        spec.env = env_list;
-        spec.meta = buf_str(&meta);
-        if (!r)
-                r = host_start(project->daemon->host, &spec, &agent_handler, task, &task->hosted);
-        return r;
 }
 
 void supervisor_start(Task *task) {
@@ -204,16 +154,22 @@ void supervisor_start(Task *task) {
                 fail(task, "The prompt holds a NUL character, which no argument can");
                 return;
         }
-        r = start_agent(task);
+        if (!supervisor_knows_sandbox(task->project)) {
+                fail(task,
+                     "Not started: nobody knows any more whether in a sandbox. Say it again: muster project "
+                     "set --sandbox bwrap, or none");
+                return;
+        }
+        r = supervisor_spawn(task);
         if (r)
-                fail_start(task, r > 0 ? ENOENT : -r);
+                supervisor_start_failed(task, r > 0 ? ENOENT : -r, NULL);
         else
                 set_limit(task);
 }
 
 void supervisor_adopt(Task *task, Hosted *hosted) {
         task->hosted = hosted;
-        hosted->handler = &agent_handler;
+        hosted->handler = &supervisor_agent_handler;
         hosted->user = task;
         if (hosted->started_us)
                 task->started_us = hosted->started_us;
@@ -239,6 +195,7 @@ void supervisor_stop_agent(Task *task, int grace_ms) {
 void supervisor_leave_agent(Task *task) {
         Hosted *hosted = task->hosted;
 
+        supervisor_drop_spawn(task);
         if (!hosted)
                 return;
         if (task->viewer.hosted)

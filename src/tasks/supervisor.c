@@ -70,7 +70,7 @@ void supervisor_pump(Project *project) {
 /* It is on the disk as it is: the next daemon finds it so. One whose end could not be kept is, too: its
  * agent's folder tells how it ended. */
 static bool may_be_left(const Task *task) {
-        bool is_starting = task->hosted && task->hosted->state == HOSTED_STARTING;
+        bool is_starting = task->starting || (task->hosted && task->hosted->state == HOSTED_STARTING);
 
         return !task->is_keeping && !is_starting && (!task->is_ending || timer_is_set(&task->limit));
 }

@@ -111,6 +111,16 @@ void supervisor_keep_end_again(
         Task *task);               /* after a failure; at a stop without a folder no more. May free it */
 void supervisor_watch(Task *task); /* supervisor-agent.c: makes a new one ready */
 void supervisor_start(Task *task); /* supervisor-agent.c: the agent */
+/* why: in words; NULL: what the errno says. */
+void supervisor_start_failed(Task *task, int error, const char *why);
+extern const HostedHandler supervisor_agent_handler;
+/* supervisor-spawn.c: whether what is said of the project's sandbox is understood; else nothing is started.
+ */
+bool supervisor_knows_sandbox(const Project *project);
+/* Asks the host for it, in that sandbox: its start, or supervisor_start_failed(), follows. Conditions as
+ * host_start(). */
+int supervisor_spawn(Task *task);
+void supervisor_drop_spawn(Task *task);               /* what comes of a start under way is nobody's */
 void supervisor_adopt(Task *task, Hosted *hosted);    /* the same of one that runs already, or has ended */
 void supervisor_stop_agent(Task *task, int grace_ms); /* ends it and lets go of it */
 void supervisor_leave_agent(Task *task); /* hears no more of it; it runs on for the next daemon */

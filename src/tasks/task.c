@@ -81,6 +81,7 @@ Task *task_free(Task *task) {
         if (!task)
                 return NULL;
         viewer_detach(&task->viewer);
+        supervisor_drop_spawn(task);
         if (task->limit.loop)
                 timer_clear(&task->limit);
         if (task->news)

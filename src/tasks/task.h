@@ -17,6 +17,7 @@
 
 typedef struct Project Project;
 typedef struct Task Task;
+typedef struct AgentStart AgentStart;
 
 /* Somebody who waits until tasks.json says what they have just changed. Embedded. */
 typedef struct TaskStoreWait TaskStoreWait;
@@ -86,7 +87,8 @@ struct Task {
         TaskState state; /* as clients see it */
         int64_t created_us, started_us;
 
-        Hosted *hosted; /* the agent; NULL: not yet, or no more */
+        Hosted *hosted;       /* the agent; NULL: not yet, or no more */
+        AgentStart *starting; /* its sandbox is being made; NULL: no */
         Viewer viewer;
         Timer limit;       /* of its run time; after its end: to try again to keep it */
         TaskTail tails[2]; /* of what was told of stdout and stderr */

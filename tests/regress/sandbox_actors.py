@@ -425,3 +425,24 @@ def test_what_people_are_told():
         check("muster actor restart two" in err, err)
         status, _, err = home.muster("actor", "set", "two", "--sandbox", "docker", "-g", group)
         equal(status, 2, err)
+
+
+def _doctor(home, **kw):
+    status, out, err = home.muster("doctor", **kw)
+    return status, [line for line in out.splitlines() if "sandbox" in line], out + err
+
+
+def test_doctor():
+    """How many are to be in one, and who cannot be started."""
+    need_bwrap()
+    with Home("/var/tmp") as home, Daemon(home=home) as d:
+        group, _ = project(d)
+        check("nobody but sessions" in _doctor(home)[2], _doctor(home))
+        add(d, group, "dev", ["cat"], **BOXED)
+        add(d, group, "free", ["cat"], sandbox="none")
+        with d.native() as n:
+            n.result("project.set", {"dir": home.project, "sandbox": "bwrap"})
+        check("1 actor, the tasks of 1 project" in _doctor(home)[2], _doctor(home))
+        status, _, text = _doctor(home, env={"PATH": path_without_bwrap(home)})
+        words = " ".join(text.split())
+        check(status == 1 and "actor dev is not started" in words and "actor free" not in words and "the tasks of " + home.project in words, text)

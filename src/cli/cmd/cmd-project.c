@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/link/coop.h"
 #include "cli/link/native.h"
+#include "cli/options.h"
 #include "cli/print/report.h"
 #include "cli/print/table.h"
 
@@ -61,6 +62,27 @@ static int set_dir(ProjectCall *call, bool must_exist) {
         return CLI_OK;
 }
 
+static int project_set_words(ProjectCall *call) {
+        const struct {
+                const char *key, *word;
+        } said[] = {{"sandbox", call->options->sandbox}, {"network", call->options->network}};
+        int r = options_check_sandbox("project", call->options);
+
+        for (size_t i = 0; !r && i < ARRAY_SIZE(said); i++)
+                if (said[i].word && json_set(&call->arena, call->args, str_from(said[i].key),
+                                             json_new_str(&call->arena, str_from(said[i].word))))
+                        r = complain(CLI_FAILED, "out of memory");
+        return r;
+}
+
+/* What people let loose with a project. */
+static void project_say_sandbox(const Json *project) {
+        if (str_is(json_str(json_get(project, "sandbox")), "bwrap"))
+                advise("its tasks run in a sandbox: they may write to this folder and little else");
+        else
+                advise("its tasks run without a sandbox: they may do whatever you may");
+}
+
 static int print_json(const ProjectCall *call) {
         return json_print(stdout, call->reply.result, false) ? complain(CLI_FAILED, "out of memory")
                                                              : CLI_OK;
@@ -70,12 +92,30 @@ static int run_add(ProjectCall *call) {
         int r = set_dir(call, true);
 
         if (!r)
+                r = project_set_words(call);
+        if (!r)
                 r = call_op(call, "project.add");
         if (r || call->options->json)
                 return r ? r : print_json(call);
         fputs("Serving ", stdout);
         text_put(stdout, json_str(json_get(call->reply.result, "dir")));
         fputs("\n", stdout);
+        project_say_sandbox(call->reply.result);
+        return CLI_OK;
+}
+
+static int project_run_set(ProjectCall *call) {
+        int r = set_dir(call, false);
+
+        if (!r && !call->options->sandbox && !call->options->network)
+                return complain(CLI_USAGE, "project set: say --sandbox MODE, --network MODE or both");
+        if (!r)
+                r = project_set_words(call);
+        if (!r)
+                r = call_op(call, "project.set");
+        if (r || call->options->json)
+                return r ? r : print_json(call);
+        project_say_sandbox(call->reply.result);
         return CLI_OK;
 }
 
@@ -102,7 +142,8 @@ static void print_table(const Json *projects) {
                                               {.title = "RUNNING", .is_right = true},
                                               {.title = "QUEUED", .is_right = true},
                                               {.title = "CLIENTS", .is_right = true},
-                                              {.title = "KEPT"}};
+                                              {.title = "KEPT"},
+                                              {.title = "SANDBOX"}};
         static const char *const counts[] = {"running", "queued", "clients"};
         _cleanup_(table_deinit) Table table = TABLE(columns);
 
@@ -115,6 +156,7 @@ static void print_table(const Json *projects) {
                         table_add(&table, json_raw(json_get(project, counts[i])));
                 (void)json_bool(json_get(project, "kept"), &is_kept);
                 table_add(&table, is_kept ? STR("yes") : STR("no"));
+                table_add(&table, json_str(json_get(project, "sandbox")));
         }
         table_print(&table, stdout, 0, 0, "\n");
 }
@@ -151,8 +193,12 @@ int cmd_project(const Options *options) {
         _cleanup_(call_deinit) ProjectCall call = {.options = options, .coop = COOP_NULL, .link = LINK_NULL};
         const char *verb = options->operands[0];
 
+        if ((options->sandbox || options->network) && strcmp(verb, "add") != 0 && strcmp(verb, "set") != 0)
+                return complain(CLI_USAGE, "project %s: --sandbox is for add and set", verb);
         if (!strcmp(verb, "add"))
                 return run_add(&call);
+        if (!strcmp(verb, "set"))
+                return project_run_set(&call);
         if (!strcmp(verb, "rm"))
                 return run_rm(&call);
         if (!strcmp(verb, "ls") && options->n_operands == 1)
@@ -160,7 +206,7 @@ int cmd_project(const Options *options) {
         if (!strcmp(verb, "ls"))
                 complain(CLI_USAGE, "project ls: too many words");
         else
-                complain(CLI_USAGE, "project: add, ls or rm, not %s", verb);
+                complain(CLI_USAGE, "project: add, set, ls or rm, not %s", verb);
         advise("try: muster project --help");
         return CLI_USAGE;
 }

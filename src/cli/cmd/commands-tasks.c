@@ -69,18 +69,22 @@ const Command task_commands[] = {
         {
                 .name = "project",
                 .summary = "which AIWG projects the daemon serves",
-                .usage = "add|ls|rm [DIR] [--force] [--json] [--timeout SECONDS]",
+                .usage = "add|set|ls|rm [DIR] [--sandbox MODE] [--network MODE] [--force] [--json] "
+                         "[--timeout SECONDS]",
                 .details =
                         "  add [DIR]        serve this folder (default: here) now and after every restart\n"
+                        "  set [DIR]        the sandbox of its tasks, from their next start on\n"
                         "  ls               all of them, with what runs there\n"
                         "  rm [DIR]         serve it no longer; its tasks are ended\n"
                         "\n"
+                        "  --sandbox MODE     add, set: bwrap or none (default: as before, at first none)\n"
+                        "  --network MODE     add, set: in a sandbox: host, none or veth (at first host)\n"
                         "  --force            rm: do not give running tasks time to end\n"
                         "  --json             answers as the daemon gives them\n"
                         "  --timeout SECONDS  how long to wait for the answer (default 10)\n",
-                .examples = "  muster project add ~/src/app\n"
+                .examples = "  muster project add --sandbox bwrap ~/src/app\n"
                             "  muster project ls\n",
-                .takes = "force json timeout",
+                .takes = "force json timeout sandbox network",
                 .n_min = 1,
                 .n_max = 2,
                 .run = cmd_project,

@@ -115,6 +115,7 @@ void doctor_check_namespaces(Doctor *doctor) {
         else
                 doctor_pass(doctor, "a sandbox can be made%s%s",
                             probe.has_network ? "" : ", but none without a network: ", probe.network_reason);
+        doctor->has_no_sandbox = !probe.is_available;
 }
 
 /* ---- staying, and room ----------------------------------------------------------------------- */

@@ -31,6 +31,7 @@ static const DoctorCheck checks[] = {
         {"agent programs", doctor_check_programs},
         {"bwrap", doctor_check_bwrap},
         {"user namespaces", doctor_check_namespaces},
+        {"in a sandbox", doctor_check_held},
         {"linger", doctor_check_linger},
         {"CCCC home", doctor_check_cccc},
         {"groups", doctor_check_groups},

@@ -25,9 +25,10 @@ typedef struct Doctor {
         Link link;
         Arena arena;
         bool is_json;
-        unsigned n_cols;   /* of the terminal; 0: lines are not broken */
-        const char *check; /* the name of the check that runs */
-        bool has_said;     /* it has said something */
+        unsigned n_cols;     /* of the terminal; 0: lines are not broken */
+        const char *check;   /* the name of the check that runs */
+        bool has_said;       /* it has said something */
+        bool has_no_sandbox; /* none can be made */
         size_t n_checks, n_found[_DOCTOR_LEVELS];
 } Doctor;
 
@@ -65,5 +66,7 @@ void doctor_check_bridges(Doctor *doctor);
 void doctor_check_programs(Doctor *doctor);
 void doctor_check_bwrap(Doctor *doctor);
 void doctor_check_namespaces(Doctor *doctor);
+/* check-held.c; after the one before it */
+void doctor_check_held(Doctor *doctor);
 void doctor_check_linger(Doctor *doctor);
 void doctor_check_space(Doctor *doctor);

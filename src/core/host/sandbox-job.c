@@ -99,6 +99,8 @@ static int job_hide_ours(SandboxJob *job, const char *workspace) {
         int r = host ? strvec_push(&job->hidden, host) : error_origin(-ENOMEM);
 
         r = r ? r : job_hide(job, daemon->home, workspace);
+        if (!r && daemon->state_home)
+                r = job_hide(job, daemon->state_home, workspace);
         for (const Endpoint *e = daemon->endpoints; !r && e; e = e->next) {
                 if (e->state == ENDPOINT_LISTENING && e->bound.path)
                         r = strvec_push(&job->hidden, e->bound.path);
