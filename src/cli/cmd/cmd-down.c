@@ -33,16 +33,18 @@ static void down_tell_processes(const Json *processes) {
 }
 
 static void tell(const Options *options, bool was_running, int64_t pid, const Json *answer) {
-        const Json *tasks = json_get(answer, "tasks");
+        const Json *tasks = json_get(answer, "tasks"), *processes = json_get(answer, "processes");
 
         if (options->json) {
                 print("{\"stopped\":%s,\"pid\":%lld", was_running ? "true" : "false", (long long)pid);
+                if (processes) /* an older daemon does not say */
+                        print(",\"processes\":" STR_FMT, STR_ARG(json_raw(processes)));
                 if (tasks)
                         print(",\"tasks\":" STR_FMT, STR_ARG(json_raw(tasks)));
                 print("}\n");
         } else if (was_running) {
                 print("musterd stopped, pid %lld\n", (long long)pid);
-                down_tell_processes(json_get(answer, "processes"));
+                down_tell_processes(processes);
                 tasks_print(stdout, tasks);
         } else
                 tell_absent();
