@@ -288,6 +288,14 @@ int dir_make(const char *path, mode_t mode) {
 }
 
 /* An empty side adds nothing, not even the slash. */
+bool path_is_within(const char *path, const char *folder) {
+        size_t n = strlen(folder);
+
+        while (n && folder[n - 1] == '/')
+                n--;
+        return strncmp(path, folder, n) == 0 && (path[n] == '/' || !path[n]);
+}
+
 char *path_join(const char *a, const char *b) {
         size_t n_a = strlen(a), n_b;
         bool slash;

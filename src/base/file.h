@@ -53,6 +53,7 @@ bool file_identity_eq(const FileIdentity *a, const FileIdentity *b);
 
 /* Joins with exactly one slash; the result is malloc'd, NULL without memory. */
 char *path_join(const char *a, const char *b);
+bool path_is_within(const char *path, const char *folder); /* or is that folder; by the text alone */
 /* `~` and `~/x` by $HOME (else the password database); then absolute against the working directory.
  * Malloc'd. */
 char *path_expand(const char *path);

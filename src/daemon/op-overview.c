@@ -38,6 +38,8 @@ static void overview_write_project(const Endpoint *endpoint, JsonWriter *w, int6
 
         jw_begin_object(w);
         jw_field_cstr(w, "dir", endpoint->where);
+        if (project->is_untrusted)
+                jw_field_bool(w, "untrusted", true);
         jw_field_uint(w, "running", load.n_running);
         jw_field_uint(w, "queued", load.n_waiting);
         if (first)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * project.add, project.set, project.ls, project.rm: which AIWG projects this daemon serves, and in which
- * sandbox their tasks run. That is kept before the answer leaves.
+ * sandbox their tasks run. That is kept before the answer leaves. project.trust: their
+ * configuration, when an agent may have written it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -48,6 +49,8 @@ static void write_project(const Endpoint *endpoint, JsonWriter *w) {
                 jw_field_cstr(w, "reason", endpoint->reason);
         if (project && project->automation && project->automation->config_error)
                 jw_field_cstr(w, "config_error", project->automation->config_error);
+        if (project && project->is_untrusted)
+                jw_field_bool(w, "untrusted", true);
         jw_field_bool(w, "kept", endpoint->is_kept);
         jw_field_cstr(w, "sandbox", endpoint->sandbox ? endpoint->sandbox : "none");
         if (endpoint->network)
@@ -205,4 +208,35 @@ int op_native_project_rm(Call *call, const NativeProjectRmArgs *args) {
         projects_forget(call->daemon, endpoint->where);
         endpoint_close(endpoint);
         return save_later(call, NULL, ended);
+}
+
+static void on_trusted(void *user, int r, const char *wrong) {
+        Call *call = user;
+
+        if (!r) {
+                JsonWriter *w = call_result(call);
+
+                jw_begin_object(w);
+                jw_field_cstr(w, "dir", ((const Project *)call->target)->dir);
+                jw_field_bool(w, "trusted", true);
+                jw_end_object(w);
+        }
+        call_finish(call, r > 0 ? call_fail(call, CALL_E_UNAVAILABLE, "%s", wrong) : r);
+}
+
+int op_native_project_trust(Call *call, const NativeProjectTrustArgs *args) {
+        Endpoint *endpoint = find(call->daemon, args->dir);
+        Project *project = endpoint ? endpoint->context : NULL;
+        int r;
+
+        if (args->sha256.n && (args->sha256.n != 64 || strspn(args->sha256.data, "0123456789abcdef") != 64))
+                return call_fail(call, CALL_E_INVALID_PARAMS, "sha256 must be 64 digits of lower-case hex");
+        if (!endpoint)
+                return call_fail(call, CALL_E_PROJECT_NOT_FOUND, "not served: " STR_FMT, STR_ARG(args->dir));
+        if (!project || !project->is_open)
+                return call_fail(call, CALL_E_UNAVAILABLE, "%s: %s", endpoint_state_name(endpoint->state),
+                                 endpoint->reason);
+        call->target = project;
+        r = project_trust(project, args->sha256, on_trusted, call);
+        return r ? error_trace(r) : CALL_LATER;
 }

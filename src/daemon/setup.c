@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/place.h"
+#include "core/trust.h"
 #include "daemon/options.h"
 #include "daemon/projects.h"
 #include "dialect/aiwg/aiwg.h"
@@ -224,6 +225,8 @@ int setup_host(Daemon *daemon) {
         daemon->project_path = find_program("muster-project");
         r = daemon->shim_path && daemon->project_path ? host_new(&daemon->host, daemon) : -ENOMEM;
         if (!r)
+                r = trust_open(&daemon->trust, daemon);
+        if (!r)
                 r = sessions_new(&daemon->sessions, daemon);
         if (!r)
                 r = host_adopt(daemon->host, found, daemon);
@@ -236,6 +239,7 @@ int setup_host(Daemon *daemon) {
 void setup_unhost(Daemon *daemon) {
         daemon->sessions = sessions_free(daemon->sessions);
         daemon->host = host_free(daemon->host);
+        daemon->trust = trust_free(daemon->trust);
         free(daemon->shim_path);
         daemon->shim_path = NULL;
         free(daemon->project_path);

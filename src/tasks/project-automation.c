@@ -83,7 +83,8 @@ void project_task_ended(const Task *task) {
 /* ---- daemon.json again ----------------------------------------------------------------------- */
 
 /* Says why in the log and in automation.status; what was in use stays in use. */
-static int finish_reload(Project *project, ProjectConfig *config, int r) {
+int project_use(Project *project, ProjectConfig *config, int r) {
+        project->is_untrusted = r == PROJECT_E_UNTRUSTED;
         if (!r)
                 r = project_config_apply(project, config);
         if (r) {
@@ -99,8 +100,19 @@ static int finish_reload(Project *project, ProjectConfig *config, int r) {
         return error_trace(timer_set(&project->heartbeat, 0));
 }
 
+/* Only what nobody in a sandbox may have written, or what was accepted. */
+static int finish_reload(Project *project, ProjectConfig *config, int r) {
+        if (!r)
+                r = project_config_judge(project, config);
+        r = project_use(project, config, r);
+        if (!r)
+                project_config_keep(project, config);
+        return r;
+}
+
 int project_reload(Project *project, char *reterr, size_t n_reterr) {
-        _cleanup_(project_config_deinit) ProjectConfig config = {0};
+        _cleanup_(project_config_deinit)
+                ProjectConfig config = {.moment = trust_moment(project->daemon->trust)};
         int r = project_config_read(&config, project->config_path, true);
 
         r = finish_reload(project, &config, r);
@@ -145,6 +157,7 @@ static void on_reload(Timer *timer) {
                 return;
         }
         reload->project = project;
+        reload->config.moment = trust_moment(project->daemon->trust);
         reload->path = strdup(project->config_path);
         if (!reload->path || loop_work(project->daemon->loop, reload_run, reload_done, reload)) {
                 free(reload->path);

@@ -108,6 +108,7 @@ void project_config_deinit(ProjectConfig *config) {
         rule_set_unref(config->rules);
         arena_deinit(&config->arena);
         buf_deinit(&config->text);
+        free(config->real);
         *config = (ProjectConfig){0};
 }
 
@@ -126,16 +127,25 @@ static int wrong(ProjectConfig *config, const char *format, ...) {
         return PROJECT_E_BAD_CONFIG;
 }
 
-static int read_text(ProjectConfig *config, const char *path, bool is_reload) {
-        char why[RULE_WHY_MAX] = "too large";
+int project_config_fetch(ProjectConfig *config, const char *path) {
         int r;
 
         if (stat(path, &config->seen)) /* before it is read: what changes meanwhile is noticed */
                 config->seen = (struct stat){0};
+        config->real = path_resolve(path);
+        if (!config->real)
+                return error_origin(-ENOMEM);
         r = file_read(path, RULE_CONFIG_BYTES, &config->text);
-        if (r < 0)
-                return error_trace(r);
-        if (r == FILE_E_MISSING)
+        config->is_missing = r == FILE_E_MISSING;
+        config->is_too_large = r == FILE_E_TOO_LARGE;
+        return r < 0 ? error_trace(r) : 0;
+}
+
+static int config_parse_text(ProjectConfig *config, const char *path, bool is_reload) {
+        char why[RULE_WHY_MAX] = "too large";
+        int r = config->is_too_large;
+
+        if (config->is_missing)
                 return is_reload ? wrong(config, "%s: it is not there", path) : take_defaults(config);
         if (!r)
                 r = rule_config_parse(&config->arena, buf_str(&config->text), &config->json, why);
@@ -158,9 +168,9 @@ static int refuse_rules(ProjectConfig *config, const char *path) {
         return wrong(config, "%s: more than %d problems", path, RULE_PROBLEMS_MAX);
 }
 
-int project_config_read(ProjectConfig *config, const char *path, bool is_reload) {
+int project_config_parse(ProjectConfig *config, const char *path, bool is_reload) {
         const char *refused;
-        int r = read_text(config, path, is_reload);
+        int r = config_parse_text(config, path, is_reload);
 
         if (r)
                 return r;
@@ -171,6 +181,12 @@ int project_config_read(ProjectConfig *config, const char *path, bool is_reload)
         if (!r && is_reload && config->rules->n_errors)
                 return refuse_rules(config, path);
         return error_trace(r);
+}
+
+int project_config_read(ProjectConfig *config, const char *path, bool is_reload) {
+        int r = project_config_fetch(config, path);
+
+        return r ? error_trace(r) : project_config_parse(config, path, is_reload);
 }
 
 /* ---- in use ---------------------------------------------------------------------------------- */
@@ -195,29 +211,57 @@ int project_config_apply(Project *project, ProjectConfig *config) {
 }
 
 static int write_defaults(const Project *project, ProjectConfig *config) {
-        _cleanup_(buf_deinit) Buf text = BUF_NULL;
-        int r = json_write_pretty(&text, config->json, 2);
+        Buf *text = &config->text;
+        int r = json_write_pretty(text, config->json, 2);
 
         if (!r)
-                r = buf_append_str(&text, STR("\n"));
+                r = buf_append_str(text, STR("\n"));
         if (!r)
-                r = file_replace(project->config_path, buf_str(&text), 0644, FILE_RUNTIME);
+                r = file_replace(project->config_path, buf_str(text), 0644, FILE_RUNTIME);
+        config->is_missing = r;
         if (!r && stat(project->config_path, &config->seen))
                 r = -errno;
         return error_fold(r);
 }
 
-int project_config_load(Project *project, char *reterr, size_t n_reterr) {
-        _cleanup_(project_config_deinit) ProjectConfig config = {0};
-        int r = project_config_read(&config, project->config_path, false);
+/* In the place of what an agent may have written: what was accepted, or else the defaults. */
+static int config_hold(const Project *project, ProjectConfig *config) {
+        int r = project_config_judge(project, config);
 
-        if (!r && config.is_default && !config.wrong[0])
+        if (r != PROJECT_E_UNTRUSTED)
+                return error_trace(r);
+        config->is_held = true;
+        config->text.n = 0;
+        r = trust_read(project->daemon->trust, project->config_path, &config->text);
+        config->is_missing = r == TRUST_E_NONE;
+        config->is_too_large = false;
+        return r < 0 ? error_trace(r) : 0;
+}
+
+int project_config_load(Project *project, char *reterr, size_t n_reterr) {
+        _cleanup_(project_config_deinit)
+                ProjectConfig config = {.moment = trust_moment(project->daemon->trust)};
+        int r = project_config_fetch(&config, project->config_path);
+
+        if (!r)
+                r = config_hold(project, &config);
+        if (!r)
+                r = project_config_parse(&config, project->config_path, false);
+        if (!r && config.is_default && config.is_missing && !config.is_held)
                 r = write_defaults(project, &config);
         if (!r)
                 r = project_config_apply(project, &config);
+        project->is_untrusted = config.is_held;
+        if (!r && !config.is_held)
+                project_config_keep(project, &config);
         if (!r && config.wrong[0]) {
-                log_warning(&project->daemon->log, project->dir, "%s; the defaults hold", config.wrong);
-                project_log_line(&project->log, "%s; the defaults hold", config.wrong);
+                const char *used =
+                        config.is_held && !config.is_default ? "what was accepted before" : "the defaults";
+
+                log_warning(&project->daemon->log, project->dir, "%s; %s hold%s", config.wrong, used,
+                            *used == 'w' ? "s" : "");
+                project_log_line(&project->log, "%s; %s hold%s", config.wrong, used,
+                                 *used == 'w' ? "s" : "");
                 automation_set_config_error(project->automation, config.wrong);
         }
         snprintf(reterr, n_reterr, "%s", config.wrong);

@@ -62,6 +62,8 @@ static void on_heartbeat(Timer *timer) {
         Project *project = container_of(timer, Project, heartbeat);
 
         write_beat(project);
+        if (trust_wants_look(project->daemon->trust, project->config_path))
+                (void)timer_set(&project->reload, 0); /* the last sandbox has ended: is it as it was? */
         (void)timer_set(timer, project->heartbeat_ms);
 }
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "core/daemon.h"
+#include "core/trust.h"
 #include "tasks/automation.h"
 #include "tasks/project-log.h"
 #include "tasks/project-process.h"
@@ -53,9 +54,10 @@ struct Project {
         struct stat config_seen; /* of daemon.json, when it was read last */
         Timer reload;            /* it has changed, and may not be whole yet */
         bool is_reloading;       /* it is being read on a worker */
+        bool is_untrusted;       /* it says something that nobody has accepted: not in use */
 };
 
-enum { _PROJECT_E_SUCCESS, PROJECT_E_BAD_CONFIG };
+enum { _PROJECT_E_SUCCESS, PROJECT_E_BAD_CONFIG, PROJECT_E_UNTRUSTED };
 
 int project_new(Project **ret, Endpoint *endpoint, const char *dir);
 Project *project_free(Project *project);
@@ -89,14 +91,31 @@ typedef struct ProjectConfig {
         bool is_default; /* it was not there, or is no JSON; wrong says so in the second case */
         char wrong[512];
         struct stat seen; /* the file before it was read; zero: not there */
+        char *real;       /* its path without links */
+        TrustMoment moment;
+        bool is_missing, is_too_large;
+        bool is_held; /* held: what stands here is what was accepted, not what the file says */
 } ProjectConfig;
-/* Condition: PROJECT_E_BAD_CONFIG; config->wrong says why. At a reload everything must be right, at the
- * start only what the contract demands: then what is wrong in rules switches those off. */
+/* The bytes of the file, and what they say. Condition: PROJECT_E_BAD_CONFIG; config->wrong says why. At a
+ * reload everything must be right, at the start only what the contract demands: then what is wrong in rules
+ * switches those off. */
 int project_config_read(ProjectConfig *config, const char *path, bool is_reload);
+int project_config_fetch(ProjectConfig *config, const char *path);
+int project_config_parse(ProjectConfig *config, const char *path, bool is_reload);
 int project_config_apply(Project *project, ProjectConfig *config);
 void project_config_deinit(ProjectConfig *config);
 int project_config_load(Project *project, char *reterr, size_t n_reterr); /* at the start */
+/* project-trust.c. Whether the file may say this; says in config->wrong why not. Condition:
+ * PROJECT_E_UNTRUSTED. */
+int project_config_judge(const Project *project, ProjectConfig *config);
+/* What is in use is what was accepted: written down if that is news. */
+void project_config_keep(Project *project, const ProjectConfig *config);
+/* A person has looked at the file and accepts it: sha256 (hex, "": any) is of what was seen. Takes the file
+ * as it is now, keeps that, puts it in use; then done(), where wrong is what stands in the way, or NULL. */
+typedef void (*ProjectTrustFn)(void *user, int r, const char *wrong);
+int project_trust(Project *project, Str sha256, ProjectTrustFn done, void *user);
 /* project-automation.c */
+int project_use(Project *project, ProjectConfig *config, int r); /* the end of a reload: r of the reading */
 int project_automation_new(Project *project);
 void project_automation_begin(Project *project);
 void project_automation_end(Project *project);

@@ -28,6 +28,8 @@ from clients import Coop, Rpc, cccc_exchange, cccc_request, parse_cccc_reply
 
 def call(how, where, name, args):
     where = where if isinstance(where, str) else tuple(where)
+    if how == "ls":
+        return os.listdir(where)
     if how == "cccc":
         return parse_cccc_reply(cccc_exchange(where, cccc_request(name, args)))
     with (Coop if how == "coop" else Rpc)(where, deadline=20) as c:
@@ -85,17 +87,24 @@ class Caged:
 
     def start(self, workspace=None, name="caged", mode="bwrap", daemon=None):
         """The session; what it may write is its workspace."""
-        self.workspace = workspace or self.workspace
-        os.makedirs(self.workspace, exist_ok=True)
-        for part in ("clients.py", "checks.py"):
-            shutil.copy(os.path.join(LIB, part), self.workspace)
-        write_text(os.path.join(self.workspace, "agent.py"), AGENT)
+        self.prepare(workspace)
         with (daemon or self.d).coop() as coop:
             reply = coop.ask({"cmd": "create", "workspace": self.workspace, "name": name,
                               "coopfile": '[agent]\ncommand = "%s"\nargs = ["agent.py"]\n[session]\npersist = []\n[sandbox]\nmode = "%s"\n' % (PYTHON, mode)})
         if reply.get("error") == "NAMESPACE_ERROR":
             raise Skip(reply["message"])
         check(reply["ok"], reply)
+        self.wait()
+
+    def prepare(self, workspace=None):
+        """The agent's program lies in its workspace."""
+        self.workspace = workspace or self.workspace
+        os.makedirs(self.workspace, exist_ok=True)
+        for part in ("clients.py", "checks.py"):
+            shutil.copy(os.path.join(LIB, part), self.workspace)
+        write_text(os.path.join(self.workspace, "agent.py"), AGENT)
+
+    def wait(self):
         eventually(lambda: os.path.exists(os.path.join(self.workspace, "up")), what="the agent runs")
 
     def _uncover(self):
@@ -119,6 +128,10 @@ class Caged:
         os.rename(path + ".new", path + ".ask")
         eventually(lambda: os.path.exists(path), what="the agent's answer")
         return json.loads(read_text(path))
+
+    def listing(self, folder):
+        """What the agent sees there."""
+        return self.call("ls", folder, "")
 
     def outside(self, prefix, how, where, name, args=None):
         """The same by a process of ours that a program starts (bwrap, …)."""

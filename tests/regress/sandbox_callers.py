@@ -11,8 +11,9 @@ import signal
 import socket
 import subprocess
 
+from collab_actors import project, started
 from harness import DEADLINE, ROOT, Daemon, Skip, check, equal, eventually, read_text, wait_pid
-from sandbox_caller import Caged
+from sandbox_caller import PYTHON, Caged
 
 DENIED = {"cccc": "permission_denied", "coop": "PERMISSION_DENIED", "aiwg": -32006, "native": -32006}
 IN_NAMESPACE = ["bwrap", "--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--unshare-user", "--unshare-pid", "--proc", "/proc"]
@@ -91,6 +92,20 @@ def test_who_forks_away_inside_stays_inside():
         c.again()
         reply = c.call("native", c.home.native_sock, "env.set", {"name": "A", "value": "b"}, detached=True)
         equal(_code("native", reply), -32006, reply)
+
+
+def test_an_actor_in_a_sandbox():
+    """Who it belongs to does not matter: it is a property of every hosted process."""
+    _bwrap()
+    with Caged() as c:
+        group, folder = project(c.d)
+        c.prepare(folder)
+        started(c.d, group, "dev", [PYTHON, "agent.py"], sandbox="bwrap")
+        c.wait()
+        c.again()
+        reply = c.call("native", c.home.native_sock, "env.set", {"name": "A", "value": "b"})
+        equal(_code("native", reply), -32006, reply)
+        equal(_code("native", c.call("native", c.home.native_sock, "ps")), None)
 
 
 def test_one_without_a_sandbox_may():

@@ -5,14 +5,17 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/sha256.h"
 #include "cli/cli.h"
 #include "cli/link/coop.h"
 #include "cli/link/native.h"
 #include "cli/options.h"
 #include "cli/print/report.h"
 #include "cli/print/table.h"
+#include "cli/term/confirm.h"
 
-enum { TIMEOUT_MS = 10000 };
+enum { TIMEOUT_MS = 10000, PROJECT_CONFIG_BYTES = 4 << 20 };
 
 typedef struct ProjectCall {
         const Options *options;
@@ -136,6 +139,49 @@ static int run_rm(ProjectCall *call) {
         return CLI_OK;
 }
 
+/* Shows what is about to be taken, and says by its digest what was shown: should it change meanwhile, it is
+ * not taken. */
+static int project_show_config(ProjectCall *call) {
+        Str dir = arena_str(&call->arena, json_str(json_get(call->args, "dir"))); /* with a NUL */
+        _cleanup_(freep) char *path = dir.data ? path_join(dir.data, ".aiwg/daemon.json") : NULL;
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        char digest[SHA256_HEX_MAX];
+        int r = path ? file_read(path, PROJECT_CONFIG_BYTES, &text) : -ENOMEM;
+
+        if (r)
+                return complain(CLI_FAILED, "%s: %s", path ? path : "daemon.json",
+                                r == FILE_E_MISSING     ? "it is not there"
+                                : r == FILE_E_TOO_LARGE ? "too large"
+                                                        : strerror(-r));
+        if (!call->options->json && !call->options->force) {
+                print("%s:\n", path);
+                text_put(stdout, buf_str(&text));
+                print("\nWhat stands there decides which programs run, without a sandbox.\n");
+        }
+        if (sha256_hex(text.n ? buf_str(&text) : STR(""), digest) ||
+            json_set(&call->arena, call->args, STR("sha256"),
+                     json_new_str(&call->arena, arena_str(&call->arena, str_from(digest)))))
+                return complain(CLI_FAILED, "out of memory");
+        return CLI_OK;
+}
+
+static int run_trust(ProjectCall *call) {
+        int r = set_dir(call, true);
+
+        if (!r)
+                r = project_show_config(call);
+        if (!r)
+                r = confirm("project trust", call->options->force);
+        if (!r)
+                r = call_op(call, "project.trust");
+        if (r || call->options->json)
+                return r ? r : print_json(call);
+        fputs("In use: ", stdout);
+        text_put(stdout, json_str(json_get(call->reply.result, "dir")));
+        fputs("/.aiwg/daemon.json\n", stdout);
+        return CLI_OK;
+}
+
 static void print_table(const Json *projects) {
         static const TableColumn columns[] = {{.title = "PROJECT"},
                                               {.title = "STATE"},
@@ -201,12 +247,14 @@ int cmd_project(const Options *options) {
                 return project_run_set(&call);
         if (!strcmp(verb, "rm"))
                 return run_rm(&call);
+        if (!strcmp(verb, "trust"))
+                return run_trust(&call);
         if (!strcmp(verb, "ls") && options->n_operands == 1)
                 return run_ls(&call);
         if (!strcmp(verb, "ls"))
                 complain(CLI_USAGE, "project ls: too many words");
         else
-                complain(CLI_USAGE, "project: add, set, ls or rm, not %s", verb);
+                complain(CLI_USAGE, "project: add, set, ls, rm or trust, not %s", verb);
         advise("try: muster project --help");
         return CLI_USAGE;
 }

@@ -69,17 +69,20 @@ const Command task_commands[] = {
         {
                 .name = "project",
                 .summary = "which AIWG projects the daemon serves",
-                .usage = "add|set|ls|rm [DIR] [--sandbox MODE] [--network MODE] [--force] [--json] "
+                .usage = "add|set|ls|rm|trust [DIR] [--sandbox MODE] [--network MODE] [--force] [--json] "
                          "[--timeout SECONDS]",
                 .details =
                         "  add [DIR]        serve this folder (default: here) now and after every restart\n"
                         "  set [DIR]        the sandbox of its tasks, from their next start on\n"
                         "  ls               all of them, with what runs there\n"
                         "  rm [DIR]         serve it no longer; its tasks are ended\n"
+                        "  trust [DIR]      shows its .aiwg/daemon.json, asks, and takes it: one that was\n"
+                        "                   changed where an agent in a sandbox can write is not in use\n"
+                        "                   until then\n"
                         "\n"
                         "  --sandbox MODE     add, set: bwrap or none (default: as before, at first none)\n"
                         "  --network MODE     add, set: in a sandbox: host, none or veth (at first host)\n"
-                        "  --force            rm: do not give running tasks time to end\n"
+                        "  --force            rm: do not give running tasks time to end; trust: do not ask\n"
                         "  --json             answers as the daemon gives them\n"
                         "  --timeout SECONDS  how long to wait for the answer (default 10)\n",
                 .examples = "  muster project add --sandbox bwrap ~/src/app\n"

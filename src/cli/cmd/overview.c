@@ -124,6 +124,17 @@ static void overview_put_actors(FILE *out, const Json *overview, unsigned cols) 
         table_print(&table, out, cols, 0, "\n");
 }
 
+/* They run on as they were accepted; whoever changed them waits for somebody to see this. */
+static void overview_put_untrusted(FILE *out, const Json *overview) {
+        json_each (project, json_get(overview, "projects"))
+                if (json_get(project, "untrusted"))
+                        fprint(out,
+                               "\n" STR_FMT "/.aiwg/daemon.json was changed where an agent in a\n"
+                               "sandbox can write, and is not in use. Look at it, then: muster project "
+                               "trust\n",
+                               STR_ARG(json_str(json_get(project, "dir"))));
+}
+
 static void overview_put_projects(FILE *out, const Json *overview, unsigned cols) {
         static const TableColumn columns[] = {{"PROJECT", 0, false},     {"RUNNING", 0, true},
                                               {"QUEUED", 0, true},       {"SINCE", 0, true},
@@ -168,5 +179,6 @@ void overview_print(FILE *out, const Json *overview, unsigned cols) {
         overview_put_processes(out, overview, cols);
         overview_put_actors(out, overview, cols);
         overview_put_projects(out, overview, cols);
+        overview_put_untrusted(out, overview);
         overview_put_bridges(out, overview);
 }

@@ -17,7 +17,7 @@
 #include "cli/print/human.h"
 #include "core/version.h"
 
-enum { PROJECTS_BYTES = 1 << 20, LOG_LARGE_MB = 256 };
+enum { PROJECTS_BYTES = 1 << 20, LOG_LARGE_MB = 256, DOCTOR_ASK_MS = 5000 };
 
 static const char *doctor_text(Doctor *doctor, const Json *object, const char *key) {
         Str text = arena_str(&doctor->arena, json_str(json_get(object, key))); /* with a NUL */
@@ -106,6 +106,22 @@ static void doctor_look_at_project(Doctor *doctor, const char *dir) {
                 doctor_look_at_config(doctor, dir);
 }
 
+/* Also of projects that are served without having been added. By a link of its own: what daemon.info
+ * answered lies in the other one. */
+static void doctor_look_for_untrusted(Doctor *doctor) {
+        const Request request = {.dialect = "native", .op = "project.ls"};
+        _cleanup_(link_deinit) Link link = LINK_NULL;
+        Reply reply = {0};
+
+        if (!doctor->info || link_open(&link, doctor->socket, clock_ms() + DOCTOR_ASK_MS) ||
+            exchange(&link, &request, &doctor->arena, &reply) || reply.is_error)
+                return;
+        json_each (project, json_get(reply.result, "projects"))
+                if (json_get(project, "untrusted"))
+                        doctor_find(doctor, DOCTOR_WARNING, NULL, "%s",
+                                    doctor_text(doctor, project, "config_error"));
+}
+
 void doctor_check_projects(Doctor *doctor) {
         _cleanup_(freep) char *path = doctor->home ? path_join(doctor->home, "projects.json") : NULL;
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
@@ -113,8 +129,10 @@ void doctor_check_projects(Doctor *doctor) {
         size_t n = 0;
         int r = path ? file_read(path, PROJECTS_BYTES, &text) : FILE_E_MISSING;
 
+        doctor_look_for_untrusted(doctor);
         if (r == FILE_E_MISSING) {
-                doctor_pass(doctor, "none was added (muster project add)");
+                if (!doctor->has_said)
+                        doctor_pass(doctor, "none was added (muster project add)");
                 return;
         }
         if (r || json_parse(&doctor->arena, text.data, text.n, NULL, &json, NULL) ||

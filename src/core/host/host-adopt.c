@@ -173,6 +173,22 @@ static int adopt(Hosted *hosted) {
         return 0;
 }
 
+/* An earlier version did not write down what its sandboxes can write. */
+static void adopt_exposed(const Hosted *hosted) {
+        TrustNote note = TRUST_NOTE_NULL;
+        int r;
+
+        if (!hosted_is_sandboxed(hosted) || hosted->state == HOSTED_ENDED)
+                return;
+        r = host_expose(hosted, &note);
+        if (!r)
+                r = trust_note_write(&note);
+        if (r)
+                log_err(host_log(hosted->host), hosted->id, "not noted what its sandbox can write: %s",
+                        strerror(-r));
+        trust_note_deinit(&note);
+}
+
 static bool is_id(const char *name) {
         return strlen(name) == ID_DIGITS && strspn(name, "0123456789abcdef") == ID_DIGITS;
 }
@@ -209,6 +225,7 @@ static void leave_alone(Hosted *hosted) {
         (void)read_meta(hosted);
         fill_unknown(hosted);
         hosted->state = HOSTED_FOREIGN;
+        adopt_exposed(hosted);
 }
 
 /* Never leaves a process behind that nobody knows of: it is ended, or its folder stays for somebody to look
@@ -265,9 +282,10 @@ int host_adopt(Host *host, void (*found)(Hosted *hosted, void *user), void *user
                 if (r)
                         break;
                 r = adopt(hosted);
-                if (!r)
+                if (!r) {
+                        adopt_exposed(hosted);
                         found(hosted, user);
-                else
+                } else
                         reject(hosted, r);
         }
         closedir(dir);

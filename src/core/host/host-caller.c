@@ -5,8 +5,11 @@
  * process there, which is bubblewrap's child and so below a shim. Other programs make PID namespaces, too
  * (containers): what is not below a shim is none of ours.
  */
+#include <errno.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/file.h"
 #include "base/process.h"
 #include "core/host/host-internal.h"
 
@@ -17,6 +20,13 @@ enum {
 
 bool hosted_is_sandboxed(const Hosted *hosted) {
         return strcmp(hosted->sandbox ? hosted->sandbox : "unknown", "none") != 0;
+}
+
+int host_expose(const Hosted *hosted, TrustNote *ret) {
+        _cleanup_(freep) char *folder = path_resolve(hosted->workspace);
+
+        return folder ? error_trace(trust_expose(hosted->host->daemon->trust, folder, ret))
+                      : error_origin(-ENOMEM);
 }
 
 static bool caller_may_live_in(const Hosted *hosted) {

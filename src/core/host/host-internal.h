@@ -9,6 +9,7 @@
  */
 #include "core/host/host.h"
 #include "core/host/sandbox-internal.h"
+#include "core/trust.h"
 
 /* What a later daemon reads back; more is refused at the start. */
 enum { HOST_META_MAX = 4 << 20 };
@@ -64,6 +65,9 @@ void hosted_check_end(Hosted *hosted); /* moves on to ENDED when everything is i
 
 /* host-sweep.c: finding processes by their environment, on a worker. */
 void host_look_for_lost(Host *host); /* says which ones bear a mark of ours without a folder */
+
+/* host-caller.c: what it can write is exposed from now on; the note is to be written before it runs. */
+int host_expose(const Hosted *hosted, TrustNote *ret);
 
 /* host-screen.c: keeps the modes over new output, the last that was shown; answers what is asked in it when
  * nobody else does. */

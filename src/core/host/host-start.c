@@ -18,6 +18,7 @@
 #include "base/id.h"
 #include "core/host/host-internal.h"
 #include "core/host/recording.h"
+#include "core/trust.h"
 
 /* Words of the shim's command line before the command; the place of the one that a worker fills in. */
 enum { N_FIXED = 9, AT_NPROC = 6 };
@@ -32,7 +33,8 @@ typedef struct Start {
         int recording; /* its file; -1: none */
         char *title;   /* in it */
         Buf meta;
-        char *spare; /* folder that is to become this one's; NULL: none */
+        char *spare;       /* folder that is to become this one's; NULL: none */
+        TrustNote exposed; /* that it can write in its workspace from now on */
         int r;
 } Start;
 
@@ -49,6 +51,7 @@ static void start_free(Start *start) {
         free(start->spare);
         free(start->title);
         close_fd(start->recording);
+        trust_note_deinit(&start->exposed);
         free(start);
 }
 
@@ -171,6 +174,8 @@ static void prepare(void *user) {
                 start->r = make_limits(start);
         if (!start->r)
                 start->r = make_recording(start);
+        if (!start->r)
+                start->r = trust_note_write(&start->exposed);
 }
 
 /* ---- on the loop ----------------------------------------------------------------------------- */
@@ -302,6 +307,8 @@ static int begin(Hosted *hosted, const HostedSpec *spec) {
                 r = start->env && start->title ? shim_argv(start, hosted, spec) : -ENOMEM;
         if (!r)
                 r = write_meta(start, spec);
+        if (!r && hosted_is_sandboxed(hosted))
+                r = host_expose(hosted, &start->exposed);
         if (!r)
                 start->spare = host_take_spare(hosted->host, spec->kind);
         if (!r)

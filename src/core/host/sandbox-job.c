@@ -96,8 +96,10 @@ static int job_hide(SandboxJob *job, const char *path, const char *workspace) {
 static int job_hide_ours(SandboxJob *job, const char *workspace) {
         const Daemon *daemon = job->daemon;
         _cleanup_(freep) char *host = path_join(daemon->home, "host");
-        int r = host ? strvec_push(&job->hidden, host) : error_origin(-ENOMEM);
+        _cleanup_(freep) char *trust = path_join(daemon->home, "trust");
+        int r = host && trust ? strvec_push(&job->hidden, host) : error_origin(-ENOMEM);
 
+        r = r ? r : strvec_push(&job->hidden, trust);
         r = r ? r : job_hide(job, daemon->home, workspace);
         if (!r && daemon->state_home)
                 r = job_hide(job, daemon->state_home, workspace);

@@ -14,11 +14,7 @@
 #include "base/file.h"
 
 bool sandbox_path_is_within(const char *path, const char *folder) {
-        size_t n = strlen(folder);
-
-        while (n && folder[n - 1] == '/')
-                n--;
-        return strncmp(path, folder, n) == 0 && (path[n] == '/' || !path[n]);
+        return path_is_within(path, folder);
 }
 
 char *sandbox_path_expand(const char *path, const char *home) {
