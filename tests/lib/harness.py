@@ -207,8 +207,8 @@ def finish_module():
                 what = read_text("/proc/%d/cmdline" % pid).replace("\0", " ")
             except OSError:
                 continue
-            if what.startswith("muster-project ") and wait_pid(pid):
-                continue  # that of a killed daemon goes when it notices
+            if (not what or what.startswith("muster-project ")) and wait_pid(pid):
+                continue  # it is ending (and has no words any more); that of a killed daemon goes when it notices
             problems.append("process left behind: %d %s" % (pid, what))
             with contextlib.suppress(ProcessLookupError):  # it may have ended just now
                 os.kill(pid, signal.SIGKILL)
