@@ -111,6 +111,10 @@ void jw_raw(JsonWriter *w, Str json) {
         write_text(w, json.data ? json.data : "", json.n);
 }
 
+void jw_stored(JsonWriter *w, Str json) {
+        jw_raw(w, json_text_is_object(json) ? json : STR("{}"));
+}
+
 void jw_value(JsonWriter *w, const Json *json) {
         if (begin(w, 0) && json_write(w->out, json))
                 w->failed = true;

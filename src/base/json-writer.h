@@ -32,6 +32,8 @@ void jw_double(JsonWriter *w, double v); /* shortest form that reads back; not f
 void jw_bool(JsonWriter *w, bool v);
 void jw_null(JsonWriter *w);
 void jw_raw(JsonWriter *w, Str json); /* a JSON text that is known to be one */
+/* A JSON object read from a file that others can write: what is none is written as an empty one. */
+void jw_stored(JsonWriter *w, Str json);
 void jw_value(JsonWriter *w, const Json *json);
 
 /* Key and value in one line. */

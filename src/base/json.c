@@ -211,3 +211,11 @@ bool json_remove(Json *object, Str key) {
         object->n--;
         return true;
 }
+
+bool json_text_is_object(Str text) {
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        Json *json = NULL;
+
+        return text.n && !json_parse(&arena, text.data, text.n, NULL, &json, NULL) &&
+               json_is(json, JSON_OBJECT);
+}

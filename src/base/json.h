@@ -68,6 +68,8 @@ struct Json {
 /* *ret lives in the arena and points into data. reterr may be NULL. */
 int json_parse(Arena *arena, const char *data, size_t n, const JsonLimits *limits, Json **ret,
                JsonFault *reterr);
+/* Whether it is a JSON object, and nothing else. */
+bool json_text_is_object(Str text);
 const char *json_condition_name(int condition);
 JsonPlace json_place(const char *data, size_t n, size_t offset);
 

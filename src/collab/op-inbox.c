@@ -95,7 +95,7 @@ static int answer(Call *call, Group *group, const LedgerRead *lines, const void 
                 Str line = ledger_read_line(lines, i);
 
                 if (listing->page.is_certain[i] || is_shown(group, line, actor))
-                        jw_raw(w, line);
+                        jw_stored(w, line);
         }
         jw_end_array(w);
         jw_key(w, "cursor");

@@ -163,7 +163,7 @@ static void event_write(Call *call, JsonWriter *w, Arena *arena, Str line) {
         if (event_redact(call, w, arena, line, &event))
                 jw_value(w, event);
         else
-                jw_raw(w, line);
+                jw_stored(w, line);
         arena_reset(arena);
 }
 

@@ -42,7 +42,7 @@ static int answer_known(Call *call, _unused_ Group *group, const LedgerRead *lin
 
         jw_begin_object(w);
         jw_key(w, "event");
-        jw_raw(w, ledger_read_line(lines, 0));
+        jw_stored(w, ledger_read_line(lines, 0));
         jw_end_object(w);
         return 0;
 }

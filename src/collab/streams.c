@@ -44,7 +44,7 @@ static void tell_past(EventStream *stream, uint64_t position, Str text) {
         _cleanup_(stream_line_deinit)
                 StreamLine line = {.kind = kind_at(stream->group->ledger, position), .text = text};
 
-        if (event_stream_wants(stream, &line))
+        if (json_text_is_object(text) && event_stream_wants(stream, &line))
                 event_stream_tell(stream, stream_line_chunk(&line));
 }
 

@@ -29,8 +29,10 @@ static void write_records(Listing *listing) {
         if (listing->is_list)
                 jw_begin_array(w);
         for (size_t i = 0; i < listing->n; i++)
-                jw_raw(w, listing->texts[i].n ? listing->texts[i]
-                                              : task_line_record(ledger_read_line(&listing->read, next++)));
+                if (listing->texts[i].n)
+                        jw_raw(w, listing->texts[i]);
+                else
+                        jw_stored(w, task_line_record(ledger_read_line(&listing->read, next++)));
         if (listing->is_list)
                 jw_end_array(w);
 }

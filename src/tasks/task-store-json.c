@@ -148,6 +148,10 @@ static int append_line(JsonJob *job, int history, const Part *part) {
             (ssize_t)part->n_bytes)
                 return error_origin(-EIO);
         record = task_line_record((Str){job->out.data + from, part->n_bytes});
+        if (!json_text_is_object(record)) {
+                job->out.n = from;
+                return error_trace(buf_append_str(&job->out, STR("{}")));
+        }
         memmove(job->out.data + from, record.data, record.n);
         job->out.n = from + record.n;
         return 0;

@@ -194,3 +194,31 @@ def test_record():
                     equal([p["pid"] for p in n.result("ps")["processes"]], [pid], way)
                 _say(d, "three")
                 equal(d.cccc("ping")["ok"], True, way)
+
+
+def test_lines_of_a_history_that_were_overwritten():
+    """They were passed on as they were read: an answer that was no JSON, or no UTF-8."""
+    t = _tasks()
+    try:
+        _damage(t.home.aiwg_file("daemon/history/ledger.jsonl"), "garbage")
+        equal(len(t.client.result("task.list", {"limit": 10000})), N_LINES)
+        for i in range(5):
+            t.client.call("task.get", {"taskId": "task-%04d" % i})  # it has to be JSON
+        task = t.client.submit("echo:x")
+        equal(t.client.ended(task)["state"], "completed")
+        with open(t.home.aiwg_file("daemon/tasks.json"), "rb") as file:
+            json.loads(file.read().decode("utf-8"))
+    finally:
+        t.__exit__(None, None, None)
+
+
+def test_lines_of_a_ledger_that_were_overwritten():
+    with Daemon(record=False) as d, d.native() as n:
+        group = d.cccc("group_create", {"title": "t"})["result"]["group_id"]
+        for i in range(30):
+            check(d.cccc("send", {"group_id": group, "text": "x" * 1000, "to": ["user"], "client_id": "k%d" % i})["ok"], "send")
+        _damage(os.path.join(d.home.cccc_home, "groups", group, "ledger.jsonl"), "garbage")
+        check(all(isinstance(event, dict) for event in n.result("group.events", {"group": group, "limit": 100})["events"]), "events")
+        check(d.cccc("inbox_list", {"group_id": group, "actor_id": "user", "limit": 50})["ok"], "inbox")
+        d.cccc("send", {"group_id": group, "text": "x", "to": ["user"], "client_id": "k3"})  # known; it has to be JSON
+        check(d.cccc("send", {"group_id": group, "text": "y", "to": ["user"]})["ok"], "send")

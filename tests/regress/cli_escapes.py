@@ -64,6 +64,14 @@ def test_one_line_stays_one_line():
     check("NEXT T" in row, row)
 
 
+def test_a_complaint_stays_one_line():
+    """A name with a line break in it began a second line, which looked like another complaint."""
+    _d, home, _group_id = _group()
+    for args in (("kill", "no\nmuster: fake"), ("attach", "no\nmuster: fake"), ("send", "-g", "no\nmuster: fake", "hi"), ("schema", "x\nmuster: fake")):
+        _status, out, err = home.muster(*args)
+        check("fake" in err and not any(line.startswith("muster: fake") for line in (out + err).splitlines()), err)
+
+
 def test_json_keeps_the_value():
     _d, home, group = _group()
     status, out, _err = home.muster("group", "show", "-g", group, "--json")

@@ -11,6 +11,7 @@
 
 #include "base/id.h"
 #include "base/json-writer.h"
+#include "base/mapping.h"
 #include "base/time.h"
 #include "cli/cli.h"
 #include "cli/print/progress.h"
@@ -288,6 +289,7 @@ static const struct {
 int cmd_ledger(const Options *options) {
         int worst = CLI_OK;
 
+        mapping_handle_faults(); /* an index may be cut while we look at it */
         for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
                 if (strcmp(options->operands[0], verbs[i].name) != 0)
                         continue;

@@ -80,9 +80,15 @@ static void text_put_format(FILE *out, const char *format, va_list args) {
         text_put(out, n < 0 ? STR("out of memory") : (Str){text, (size_t)n});
 }
 
+/* One line, whatever a name in it holds: a second one would look like another complaint. */
 static void say(const char *head, const char *format, va_list args) {
+        _cleanup_(freep) char *text = NULL;
+        int n = vasprintf(&text, format, args);
+
+        if (n < 0)
+                text = NULL; /* undefined after a failure */
         fputs(head, stderr);
-        text_put_format(stderr, format, args);
+        text_put_cell(stderr, n < 0 ? STR("out of memory") : (Str){text, (size_t)n});
         putc('\n', stderr);
 }
 
