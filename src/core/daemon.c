@@ -66,7 +66,9 @@ int daemon_init(Daemon *daemon) {
         daemon->lock_fd = -1;
         daemon->started_us = loop_wall_us(daemon->loop);
         daemon->started_ms = loop_now_ms(daemon->loop);
-        daemon->shared = (ConnShared){.loop = daemon->loop, .fd_freed = wake_listeners, .user = daemon};
+        turns_init(&daemon->turns, daemon->loop);
+        daemon->shared = (ConnShared){
+                .loop = daemon->loop, .turns = &daemon->turns, .fd_freed = wake_listeners, .user = daemon};
         daemon->shared.read_buffer = malloc(CONN_READ_MAX);
         daemon->accounts.max_conns = (size_t)daemon->config.max_connections;
         daemon->accounts.max_bytes = (size_t)daemon->config.max_queued_mb << 20;
@@ -85,6 +87,7 @@ void daemon_deinit(Daemon *daemon) {
         timer_clear(&daemon->stop_limit);
         timer_clear(&daemon->stop_again);
         deferred_cancel(&daemon->stop_check);
+        turns_deinit(&daemon->turns);
         while (daemon->endpoints) {
                 Endpoint *e = daemon->endpoints;
                 daemon->endpoints = e->next;

@@ -52,6 +52,7 @@ struct Daemon {
         int64_t started_us, started_ms;
 
         ConnShared shared;
+        Turns turns;
         Accounts accounts;
         Endpoint *endpoints;
         Arena envelope; /* of the frame being handled */

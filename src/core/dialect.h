@@ -8,7 +8,7 @@
 #include "wire/framing.h"
 
 /* For every message from outside: a long line of tiny values must not become a mountain of memory. */
-static const JsonLimits message_limits = {.n_values = 1 << 20};
+static const JsonLimits message_limits = {.n_values = 1 << 18};
 
 struct Dialect {
         const char *name;

@@ -10,7 +10,33 @@
 #include "wire/conn-internal.h"
 
 static bool may_hand_out(const Conn *conn) {
-        return !conn->is_paused && !conn->is_finishing && !conn->is_closed && !conn->is_throttled;
+        return !conn->is_paused && !conn->is_finishing && !conn->is_closed && !conn->is_throttled &&
+               !conn->turn.is_waiting;
+}
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+void conn_on_turn(Turn *turn) {
+        Conn *conn = container_of(turn, Conn, turn);
+
+        conn_enter(conn);
+        conn->has_turn = true;
+        conn_input(conn);
+        conn->has_turn = false;
+        conn_leave(conn);
+}
+
+/* True: it waits for its turn, and this frame with it. */
+static bool waits_for_turn(Conn *conn, size_t n_bytes) {
+        Turns *turns = conn->shared->turns;
+
+        if (conn->has_turn || !turns || conn->framing.kind == FRAMING_RAW ||
+            !turns_must_wait(turns, conn->turn.peer, n_bytes))
+                return false;
+        conn->turn.is_long = n_bytes > TURN_BYTES;
+        conn->has_backlog = true;
+        turns_wait(turns, &conn->turn);
+        return true;
 }
 
 static void note_first_frame(Conn *conn) {
@@ -21,7 +47,7 @@ static void note_first_frame(Conn *conn) {
 }
 
 /* Hands out frames from the front of input; returns how many bytes they took. */
-static size_t hand_out(Conn *conn, Str input) {
+static size_t hand_out_some(Conn *conn, Str input) {
         size_t at = 0, n_frames = 0;
 
         conn->has_backlog = false;
@@ -45,7 +71,10 @@ static size_t hand_out(Conn *conn, Str input) {
                         conn->handler->oversize(conn->user);
                         return input.n;
                 }
+                if (waits_for_turn(conn, n))
+                        break;
                 conn->handler->frame(conn->user, frame);
+                conn->has_turn &= n <= TURN_BYTES; /* it was for one long line */
                 if (conn->is_reframed) {
                         conn->is_reframed = false;
                         continue;
@@ -60,6 +89,17 @@ static size_t hand_out(Conn *conn, Str input) {
         if (at < input.n && !may_hand_out(conn))
                 conn->has_backlog = true;
         return at;
+}
+
+/* The peer is charged with the time that they took together. */
+static size_t hand_out(Conn *conn, Str input) {
+        Turns *turns = conn->shared->turns;
+        int64_t since_us = turns ? turns_now_us() : 0;
+        size_t n = hand_out_some(conn, input);
+
+        if (turns)
+                turns_charge(turns, conn->turn.peer, since_us);
+        return n;
 }
 
 static void hand_out_kept(Conn *conn) {
@@ -95,6 +135,8 @@ static void tell_eof(Conn *conn) {
                 return;
         if (!conn->is_finishing && (conn->has_backlog || conn->is_paused))
                 return;
+        if (!conn->is_finishing && !conn->is_lingering && waits_for_turn(conn, conn->in.n))
+                return; /* what is left may be a line */
         conn->told_eof = true;
         if (conn->is_lingering) {
                 conn_abort(conn, conn->reason);

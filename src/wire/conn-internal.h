@@ -24,6 +24,8 @@ struct Conn {
         size_t n_scanned; /* of those, known to hold no frame end */
         OutQ out;
 
+        Turn turn;     /* in line: no frame is handed out until it is our turn */
+        bool has_turn; /* … which it is: for one frame */
         bool is_paused;
         bool is_reframed;   /* the frame being handled is to be cut again */
         bool has_backlog;   /* whole frames may wait in `in`: handle them before reading more */
@@ -47,6 +49,7 @@ struct Conn {
         Deferred work; /* go on with the backlog, flush, or tidy up */
 };
 
+void conn_on_turn(Turn *turn);
 /* Handles what is in `in`, then reads once and handles that. */
 void conn_input(Conn *conn);
 /* The first frame has come: from now on only the idle deadline counts, if there is one. */

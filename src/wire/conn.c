@@ -63,6 +63,8 @@ int conn_new(Conn **ret, ConnShared *shared, int fd_in, int fd_out, const ConnPe
         conn->fd_out = fd_out;
         conn->peer = *peer;
         conn->account = account;
+        conn->turn =
+                (Turn){.peer = peer->is_remote ? peer->address : (uint32_t)peer->pid, .run = conn_on_turn};
         timer_init(&conn->deadline, shared->loop, on_deadline);
         deferred_init(&conn->work, shared->loop, on_work);
         shared->n_accepted++;
@@ -94,6 +96,8 @@ static void conn_free(Conn *conn) {
                 conn->handler->closed(conn->user, conn->reason);
         timer_clear(&conn->deadline);
         deferred_cancel(&conn->work);
+        if (shared->turns)
+                turns_leave(shared->turns, &conn->turn);
         buf_deinit(&conn->in);
         outq_deinit(&conn->out);
         conn->account->n_bytes -= conn->n_charged;
@@ -242,7 +246,7 @@ static void watch(Conn *conn) {
         if (is_pair && conn->watch_out)
                 loop_fd_watch(conn->watch_out, out);
         if ((conn->is_unpollable && wants_input) ||
-            (conn->has_backlog && !conn->is_paused && !conn->is_throttled))
+            (conn->has_backlog && !conn->is_paused && !conn->is_throttled && !conn->turn.is_waiting))
                 deferred_schedule(&conn->work);
         return;
 failed:

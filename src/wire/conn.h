@@ -14,6 +14,7 @@
  *   output   hard limit                                    the connection is closed, reason "slow reader"
  *   time     handshake_ms until the first whole frame      closed, reason "handshake timeout"
  *   time     CONN_DRAIN_MS to take the last bytes          closed, the rest is lost
+ *   time     a long line, or a peer over its share         waits in line (wire/turns.h)
  *   time     idle_ms without a byte in either direction    closed, reason "idle"
  *
  * A Conn knows no envelope and no operation. Closing is deferred: handler->closed is the last call, made
@@ -23,6 +24,7 @@
 #include "wire/account.h"
 #include "wire/framing.h"
 #include "wire/outq.h"
+#include "wire/turns.h"
 
 typedef struct Conn Conn;
 
@@ -62,6 +64,7 @@ typedef struct ConnShared {
         char *read_buffer; /* CONN_READ_MAX bytes */
         uint64_t n_accepted, n_closed;
         size_t n_open;
+        Turns *turns;                 /* NULL: nobody waits in line */
         void (*fd_freed)(void *user); /* a descriptor came back: listeners may go on */
         void *user;
 } ConnShared;

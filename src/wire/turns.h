@@ -1,0 +1,51 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Turns: who may hold the loop next. What is long waits in line here, and a few milliseconds of it are
+ * worked off per turn of the loop, so that everybody else is served in between.
+ *
+ * Long lines wait always, and whatever comes from a peer that has used up its share of the last second. The
+ * line is not one of arrival: short before long, then the peer that has used least, then who came first. A
+ * peer is a process, or a TCP address; peers share a slot when there are many, which costs them some of
+ * their share. Only what took longer than TURN_LONG_US is counted: a flood of cheap requests is the business
+ * of CONN_TURN_FRAMES. Owned by the Daemon; a Turn is embedded in a connection.
+ */
+#include "base/loop.h"
+
+enum {
+        TURN_BYTES = 128 << 10, /* a line that is longer waits in line */
+        TURN_LONG_US = 2000,    /* what took longer is charged */
+        TURN_SHARE_US = 200000, /* … up to this in a second: then everything of the peer waits in line */
+        TURN_BUDGET_US = 5000,  /* worked off per turn of the loop, at least one of those that wait */
+        TURN_PEERS = 256,
+};
+
+typedef struct Turns Turns;
+typedef struct Turn Turn;
+struct Turn {
+        Turn *next;
+        uint32_t peer;
+        bool is_long, is_waiting;
+        void (*run)(Turn *turn); /* it is your turn; may free it */
+};
+
+typedef struct TurnPeer {
+        int64_t second; /* of the monotonic clock that used_us is of */
+        int64_t used_us;
+} TurnPeer;
+
+struct Turns {
+        Deferred work;
+        Turn *first, **end;
+        TurnPeer peers[TURN_PEERS];
+};
+
+void turns_init(Turns *turns, Loop *loop);
+void turns_deinit(Turns *turns); /* nobody may wait any more */
+/* Whether a frame of n_bytes of this peer has to wait in line. */
+bool turns_must_wait(const Turns *turns, uint32_t peer, size_t n_bytes);
+void turns_wait(Turns *turns, Turn *turn);  /* run() follows, in a later turn of the loop */
+void turns_leave(Turns *turns, Turn *turn); /* does not wait: fine */
+int64_t turns_now_us(void);                 /* of the monotonic clock itself, which no test turns */
+/* Something of this peer held the loop since then. */
+void turns_charge(Turns *turns, uint32_t peer, int64_t since_us);
