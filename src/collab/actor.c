@@ -9,6 +9,7 @@
 #include "collab/actor-sandbox.h"
 #include "collab/collab.h"
 #include "collab/permissions.h"
+#include "collab/runner.h"
 #include "core/runtimes.h"
 #include "core/secret.h"
 
@@ -161,6 +162,19 @@ void actor_write_added(const Config *config, const GroupDoc *doc, const ActorVie
         jw_end_object(w);
 }
 
+/* Ours, and only of one that runs in a sandbox. */
+static void actor_write_notes(const Group *group, Str id, JsonWriter *w) {
+        const Runner *runner = runner_find(group->collab, str_from(group->id), id);
+
+        if (!runner || !runner->notes.n)
+                return;
+        jw_key(w, "notes");
+        jw_begin_array(w);
+        for (size_t i = 0; i < runner->notes.n; i++)
+                jw_cstr(w, runner->notes.items[i]);
+        jw_end_array(w);
+}
+
 void actor_change_reply(Call *call, GroupChange *change) {
         const ActorView *actor = group_doc_actor(change->group->doc, str_from(change->user));
         JsonWriter *w = call_result(call);
@@ -171,6 +185,7 @@ void actor_change_reply(Call *call, GroupChange *change) {
                 actor_write(change->group, actor, w);
         }
         group_change_write_event(change, w, "event", 0);
+        actor_write_notes(change->group, str_from(change->user), w);
         jw_end_object(w);
 }
 

@@ -36,5 +36,6 @@ void actor_change_event(GroupChange *change, const char *kind, Str by, Str actor
 void actor_change_enabled(GroupChange *change, Str id, bool is_enabled);
 /* What follows when actors were switched off: a group without an enabled one is not wanted to run. */
 void actor_change_running(GroupChange *change);
-/* In reply(): {"actor": …, "event": …}; change->user is the actor's id as a C string. */
+/* In reply(): {"actor": …, "event": …}, and notes of its sandbox if there are any; change->user is the
+ * actor's id as a C string. */
 void actor_change_reply(Call *call, GroupChange *change);

@@ -178,7 +178,8 @@ static void runner_wrapped(SandboxJob *job) {
                         log_notice(&job->daemon->log, runner->actor_id, "%s", job->notes.items[i]);
                 strvec_deinit(&start->argv);
                 start->argv = job->argv;
-                job->argv = (StrVec){0};
+                runner->notes = job->notes;
+                job->argv = job->notes = (StrVec){0};
                 r = runner_host(start);
                 if (r)
                         runner_failed(runner, -r, NULL);

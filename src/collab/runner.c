@@ -39,6 +39,7 @@ void runner_free(Runner *runner) {
         free(runner->group_id);
         free(runner->actor_id);
         free(runner->file_path);
+        strvec_deinit(&runner->notes);
         free(runner->headless.task_id);
         free(runner->headless.message_id);
         loop_defer_free(runner->collab->daemon->loop, runner);

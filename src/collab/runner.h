@@ -53,6 +53,7 @@ struct Runner {
         int64_t started_us;
 
         Hosted *hosted; /* PTY: its process */
+        StrVec notes;   /* what its sandbox has to tell people, a line each; not of an adopted one */
         Headless headless;
 
         bool has_file, wants_file, is_writing; /* runner-file.c */

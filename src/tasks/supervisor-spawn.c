@@ -146,7 +146,7 @@ static void agent_wrapped(SandboxJob *job) {
         start->argv = job->argv;
         job->argv = (StrVec){0};
         for (size_t i = 0; i < job->notes.n; i++)
-                log_info(&job->daemon->log, task->id, "%s", job->notes.items[i]);
+                log_notice(&job->daemon->log, task->id, "%s", job->notes.items[i]);
         r = job->error || task->is_cancelled ? 0 : agent_host(start);
         agent_start_free(start); /* may_be_left() looks at it */
         if (task->is_cancelled)

@@ -109,6 +109,29 @@ def test_the_callers_path():
         check(result["path"].startswith(path) and result["arguments"] == ["--fast"], result)
 
 
+def test_a_runtime_is_logged_in():
+    """As in a session: what it needs of its own, and not the login of others. The answer says what was mounted."""
+    need_bwrap()
+    with sandbox_home() as home, Daemon(home=home) as d:
+        group, folder = project(d)
+        for name in (".claude/.credentials.json", ".codex/auth.json"):
+            write_text(os.path.join(home.user, name), "login of " + name)
+        claude = os.path.join(home.user, "bin", "claude")
+        write_text(claude, "#!/bin/sh\ncat ~/.claude/.credentials.json ~/.codex/auth.json; echo x > ~/.claude/memory; echo ready; exec sleep 1000\n")
+        os.chmod(claude, 0o755)
+        started(d, group, "dev", [claude], **BOXED)
+        await_text(d, group, "dev", "ready")
+        text = tail(d, group, "dev")
+        check("login of .claude" in text and "login of .codex" not in text, text)
+        equal(read_text(os.path.join(home.user, ".claude", "memory")), "x\n")
+        note = "mounted for claude to be logged in: ~/.claude read-write"
+        check(note in d.log(), d.log())
+        equal(ok(d, "actor_restart", group_id=group, actor_id="dev")["notes"], [note])
+        status, _, err = home.muster("actor", "restart", "dev", "-g", group)
+        equal(status, 0, err)
+        check(note in err, err)
+
+
 # ---------------------------------------------------------------------------------------------------- where it is said
 def test_of_the_group_and_of_the_actor():
     """The actor's own word wins; null goes back to the group's. Nothing is said in answers when nobody said anything."""
@@ -186,6 +209,9 @@ def test_refused_where_there_is_none():
         equal(refused["code"], "actor_start_failed")
         equal(refused["message"], "cannot start dev: no sandbox for it: bubblewrap (bwrap) is not installed")
         check("muster doctor" in refused["details"]["hint"] and "sandbox=none" in refused["details"]["hint"], refused)
+        status, _, err = home.muster("actor", "start", "dev", "-g", group)
+        equal(status, 1, err)
+        check("bubblewrap (bwrap) is not installed" in err and "muster doctor" in err, err)
         equal(error(d, "group_start", group_id=group)["code"], "group_start_failed")
         equal((is_running(d, group, "dev"), _processes(d, group)), (False, {}))
         ok(d, "actor_update", group_id=group, actor_id="dev", patch={"sandbox": "none"})
@@ -363,6 +389,22 @@ def test_the_daemon_stops_meanwhile():
         with Daemon(home=home) as d:
             is_held(found(folder))
             equal(len(_processes(d, group)), 2)
+
+
+def test_a_daemon_that_ends_its_actors_stops_meanwhile():
+    """One that stands in for the original: it waits for the worker, and nothing is left."""
+    need_bwrap()
+    with sandbox_home() as home:
+        gate = Gate(home)
+        with Daemon(home=home, only="cccc", env={"PATH": gate.path}) as d:
+            _, folder, start = _waiting(home, d)
+            gate.wait()
+            d.signal(15)
+            gate.open()
+            d.expect_exit(0)
+            start.close()
+            equal(home.hosted(), [])
+            check(not os.path.exists(os.path.join(folder, "found")), "it was started all the same")
 
 
 def test_the_daemon_is_killed_meanwhile():

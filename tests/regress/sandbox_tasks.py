@@ -84,14 +84,18 @@ def test_what_it_cannot_do():
 
 
 def test_the_project_cannot_switch_it_off():
-    """Whatever it writes into daemon.json: what is run is another program, in the same sandbox. Its history is not its own to write."""
+    """Whatever it writes into daemon.json waits for a person; and when one has accepted it, another program runs, in the same sandbox."""
     need_bwrap()
     with Held() as t:
         t.say(sandbox="bwrap")
+        t.client.ended(t.client.submit("look"))
+        is_held(t.found())
         other = put_agent(t.home, t.home.project, then=THEN_END, name="other")
         config = json.loads(read_text(t.home.aiwg_file("daemon.json")))
         config["daemon"].update(agent_command=other, sandbox="none")
         write_text(t.home.aiwg_file("daemon.json"), json.dumps({**config, "sandbox": "none"}))
+        status, _, err = t.home.muster("project", "trust", t.home.project, "--force")
+        equal(status, 0, err)
 
         def looked():
             t.client.ended(t.client.submit("look"))
@@ -206,7 +210,7 @@ def test_a_daemon_that_was_killed():
         eventually(lambda: not t.processes(), what="nothing is left")
 
 
-def test_cancelled_and_timed_out():
+def test_cancelled():
     """As without a sandbox, although what holds the agent passes on a death by signal as a status."""
     need_bwrap()
     with Held(then=THEN_STAY) as t:

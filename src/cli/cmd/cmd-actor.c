@@ -78,6 +78,12 @@ static void show_added(const Cccc *cccc) {
                        line.n ? buf_cstr(&line) : " a shell");
 }
 
+/* What its sandbox let in, or left out. */
+static void show_started(const Cccc *cccc) {
+        json_each (note, json_get(cccc->reply.result, "notes"))
+                advise(STR_FMT, STR_ARG(json_str(note)));
+}
+
 /* A process keeps the sandbox that it was started in. */
 static void show_changed(const Cccc *cccc) {
         const Json *actor = json_get(cccc->reply.result, "actor"),
@@ -159,7 +165,8 @@ static const Verb verbs[] = {
          .n_min = 1,
          .n_max = 1,
          .needs_group = true,
-         .operand = "actor_id"},
+         .operand = "actor_id",
+         .show = show_started},
         {.name = "stop",
          .op = "actor_stop",
          .ends = true,
@@ -176,7 +183,8 @@ static const Verb verbs[] = {
          .n_min = 1,
          .n_max = 1,
          .needs_group = true,
-         .operand = "actor_id"},
+         .operand = "actor_id",
+         .show = show_started},
 };
 
 int cmd_actor(const Options *options) {
