@@ -7,7 +7,7 @@
 #include "base/json-writer.h"
 #include "base/macro.h"
 
-static bool is_plain(char c) {
+static bool cast_is_plain(char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
                c == '.';
 }
@@ -16,11 +16,11 @@ void cast_file_name(const char *title, char ret[CAST_NAME_MAX + 1]) {
         size_t n = strnlen(title, CAST_NAME_MAX);
 
         for (size_t i = 0; i < n; i++)
-                ret[i] = is_plain(title[i]) && (i || title[i] != '.') ? title[i] : '_';
+                ret[i] = cast_is_plain(title[i]) && (i || title[i] != '.') ? title[i] : '_';
         ret[n] = 0;
 }
 
-static void put_line(CastWriter *cast, const JsonWriter *w, const Buf *line) {
+static void cast_put_line(CastWriter *cast, const JsonWriter *w, const Buf *line) {
         if (w->failed || buf_append_str(cast->out, buf_str(line)) || buf_append(cast->out, "\n", 1))
                 cast->is_out_of_memory = true;
 }
@@ -41,10 +41,10 @@ void cast_begin(CastWriter *cast, Buf *out, const CastHeader *header, int64_t no
         jw_field_cstr(&w, "TERM", "xterm-256color");
         jw_end_object(&w);
         jw_end_object(&w);
-        put_line(cast, &w, &line);
+        cast_put_line(cast, &w, &line);
 }
 
-static void put_event(CastWriter *cast, const char *kind, Str text, int64_t now_ms) {
+static void cast_put_event(CastWriter *cast, const char *kind, Str text, int64_t now_ms) {
         _cleanup_(buf_deinit) Buf line = BUF_NULL;
         int64_t ms = MAX(now_ms - cast->began_ms, (int64_t)0);
         JsonWriter w = JSON_WRITER(&line);
@@ -57,7 +57,7 @@ static void put_event(CastWriter *cast, const char *kind, Str text, int64_t now_
         jw_cstr(&w, kind);
         jw_str(&w, text);
         jw_end_array(&w);
-        put_line(cast, &w, &line);
+        cast_put_line(cast, &w, &line);
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -91,22 +91,22 @@ void cast_output(CastWriter *cast, Str bytes, int64_t now_ms) {
         cast->n_held = n;
         text.n -= n;
         if (text.n)
-                put_event(cast, "o", buf_str(&text), now_ms);
+                cast_put_event(cast, "o", buf_str(&text), now_ms);
 }
 
 void cast_resize(CastWriter *cast, unsigned cols, unsigned rows, int64_t now_ms) {
         char text[32];
         int n = snprintf(text, sizeof(text), "%ux%u", cols, rows);
 
-        put_event(cast, "r", (Str){text, (size_t)n}, now_ms);
+        cast_put_event(cast, "r", (Str){text, (size_t)n}, now_ms);
 }
 
 void cast_marker(CastWriter *cast, const char *text, int64_t now_ms) {
-        put_event(cast, "m", str_from(text), now_ms);
+        cast_put_event(cast, "m", str_from(text), now_ms);
 }
 
 void cast_end(CastWriter *cast, int64_t now_ms) {
         if (cast->n_held)
-                put_event(cast, "o", (Str){cast->held, cast->n_held}, now_ms);
+                cast_put_event(cast, "o", (Str){cast->held, cast->n_held}, now_ms);
         cast->n_held = 0;
 }

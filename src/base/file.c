@@ -22,7 +22,7 @@ enum {
         TEMP_RANDOM = 12,
 };
 
-static int read_all(int fd, size_t n_max, Buf *out) {
+static int file_read_all(int fd, size_t n_max, Buf *out) {
         const size_t start = out->n;
         struct stat st;
         int r;
@@ -62,7 +62,7 @@ enum {
 
 static int read_fd(int fd, size_t n_max, Buf *out) {
         const size_t start = out->n;
-        int r = read_all(fd, MIN(n_max, SIZE_MAX / 8), out);
+        int r = file_read_all(fd, MIN(n_max, SIZE_MAX / 8), out);
 
         if (r)
                 out->n = start;
@@ -100,7 +100,7 @@ int file_read_beneath(const char *path, size_t n_max, Buf *out) {
         return fd < 0 ? error_origin(-errno) : error_trace(read_fd(fd, n_max, out));
 }
 
-static int write_all(int fd, Str content) {
+static int file_write_all(int fd, Str content) {
         while (content.n > 0) {
                 ssize_t n = write(fd, content.data, content.n);
 
@@ -142,7 +142,7 @@ int file_sync_name(const char *path) {
 static int temp_finish(int fd, Str content, mode_t mode, FileSync sync) {
         int r;
 
-        r = write_all(fd, content);
+        r = file_write_all(fd, content);
         if (r == 0 && fchmod(fd, mode) < 0)
                 r = error_origin(-errno);
         if (r == 0 && sync == FILE_DURABLE && fsync(fd) < 0)

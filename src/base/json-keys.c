@@ -13,15 +13,15 @@ typedef struct JsonKeySlot {
 
 enum { KEYS_CAP_FIRST = 64 };
 
-static inline uint64_t rotate(uint64_t x, int n) {
+static inline uint64_t json_keys_rotate(uint64_t x, int n) {
         return x << n | x >> (64 - n);
 }
 
 static inline void sip_round(uint64_t v[4]) {
-        v[0] += v[1], v[1] = rotate(v[1], 13) ^ v[0], v[0] = rotate(v[0], 32);
-        v[2] += v[3], v[3] = rotate(v[3], 16) ^ v[2];
-        v[0] += v[3], v[3] = rotate(v[3], 21) ^ v[0];
-        v[2] += v[1], v[1] = rotate(v[1], 17) ^ v[2], v[2] = rotate(v[2], 32);
+        v[0] += v[1], v[1] = json_keys_rotate(v[1], 13) ^ v[0], v[0] = json_keys_rotate(v[0], 32);
+        v[2] += v[3], v[3] = json_keys_rotate(v[3], 16) ^ v[2];
+        v[0] += v[3], v[3] = json_keys_rotate(v[3], 21) ^ v[0];
+        v[2] += v[1], v[1] = json_keys_rotate(v[1], 17) ^ v[2], v[2] = json_keys_rotate(v[2], 32);
 }
 
 /* SipHash-1-3, words in the order of the machine: the value never leaves the process. */
@@ -60,7 +60,7 @@ static JsonKeySlot *find_slot(const JsonKeys *keys, uint64_t hash, Str key) {
         }
 }
 
-static int grow(JsonKeys *keys) {
+static int json_keys_grow(JsonKeys *keys) {
         size_t cap = keys->cap * 2;
         JsonKeySlot *slots = calloc(cap, sizeof(*slots));
 
@@ -91,7 +91,7 @@ int json_keys_add(JsonKeys *keys, Json *member) {
         *slot = (JsonKeySlot){hash, member};
         if (++keys->n <= keys->cap / 2)
                 return 0;
-        r = grow(keys);
+        r = json_keys_grow(keys);
         return error_trace(r);
 }
 

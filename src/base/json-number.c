@@ -18,7 +18,7 @@ typedef struct Decimal {
 static const int64_t exponent_max = 100000000000; /* more than any text we read has digits */
 
 /* The run of digits at p. */
-static Str take_digits(const char *p, const char *end) {
+static Str json_number_take_digits(const char *p, const char *end) {
         const char *start = p;
 
         while (p < end && json_is_digit(*p))
@@ -33,10 +33,10 @@ static Decimal decimal_split(Str text) {
 
         if (p < end && *p == '-')
                 d.negative = true, p++;
-        d.whole = take_digits(p, end);
+        d.whole = json_number_take_digits(p, end);
         p += d.whole.n;
         if (p < end && *p == '.') {
-                d.part = take_digits(p + 1, end);
+                d.part = json_number_take_digits(p + 1, end);
                 p += 1 + d.part.n;
         }
         if (p < end && (*p == 'e' || *p == 'E')) {
@@ -218,7 +218,7 @@ static int shortest_digits(double value, char digits[18], int *ret_power) {
         }
 }
 
-static size_t put(char *to, const char *data, int n) {
+static size_t json_number_put(char *to, const char *data, int n) {
         memcpy(to, data, (size_t)n);
         return (size_t)n;
 }
@@ -241,22 +241,22 @@ size_t json_format_double(char *text, double value) {
         }
         n = shortest_digits(fabs(value), digits, &power);
         if (power >= 0 && power < 21) {
-                to += put(to, digits, MIN(n, power + 1));
+                to += json_number_put(to, digits, MIN(n, power + 1));
                 if (n > power + 1) {
                         *to++ = '.';
-                        to += put(to, digits + power + 1, n - power - 1);
+                        to += json_number_put(to, digits + power + 1, n - power - 1);
                 } else {
                         to += put_zeros(to, power + 1 - n);
                 }
         } else if (power < 0 && power >= -6) {
-                to += put(to, "0.", 2);
+                to += json_number_put(to, "0.", 2);
                 to += put_zeros(to, -power - 1);
-                to += put(to, digits, n);
+                to += json_number_put(to, digits, n);
         } else {
                 *to++ = digits[0];
                 if (n > 1) {
                         *to++ = '.';
-                        to += put(to, digits + 1, n - 1);
+                        to += json_number_put(to, digits + 1, n - 1);
                 }
                 *to++ = 'e';
                 *to++ = power < 0 ? '-' : '+';

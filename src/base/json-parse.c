@@ -33,7 +33,7 @@ static inline const char *fault(Reader *reader, int condition, const char *at, c
         return json_stop(&reader->stop, condition, at, what);
 }
 
-static inline const char *no_memory(Reader *reader) {
+static inline const char *json_parse_no_memory(Reader *reader) {
         return json_stop(&reader->stop, error_origin(-ENOMEM), NULL, NULL);
 }
 
@@ -129,7 +129,7 @@ static inline const char *read_key(Reader *reader, const char *p, Json *object, 
         member->flags = key.data == start + 1 ? JSON_F_KEY_VERBATIM : 0;
         r = check_key(reader, object, member);
         if (unlikely(r < 0))
-                return no_memory(reader);
+                return json_parse_no_memory(reader);
         if (unlikely(r > 0))
                 return fault(reader, JSON_E_DUPLICATE, start,
                              "the object has a member of this name already");
@@ -139,7 +139,7 @@ static inline const char *read_key(Reader *reader, const char *p, Json *object, 
         return skip_space(p + 1, end);
 }
 
-static inline const char *read_word(Reader *reader, const char *p, const char *word, size_t n) {
+static inline const char *json_parse_read_word(Reader *reader, const char *p, const char *word, size_t n) {
         if (likely((size_t)(reader->end - p) >= n && memcmp(p, word, n) == 0))
                 return p + n;
         while (p < reader->end && *p == *word)
@@ -148,7 +148,7 @@ static inline const char *read_word(Reader *reader, const char *p, const char *w
 }
 
 /* Any value; of a container the opening bracket only. */
-static inline const char *read_value(Reader *reader, const char *p, Json *node) {
+static inline const char *json_parse_read_value(Reader *reader, const char *p, Json *node) {
         const char *start = p;
         uint8_t flags = 0;
         Str text;
@@ -188,13 +188,14 @@ static inline const char *read_value(Reader *reader, const char *p, Json *node) 
                 node->n = 0;
                 node->text = NULL;
                 node->truth = *p == 't';
-                p = node->truth ? read_word(reader, p, "true", 4) : read_word(reader, p, "false", 5);
+                p = node->truth ? json_parse_read_word(reader, p, "true", 4)
+                                : json_parse_read_word(reader, p, "false", 5);
                 break;
         case 'n':
                 node->type = JSON_NULL;
                 node->n = 0;
                 node->text = NULL;
-                p = read_word(reader, p, "null", 4);
+                p = json_parse_read_word(reader, p, "null", 4);
                 break;
         default: return fault(reader, JSON_E_SYNTAX, p, "not a JSON value");
         }
@@ -203,7 +204,8 @@ static inline const char *read_value(Reader *reader, const char *p, Json *node) 
 }
 
 /* Reads the one value that the text is. Returns NULL when it is not, and reader->stop says why. */
-static const char *read_text(Reader *reader, const char *p, const JsonLimits *limits, Json **ret) {
+static const char *json_parse_read_text(Reader *reader, const char *p, const JsonLimits *limits,
+                                        Json **ret) {
         const char *const end = reader->end;
         Json *open = NULL; /* innermost open container */
         Json **link = ret; /* where the next value is entered */
@@ -215,7 +217,7 @@ static const char *read_text(Reader *reader, const char *p, const JsonLimits *li
                 /* A value begins here, in an object with its name. */
                 Json *node = arena_alloc(reader->arena, sizeof(*node));
                 if (unlikely(!node))
-                        return no_memory(reader);
+                        return json_parse_no_memory(reader);
                 if (unlikely(n_left-- == 0))
                         return fault(reader, JSON_E_SIZE, p, "too many values");
                 if (open && open->type == JSON_OBJECT) {
@@ -228,7 +230,7 @@ static const char *read_text(Reader *reader, const char *p, const JsonLimits *li
                         node->flags = 0;
                 }
                 const char *start = p;
-                p = read_value(reader, p, node);
+                p = json_parse_read_value(reader, p, node);
                 if (unlikely(!p))
                         return NULL;
                 *link = node;
@@ -290,7 +292,7 @@ int json_parse(Arena *arena, const char *data, size_t n, const JsonLimits *limit
         if (unlikely(n > n_bytes)) {
                 fault(&reader, JSON_E_SIZE, data + n_bytes, "too long");
         } else {
-                p = read_text(&reader, data, &in_force, &root);
+                p = json_parse_read_text(&reader, data, &in_force, &root);
                 if (likely(p != NULL))
                         p = skip_space(p, reader.end);
                 if (unlikely(p && p != reader.end))

@@ -142,7 +142,7 @@ static inline size_t copy_plain(Text *text, const char *p, const char *end) {
         return n;
 }
 
-static inline const char *no_memory(JsonStop *stop) {
+static inline const char *json_string_no_memory(JsonStop *stop) {
         return json_stop(stop, error_origin(-ENOMEM), NULL, NULL);
 }
 
@@ -152,14 +152,14 @@ const char *json_string_decode(Arena *arena, const char *start, const char *p, c
         size_t n = (size_t)(p - start);
 
         if (!text_reserve(&text, n + 1))
-                return no_memory(stop);
+                return json_string_no_memory(stop);
         if (n)
                 memcpy(text.at, start, n);
         text.at += n;
         for (;;) {
                 /* Plain bytes, one character more, and the terminator. */
                 if (unlikely(!text_reserve(&text, STEP + 4 + 1)))
-                        return no_memory(stop);
+                        return json_string_no_memory(stop);
                 n = copy_plain(&text, p, end);
                 p += n;
                 if (n == STEP)
@@ -173,7 +173,7 @@ const char *json_string_decode(Arena *arena, const char *start, const char *p, c
                 if (*p == '\\') {
                         do { /* many in a row: no plain bytes are looked for between them */
                                 if (unlikely(!text_reserve(&text, STEP + 4 + 1)))
-                                        return no_memory(stop);
+                                        return json_string_no_memory(stop);
                                 p = read_escape(&text, p, end, stop);
                         } while (p && p < end && *p == '\\');
                         if (!p)

@@ -158,7 +158,7 @@ static Json *find_partner(Level *level, const Json *a, Json *next) {
         return level->keys ? json_keys_find(level->keys, json_key(a)) : json_get_str(level->b, json_key(a));
 }
 
-static bool equal(Walk *walk, const Json *a, Json *b) {
+static bool json_tree_equal(Walk *walk, const Json *a, Json *b) {
         Level *level;
 
         for (;;) {
@@ -194,7 +194,7 @@ bool json_equal(const Json *a, const Json *b) {
         if (!a || !b)
                 return a == b;
         walk_init(&walk);
-        same = equal(&walk, a, (Json *)b);
+        same = json_tree_equal(&walk, a, (Json *)b);
         walk_deinit(&walk);
         return same;
 }

@@ -11,7 +11,7 @@
 #include "base/utf8-scan.h"
 
 /* One ASCII character that may not stand for itself in a string; at most 6 bytes. */
-static void put_escape(Buf *out, char c) {
+static void json_write_put_escape(Buf *out, char c) {
         static const char shorts[128] = {['"'] = '"',  ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
                                          ['\n'] = 'n', ['\r'] = 'r',  ['\t'] = 't'};
         static const char digits[] = "0123456789abcdef";
@@ -52,7 +52,7 @@ bool json_put_string(Buf *out, Str s) {
                 if (q == end)
                         break;
                 if ((uint8_t)*q < 0x80) {
-                        put_escape(out, *q);
+                        json_write_put_escape(out, *q);
                         p = q + 1;
                 } else {
                         json_put(out, "\xef\xbf\xbd", 3);
@@ -85,20 +85,20 @@ static char *make_room_slow(TreeWriter *w, char *at, size_t n) {
         return w->out->data + w->out->n;
 }
 
-static inline char *make_room(TreeWriter *w, char *at, size_t n) {
+static inline char *json_write_make_room(TreeWriter *w, char *at, size_t n) {
         return likely((size_t)(w->end - at) >= n) ? at : make_room_slow(w, at, n);
 }
 
 static inline char *write_char(TreeWriter *w, char *at, char c) {
-        at = make_room(w, at, 1);
+        at = json_write_make_room(w, at, 1);
         if (unlikely(!at))
                 return NULL;
         *at = c;
         return at + 1;
 }
 
-static inline char *write_text(TreeWriter *w, char *at, const char *text, size_t n) {
-        at = make_room(w, at, n);
+static inline char *json_write_write_text(TreeWriter *w, char *at, const char *text, size_t n) {
+        at = json_write_make_room(w, at, n);
         if (unlikely(!at))
                 return NULL;
         memcpy(at, text, n);
@@ -116,7 +116,7 @@ static char *write_string(TreeWriter *w, char *at, Str s) {
 static char *write_line_break(TreeWriter *w, char *at) {
         size_t n = w->n_open * w->indent;
 
-        at = make_room(w, at, n + 1);
+        at = json_write_make_room(w, at, n + 1);
         if (!at)
                 return NULL;
         *at = '\n';
@@ -126,23 +126,25 @@ static char *write_line_break(TreeWriter *w, char *at) {
 
 static inline char *write_key(TreeWriter *w, char *at, const Json *member, bool pretty) {
         if (likely(member->flags & JSON_F_KEY_VERBATIM))
-                at = write_text(w, at, member->key - 1, member->key_n + (size_t)2);
+                at = json_write_write_text(w, at, member->key - 1, member->key_n + (size_t)2);
         else
                 at = write_string(w, at, json_key(member));
         if (unlikely(!at))
                 return NULL;
-        return pretty ? write_text(w, at, ": ", 2) : write_char(w, at, ':');
+        return pretty ? json_write_write_text(w, at, ": ", 2) : write_char(w, at, ':');
 }
 
 /* A value that was built by hand, or a container without children. */
 static char *write_built(TreeWriter *w, char *at, const Json *json) {
         switch ((JsonType)json->type) {
-        case JSON_NULL: return write_text(w, at, "null", 4);
-        case JSON_BOOL: return json->truth ? write_text(w, at, "true", 4) : write_text(w, at, "false", 5);
-        case JSON_NUMBER: return write_text(w, at, json->text, json->n);
+        case JSON_NULL: return json_write_write_text(w, at, "null", 4);
+        case JSON_BOOL:
+                return json->truth ? json_write_write_text(w, at, "true", 4)
+                                   : json_write_write_text(w, at, "false", 5);
+        case JSON_NUMBER: return json_write_write_text(w, at, json->text, json->n);
         case JSON_STRING: return write_string(w, at, json_str(json));
-        case JSON_ARRAY: return write_text(w, at, "[]", 2);
-        case JSON_OBJECT: return write_text(w, at, "{}", 2);
+        case JSON_ARRAY: return json_write_write_text(w, at, "[]", 2);
+        case JSON_OBJECT: return json_write_write_text(w, at, "{}", 2);
         }
         return NULL;
 }
@@ -157,12 +159,13 @@ static inline char *write_leaf(TreeWriter *w, char *at, const Json *json, bool n
         bool is_raw = json->raw_n && json->type < JSON_ARRAY;
 
         if (!pretty && named && is_raw && is_compact_member(json))
-                return write_text(w, at, json->key - 1, json->key_n + (size_t)3 + json->raw_n);
+                return json_write_write_text(w, at, json->key - 1, json->key_n + (size_t)3 + json->raw_n);
         if (named)
                 at = write_key(w, at, json, pretty);
         if (unlikely(!at))
                 return NULL;
-        return likely(is_raw) ? write_text(w, at, json->raw, json->raw_n) : write_built(w, at, json);
+        return likely(is_raw) ? json_write_write_text(w, at, json->raw, json->raw_n)
+                              : write_built(w, at, json);
 }
 
 static inline char *open_container(TreeWriter *w, char *at, const Json *json, bool named, bool pretty) {
@@ -211,8 +214,8 @@ static inline __attribute__((always_inline)) char *write_tree(TreeWriter *w, cha
         }
 }
 
-static inline __attribute__((always_inline)) int write_all(Buf *out, const Json *json, bool pretty,
-                                                           unsigned indent) {
+static inline __attribute__((always_inline)) int json_write_write_all(Buf *out, const Json *json,
+                                                                      bool pretty, unsigned indent) {
         size_t n_before = out->n;
         TreeWriter w;
         char *at;
@@ -235,9 +238,9 @@ static inline __attribute__((always_inline)) int write_all(Buf *out, const Json 
 }
 
 int json_write(Buf *out, const Json *json) {
-        return write_all(out, json, false, 0);
+        return json_write_write_all(out, json, false, 0);
 }
 
 int json_write_pretty(Buf *out, const Json *json, unsigned indent) {
-        return write_all(out, json, true, indent);
+        return json_write_write_all(out, json, true, indent);
 }

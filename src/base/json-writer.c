@@ -7,7 +7,7 @@
 #include "base/time.h"
 
 /* Room for n bytes and a comma, which is written when one is due. False when the writer has failed. */
-static bool begin(JsonWriter *w, size_t n) {
+static bool json_writer_begin(JsonWriter *w, size_t n) {
         if (w->failed)
                 return false;
         if (unlikely(!json_room(w->out, n + 1))) {
@@ -20,35 +20,35 @@ static bool begin(JsonWriter *w, size_t n) {
         return true;
 }
 
-static void write_text(JsonWriter *w, const char *text, size_t n) {
-        if (begin(w, n))
+static void json_writer_write_text(JsonWriter *w, const char *text, size_t n) {
+        if (json_writer_begin(w, n))
                 json_put(w->out, text, n);
 }
 
 void jw_begin_object(JsonWriter *w) {
-        write_text(w, "{", 1);
+        json_writer_write_text(w, "{", 1);
         w->comma = false;
 }
 
 void jw_end_object(JsonWriter *w) {
         w->comma = false;
-        write_text(w, "}", 1);
+        json_writer_write_text(w, "}", 1);
 }
 
 void jw_begin_array(JsonWriter *w) {
-        write_text(w, "[", 1);
+        json_writer_write_text(w, "[", 1);
         w->comma = false;
 }
 
 void jw_end_array(JsonWriter *w) {
         w->comma = false;
-        write_text(w, "]", 1);
+        json_writer_write_text(w, "]", 1);
 }
 
 void jw_key(JsonWriter *w, const char *key) {
         size_t n = strlen(key);
 
-        if (begin(w, n + 3)) {
+        if (json_writer_begin(w, n + 3)) {
                 json_put_char(w->out, '"');
                 json_put(w->out, key, n);
                 json_put(w->out, "\":", 2);
@@ -59,12 +59,12 @@ void jw_key(JsonWriter *w, const char *key) {
 void jw_key_str(JsonWriter *w, Str key) {
         jw_str(w, key);
         w->comma = false;
-        write_text(w, ":", 1);
+        json_writer_write_text(w, ":", 1);
         w->comma = false;
 }
 
 void jw_str(JsonWriter *w, Str s) {
-        if (begin(w, s.n + 2) && !json_put_string(w->out, s))
+        if (json_writer_begin(w, s.n + 2) && !json_put_string(w->out, s))
                 w->failed = true;
 }
 
@@ -78,37 +78,37 @@ void jw_cstr(JsonWriter *w, const char *s) {
 void jw_int(JsonWriter *w, int64_t v) {
         char text[JSON_NUMBER_MAX];
 
-        write_text(w, text, json_format_int(text, v));
+        json_writer_write_text(w, text, json_format_int(text, v));
 }
 
 void jw_uint(JsonWriter *w, uint64_t v) {
         char text[JSON_NUMBER_MAX];
 
-        write_text(w, text, json_format_uint(text, v));
+        json_writer_write_text(w, text, json_format_uint(text, v));
 }
 
 void jw_double(JsonWriter *w, double v) {
         char text[JSON_NUMBER_MAX];
 
         if (isfinite(v))
-                write_text(w, text, json_format_double(text, v));
+                json_writer_write_text(w, text, json_format_double(text, v));
         else
                 jw_null(w);
 }
 
 void jw_bool(JsonWriter *w, bool v) {
         if (v)
-                write_text(w, "true", 4);
+                json_writer_write_text(w, "true", 4);
         else
-                write_text(w, "false", 5);
+                json_writer_write_text(w, "false", 5);
 }
 
 void jw_null(JsonWriter *w) {
-        write_text(w, "null", 4);
+        json_writer_write_text(w, "null", 4);
 }
 
 void jw_raw(JsonWriter *w, Str json) {
-        write_text(w, json.data ? json.data : "", json.n);
+        json_writer_write_text(w, json.data ? json.data : "", json.n);
 }
 
 void jw_stored(JsonWriter *w, Str json) {
@@ -116,7 +116,7 @@ void jw_stored(JsonWriter *w, Str json) {
 }
 
 void jw_value(JsonWriter *w, const Json *json) {
-        if (begin(w, 0) && json_write(w->out, json))
+        if (json_writer_begin(w, 0) && json_write(w->out, json))
                 w->failed = true;
 }
 

@@ -159,7 +159,7 @@ static Json *find_member(const Json *object, Str key, Json **ret_before) {
 }
 
 /* Puts value, or nothing, in the place of the member that stands behind `before`. */
-static void replace(Json *object, Json *before, Json *member, Json *value) {
+static void json_replace(Json *object, Json *before, Json *member, Json *value) {
         Json *next = member->next;
 
         begin_change(object);
@@ -183,7 +183,7 @@ int json_set(Arena *arena, Json *object, Str key, Json *value) {
                 return error_origin(-ENOMEM);
         member = find_member(object, key, &before);
         if (member)
-                replace(object, before, member, value);
+                json_replace(object, before, member, value);
         else
                 json_append(object, value);
         json_name(value, copy);
@@ -207,7 +207,7 @@ bool json_remove(Json *object, Str key) {
         member = find_member(object, key, &before);
         if (!member)
                 return false;
-        replace(object, before, member, NULL);
+        json_replace(object, before, member, NULL);
         object->n--;
         return true;
 }

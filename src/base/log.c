@@ -49,7 +49,7 @@ static void refresh_level(Log *log) {
 }
 
 /* The standard streams stay open: the next open() would get their number, and all stray output with it. */
-static void release(int fd) {
+static void log_release(int fd) {
         if (fd > STDERR_FILENO)
                 close_fd(fd);
 }
@@ -74,7 +74,7 @@ static int reopen_nonblock(int fd) {
         own = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
         if (own < 0)
                 return fd;
-        release(fd);
+        log_release(fd);
         return own;
 }
 
@@ -102,7 +102,7 @@ int log_add(Log *log, int fd, LogLevel level) {
         return slot;
 }
 
-static int64_t wall_us(Log *log) {
+static int64_t log_wall_us(Log *log) {
         struct timespec now;
 
         if (log->wall_us)
@@ -140,10 +140,10 @@ void log_remove(Log *log, int slot) {
         LogSink *sink = &log->sinks[slot];
 
         if (sink->file) {
-                (void)log_file_settle(sink->file, wall_us(log), tick_us(log), true);
+                (void)log_file_settle(sink->file, log_wall_us(log), tick_us(log), true);
                 sink->file = log_file_free(sink->file);
         } else
-                release(sink->fd);
+                log_release(sink->fd);
         sink->fd = -1;
         refresh_level(log);
 }
@@ -204,14 +204,14 @@ bool log_settle(Log *log) {
 
         for (unsigned i = 0; i < LOG_SINKS; i++)
                 if (log->sinks[i].file &&
-                    log_file_settle(log->sinks[i].file, wall_us(log), tick_us(log), false))
+                    log_file_settle(log->sinks[i].file, log_wall_us(log), tick_us(log), false))
                         is_left = true;
         return is_left;
 }
 
 void log_line(Log *log, LogLevel level, const char *module, const char *id, const char *format, ...) {
         const int saved = errno; /* callers log and then return it; %m wants it too */
-        const LogFact fact = {wall_us(log), tick_us(log), level, format};
+        const LogFact fact = {log_wall_us(log), tick_us(log), level, format};
         LogLine line;
         va_list ap;
 

@@ -165,7 +165,7 @@ void loop_work_late(Loop *loop, unsigned max_ms) {
         loop->late_ms = MIN(max_ms, 999U);
 }
 
-static void on_work(uv_work_t *req) {
+static void loop_event_on_work(uv_work_t *req) {
         LoopWork *work = container_of(req, LoopWork, uv);
 
         work->run(work->user);
@@ -175,8 +175,8 @@ static void on_work(uv_work_t *req) {
 
 static void on_work_done(uv_work_t *req, int status);
 
-static int submit(LoopWork *work) {
-        int r = uv_queue_work(&work->loop->uv, &work->uv, on_work, on_work_done);
+static int loop_event_submit(LoopWork *work) {
+        int r = uv_queue_work(&work->loop->uv, &work->uv, loop_event_on_work, on_work_done);
 
         if (r)
                 return error_origin(r);
@@ -190,7 +190,7 @@ static void submit_waiting(Loop *loop) {
                 loop->slow = work->next;
                 if (!loop->slow)
                         loop->slow_tail = &loop->slow;
-                (void)submit(work); /* it fails for want of a function only */
+                (void)loop_event_submit(work); /* it fails for want of a function only */
         }
 }
 
@@ -215,7 +215,7 @@ static LoopWork *work_new(Loop *loop, void (*run)(void *user), void (*done)(void
 
 int loop_work(Loop *loop, void (*run)(void *user), void (*done)(void *user), void *user) {
         LoopWork *work = work_new(loop, run, done, user);
-        int r = work ? submit(work) : error_origin(-ENOMEM);
+        int r = work ? loop_event_submit(work) : error_origin(-ENOMEM);
 
         if (r)
                 free(work);

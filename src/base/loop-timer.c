@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/loop-internal.h"
 
-static int64_t clock_us(clockid_t id) {
+static int64_t loop_timer_clock_us(clockid_t id) {
         struct timespec ts;
 
         clock_gettime(id, &ts);
@@ -22,11 +22,12 @@ static int64_t clock_us(clockid_t id) {
 }
 
 int64_t loop_now_ms(Loop *loop) {
-        return loop->is_frozen ? loop->frozen_ms : clock_us(CLOCK_MONOTONIC) / 1000 + loop->ahead_ms;
+        return loop->is_frozen ? loop->frozen_ms
+                               : loop_timer_clock_us(CLOCK_MONOTONIC) / 1000 + loop->ahead_ms;
 }
 
 int64_t loop_wall_us(Loop *loop) {
-        return loop->is_frozen ? loop->frozen_wall_us : clock_us(CLOCK_REALTIME);
+        return loop->is_frozen ? loop->frozen_wall_us : loop_timer_clock_us(CLOCK_REALTIME);
 }
 
 void loop_clock_freeze(Loop *loop, int64_t wall_us) {
@@ -37,7 +38,7 @@ void loop_clock_freeze(Loop *loop, int64_t wall_us) {
 }
 
 void loop_clock_thaw(Loop *loop) {
-        loop->ahead_ms = loop->frozen_ms - clock_us(CLOCK_MONOTONIC) / 1000;
+        loop->ahead_ms = loop->frozen_ms - loop_timer_clock_us(CLOCK_MONOTONIC) / 1000;
         loop->is_frozen = false;
         loop->alarm_ms = INT64_MAX;
 }
@@ -50,7 +51,7 @@ void loop_clock_advance(Loop *loop, int64_t ms) {
 
 /* ---- heap ------------------------------------------------------------------------------------ */
 
-static void put(Loop *loop, size_t at, Timer *timer) {
+static void loop_timer_put(Loop *loop, size_t at, Timer *timer) {
         loop->heap[at] = timer;
         timer->slot = at + 1;
 }
@@ -64,10 +65,10 @@ static void sift_up(Loop *loop, size_t at, Timer *timer) {
                 size_t parent = (at - 1) / 2;
                 if (is_before(loop->heap[parent], timer))
                         break;
-                put(loop, at, loop->heap[parent]);
+                loop_timer_put(loop, at, loop->heap[parent]);
                 at = parent;
         }
-        put(loop, at, timer);
+        loop_timer_put(loop, at, timer);
 }
 
 static void sift_down(Loop *loop, size_t at, Timer *timer) {
@@ -79,20 +80,20 @@ static void sift_down(Loop *loop, size_t at, Timer *timer) {
                         child++;
                 if (is_before(timer, loop->heap[child]))
                         break;
-                put(loop, at, loop->heap[child]);
+                loop_timer_put(loop, at, loop->heap[child]);
                 at = child;
         }
-        put(loop, at, timer);
+        loop_timer_put(loop, at, timer);
 }
 
-static void take_out(Loop *loop, Timer *timer) {
+static void loop_timer_take_out(Loop *loop, Timer *timer) {
         size_t at = timer->slot - 1;
         Timer *last = loop->heap[--loop->n_heap];
 
         timer->slot = 0;
         if (last == timer)
                 return;
-        put(loop, at, last);
+        loop_timer_put(loop, at, last);
         sift_up(loop, at, last);
         sift_down(loop, last->slot - 1, last);
 }
@@ -123,7 +124,7 @@ void loop_timers_run(Loop *loop) {
         now = loop_now_ms(loop);
         while (loop->n_heap && loop->heap[0]->due_ms <= now && loop->heap[0]->number < end) {
                 Timer *timer = loop->heap[0];
-                take_out(loop, timer);
+                loop_timer_take_out(loop, timer);
                 timer->fn(timer);
         }
 }
@@ -210,5 +211,5 @@ int timer_set(Timer *timer, int64_t after_ms) {
 
 void timer_clear(Timer *timer) {
         if (timer->slot)
-                take_out(timer->loop, timer);
+                loop_timer_take_out(timer->loop, timer);
 }

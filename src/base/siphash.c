@@ -5,21 +5,21 @@ typedef struct State {
         uint64_t v0, v1, v2, v3;
 } State;
 
-static inline uint64_t turn(uint64_t x, unsigned n) {
+static inline uint64_t siphash_turn(uint64_t x, unsigned n) {
         return x << n | x >> (64 - n);
 }
 
 static inline void round_of(State *s) {
         s->v0 += s->v1;
         s->v2 += s->v3;
-        s->v1 = turn(s->v1, 13) ^ s->v0;
-        s->v3 = turn(s->v3, 16) ^ s->v2;
-        s->v0 = turn(s->v0, 32);
+        s->v1 = siphash_turn(s->v1, 13) ^ s->v0;
+        s->v3 = siphash_turn(s->v3, 16) ^ s->v2;
+        s->v0 = siphash_turn(s->v0, 32);
         s->v2 += s->v1;
         s->v0 += s->v3;
-        s->v1 = turn(s->v1, 17) ^ s->v2;
-        s->v3 = turn(s->v3, 21) ^ s->v0;
-        s->v2 = turn(s->v2, 32);
+        s->v1 = siphash_turn(s->v1, 17) ^ s->v2;
+        s->v3 = siphash_turn(s->v3, 21) ^ s->v0;
+        s->v2 = siphash_turn(s->v2, 32);
 }
 
 static inline void absorb(State *s, uint64_t word) {

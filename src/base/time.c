@@ -98,21 +98,21 @@ size_t time_format_us(int64_t us, char out[TIME_TEXT_MAX]) {
 }
 
 /* The take_ functions consume what they accept from the front of *s. */
-static bool take_char(Str *s, char c) {
+static bool time_take_char(Str *s, char c) {
         if (!s->n || s->data[0] != c)
                 return false;
         s->data++, s->n--;
         return true;
 }
 
-static bool take_any(Str *s, const char *set) {
+static bool time_take_any(Str *s, const char *set) {
         for (; *set; set++)
-                if (take_char(s, *set))
+                if (time_take_char(s, *set))
                         return true;
         return false;
 }
 
-static bool take_digits(Str *s, unsigned n_digits, unsigned *ret) {
+static bool time_take_digits(Str *s, unsigned n_digits, unsigned *ret) {
         unsigned value = 0;
 
         if (s->n < n_digits)
@@ -131,7 +131,7 @@ static bool take_digits(Str *s, unsigned n_digits, unsigned *ret) {
 static bool take_fraction(Str *s, unsigned *ret_us) {
         unsigned us = 0, n = 0, digit;
 
-        for (; take_digits(s, 1, &digit); n++)
+        for (; time_take_digits(s, 1, &digit); n++)
                 if (n < 6)
                         us = us * 10 + digit;
         if (!n)
@@ -147,11 +147,11 @@ static bool take_zone(Str *s, int64_t *ret_offset_s) {
         bool west;
 
         *ret_offset_s = 0;
-        if (s->n == 0 || take_any(s, "Zz"))
+        if (s->n == 0 || time_take_any(s, "Zz"))
                 return true;
         west = s->data[0] == '-';
-        if (!take_any(s, "+-") || !take_digits(s, 2, &hours) || !take_char(s, ':') ||
-            !take_digits(s, 2, &minutes))
+        if (!time_take_any(s, "+-") || !time_take_digits(s, 2, &hours) || !time_take_char(s, ':') ||
+            !time_take_digits(s, 2, &minutes))
                 return false;
         if (hours > 23 || minutes > 59)
                 return false;
@@ -170,12 +170,14 @@ bool time_parse(Str text, int64_t *ret_us) {
         int64_t offset_s, us;
         Civil c = {0};
 
-        if (!take_digits(&text, 4, &c.year) || !take_char(&text, '-') || !take_digits(&text, 2, &c.month) ||
-            !take_char(&text, '-') || !take_digits(&text, 2, &c.day) || !take_any(&text, "Tt ") ||
-            !take_digits(&text, 2, &c.hour) || !take_char(&text, ':') || !take_digits(&text, 2, &c.minute) ||
-            !take_char(&text, ':') || !take_digits(&text, 2, &c.second))
+        if (!time_take_digits(&text, 4, &c.year) || !time_take_char(&text, '-') ||
+            !time_take_digits(&text, 2, &c.month) || !time_take_char(&text, '-') ||
+            !time_take_digits(&text, 2, &c.day) || !time_take_any(&text, "Tt ") ||
+            !time_take_digits(&text, 2, &c.hour) || !time_take_char(&text, ':') ||
+            !time_take_digits(&text, 2, &c.minute) || !time_take_char(&text, ':') ||
+            !time_take_digits(&text, 2, &c.second))
                 return false;
-        if (take_char(&text, '.') && !take_fraction(&text, &c.us))
+        if (time_take_char(&text, '.') && !take_fraction(&text, &c.us))
                 return false;
         if (!take_zone(&text, &offset_s) || text.n)
                 return false;

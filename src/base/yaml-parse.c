@@ -44,7 +44,7 @@ typedef struct Parser {
         YamlFault *fault; /* may be NULL */
 } Parser;
 
-static int refuse(Parser *p, int condition, size_t line, size_t column, const char *what) {
+static int yaml_parse_refuse(Parser *p, int condition, size_t line, size_t column, const char *what) {
         if (p->fault) {
                 p->fault->line = line;
                 p->fault->column = column;
@@ -54,7 +54,7 @@ static int refuse(Parser *p, int condition, size_t line, size_t column, const ch
 }
 
 static int refuse_at(Parser *p, int condition, yaml_mark_t mark, const char *what) {
-        return refuse(p, condition, mark.line + 1, mark.column + 1, what);
+        return yaml_parse_refuse(p, condition, mark.line + 1, mark.column + 1, what);
 }
 
 /* libyaml has no mark for bytes that it could not decode, only their offset. */
@@ -67,7 +67,7 @@ static int refuse_bytes(Parser *p) {
                 else if (((unsigned char)p->text.data[i] & 0xc0) != 0x80)
                         column++;
         }
-        return refuse(p, YAML_E_SYNTAX, line, column, p->yaml.problem);
+        return yaml_parse_refuse(p, YAML_E_SYNTAX, line, column, p->yaml.problem);
 }
 
 static int refuse_syntax(Parser *p) {
@@ -82,14 +82,14 @@ static int refuse_syntax(Parser *p) {
 
 /* Scalars of the core schema */
 
-static bool is_one_of(Str s, const char *const *words) {
+static bool yaml_parse_is_one_of(Str s, const char *const *words) {
         for (; *words; words++)
                 if (str_is(s, *words))
                         return true;
         return false;
 }
 
-static Str take_digits(Str *s) {
+static Str yaml_parse_take_digits(Str *s) {
         Str digits = {s->data, 0};
 
         while (s->n && s->data[0] >= '0' && s->data[0] <= '9')
@@ -97,7 +97,7 @@ static Str take_digits(Str *s) {
         return digits;
 }
 
-static bool take_char(Str *s, char a, char b) {
+static bool yaml_parse_take_char(Str *s, char a, char b) {
         if (!s->n || (s->data[0] != a && s->data[0] != b))
                 return false;
         s->data++, s->n--;
@@ -130,18 +130,18 @@ static bool parse_decimal(Arena *arena, Str s, Str *ret) {
         bool minus = str_starts(s, STR("-")), point;
         Str whole, fraction = STR_NULL, exponent;
 
-        (void)take_char(&s, '-', '+');
-        whole = take_digits(&s);
-        point = take_char(&s, '.', '.');
+        (void)yaml_parse_take_char(&s, '-', '+');
+        whole = yaml_parse_take_digits(&s);
+        point = yaml_parse_take_char(&s, '.', '.');
         if (point)
-                fraction = take_digits(&s);
+                fraction = yaml_parse_take_digits(&s);
         if (!whole.n && !fraction.n)
                 return false;
 
         exponent = s;
-        if (take_char(&s, 'e', 'E')) {
-                (void)take_char(&s, '-', '+');
-                if (!take_digits(&s).n)
+        if (yaml_parse_take_char(&s, 'e', 'E')) {
+                (void)yaml_parse_take_char(&s, '-', '+');
+                if (!yaml_parse_take_digits(&s).n)
                         return false;
         }
         if (s.n)
@@ -166,11 +166,11 @@ static Json *new_plain(Arena *arena, Str s) {
         uint64_t value;
         Str number;
 
-        if (is_one_of(s, nulls))
+        if (yaml_parse_is_one_of(s, nulls))
                 return json_new(arena, JSON_NULL);
-        if (is_one_of(s, trues))
+        if (yaml_parse_is_one_of(s, trues))
                 return json_new_bool(arena, true);
-        if (is_one_of(s, falses))
+        if (yaml_parse_is_one_of(s, falses))
                 return json_new_bool(arena, false);
         if (!strchr("+-.0123456789", s.data[0]))
                 return json_new_str(arena, s);
@@ -234,8 +234,8 @@ static int refuse_duplicates(Parser *p, const Frame *frame) {
         qsort(members, n, sizeof(*members), member_compare);
         for (size_t i = 1; i < n; i++)
                 if (str_eq(json_key(members[i - 1].value), json_key(members[i].value)))
-                        return refuse(p, YAML_E_DUPLICATE, members[i].line, members[i].column,
-                                      "key given twice in one mapping");
+                        return yaml_parse_refuse(p, YAML_E_DUPLICATE, members[i].line, members[i].column,
+                                                 "key given twice in one mapping");
         return 0;
 }
 
@@ -249,7 +249,7 @@ static bool wants_key(const Frame *frame) {
         return frame && frame->is_mapping && !frame->key.data;
 }
 
-static int attach(Parser *p, Json *value) {
+static int yaml_parse_attach(Parser *p, Json *value) {
         Frame *frame = top(p);
         int r;
 
@@ -277,7 +277,7 @@ static int on_scalar(Parser *p, const yaml_event_t *event) {
         if (event->data.scalar.anchor)
                 return refuse_at(p, YAML_E_ALIAS, event->start_mark, "anchors are not supported");
         if (!wants_key(frame))
-                return error_trace(attach(p, new_scalar(p->arena, event)));
+                return error_trace(yaml_parse_attach(p, new_scalar(p->arena, event)));
 
         frame->key = arena_str(p->arena,
                                (Str){(const char *)event->data.scalar.value, event->data.scalar.length});
@@ -298,7 +298,7 @@ static int on_begin(Parser *p, bool is_mapping, const yaml_event_t *event, const
                 return refuse_at(p, YAML_E_DEPTH, event->start_mark, "nested too deeply");
 
         node = json_new(p->arena, JSON_ARRAY);
-        r = attach(p, node);
+        r = yaml_parse_attach(p, node);
         if (r)
                 return error_trace(r);
         p->stack[p->depth++] = (Frame){.node = node, .is_mapping = is_mapping, .i_members = p->n_members};
@@ -333,7 +333,7 @@ static int on_event(Parser *p, const yaml_event_t *event) {
         }
 }
 
-static int run(Parser *p) {
+static int yaml_parse_run(Parser *p) {
         for (;;) {
                 yaml_event_t event;
                 bool last;
@@ -354,13 +354,13 @@ int yaml_parse(Arena *arena, Str text, Json **ret, YamlFault *reterr) {
         int r;
 
         if (text.n > YAML_TEXT_MAX)
-                return refuse(&p, YAML_E_SYNTAX, 1, 1, "longer than 1 GiB");
+                return yaml_parse_refuse(&p, YAML_E_SYNTAX, 1, 1, "longer than 1 GiB");
         if (!yaml_parser_initialize(&p.yaml))
                 return error_origin(-ENOMEM);
         yaml_parser_set_encoding(&p.yaml, YAML_UTF8_ENCODING);
         yaml_parser_set_input_string(&p.yaml, (const unsigned char *)(text.n ? text.data : ""), text.n);
 
-        r = run(&p);
+        r = yaml_parse_run(&p);
         yaml_parser_delete(&p.yaml);
         free(p.members);
         if (r)

@@ -43,25 +43,25 @@ typedef struct Writer {
 
 typedef enum Style { STYLE_PLAIN, STYLE_SINGLE, STYLE_DOUBLE, STYLE_LITERAL } Style;
 
-static void put(Writer *w, const char *data, size_t n) {
+static void yaml_write_put(Writer *w, const char *data, size_t n) {
         if (!w->failed && buf_append(w->out, data, n))
                 w->failed = true;
 }
 
 static void put_str(Writer *w, Str s) {
-        put(w, s.data, s.n);
+        yaml_write_put(w, s.data, s.n);
 }
 
 static void put_indent(Writer *w, unsigned n) {
         static const char blanks[] = "                                ";
 
         for (; n > sizeof(blanks) - 1; n -= sizeof(blanks) - 1)
-                put(w, blanks, sizeof(blanks) - 1);
-        put(w, blanks, n);
+                yaml_write_put(w, blanks, sizeof(blanks) - 1);
+        yaml_write_put(w, blanks, n);
 }
 
 /* The code point at s, which is valid UTF-8 and not empty. */
-static uint32_t decode(Str s, size_t *ret_n) {
+static uint32_t yaml_write_decode(Str s, size_t *ret_n) {
         const unsigned char *p = (const unsigned char *)s.data;
 
         if (p[0] < 0x80)
@@ -83,7 +83,7 @@ static bool is_printable(uint32_t c) {
         return c != 0x2028 && c != 0x2029 && c != 0xfeff && c != 0xfffe && c != 0xffff;
 }
 
-static bool is_blank(char c) {
+static bool yaml_write_is_blank(char c) {
         return c == ' ' || c == '\t';
 }
 
@@ -105,7 +105,7 @@ static bool is_reserved_word(Str s) {
 /* s is printable and stands in one line. The first byte alone rules out all numbers and dates of either
  * version, "=",
  * "<<", "~", document marks and indicators, and some harmless strings besides. */
-static bool is_plain(Str s) {
+static bool yaml_write_is_plain(Str s) {
         if (strchr("0123456789+-.=<~?:,[]{}#&*!|>'\"%@` ", s.data[0]) || is_reserved_word(s))
                 return false;
         for (size_t i = 1; i < s.n; i++) {
@@ -119,7 +119,7 @@ static bool is_plain(Str s) {
 
 /* Blanks at the start would need an indentation indicator; blanks at the end are easily lost by editors. */
 static bool is_literal(Str s) {
-        return !is_blank(s.data[0]) && s.data[0] != '\n' && !is_blank(s.data[s.n - 1]);
+        return !yaml_write_is_blank(s.data[0]) && s.data[0] != '\n' && !yaml_write_is_blank(s.data[s.n - 1]);
 }
 
 static Style choose_style(Str s, bool is_key) {
@@ -129,7 +129,7 @@ static Style choose_style(Str s, bool is_key) {
         if (!s.n)
                 return STYLE_SINGLE;
         for (size_t i = 0; i < s.n; i += n) {
-                uint32_t c = decode((Str){s.data + i, s.n - i}, &n);
+                uint32_t c = yaml_write_decode((Str){s.data + i, s.n - i}, &n);
 
                 if (c == '\t')
                         tab = true;
@@ -142,20 +142,20 @@ static Style choose_style(Str s, bool is_key) {
                 return !is_key && is_literal(s) ? STYLE_LITERAL : STYLE_DOUBLE;
         if (tab)
                 return STYLE_DOUBLE;
-        return is_plain(s) ? STYLE_PLAIN : STYLE_SINGLE;
+        return yaml_write_is_plain(s) ? STYLE_PLAIN : STYLE_SINGLE;
 }
 
 static void put_single(Writer *w, Str s) {
-        put(w, "'", 1);
+        yaml_write_put(w, "'", 1);
         for (size_t i = 0, from = 0; i <= s.n; i++)
                 if (i == s.n || s.data[i] == '\'') {
-                        put(w, s.data + from, i - from);
-                        put(w, "''", i == s.n ? 1 : 2);
+                        yaml_write_put(w, s.data + from, i - from);
+                        yaml_write_put(w, "''", i == s.n ? 1 : 2);
                         from = i + 1;
                 }
 }
 
-static void put_escape(Writer *w, uint32_t c) {
+static void yaml_write_put_escape(Writer *w, uint32_t c) {
         static const char short_from[] = "\\\"\n\t\r", short_to[] = "\\\"ntr";
         const char *found = c && c < 0x80 ? strchr(short_from, (int)c) : NULL;
         int r;
@@ -173,16 +173,16 @@ static void put_escape(Writer *w, uint32_t c) {
 static void put_double(Writer *w, Str s) {
         size_t n;
 
-        put(w, "\"", 1);
+        yaml_write_put(w, "\"", 1);
         for (size_t i = 0; i < s.n && !w->failed; i += n) {
-                uint32_t c = decode((Str){s.data + i, s.n - i}, &n);
+                uint32_t c = yaml_write_decode((Str){s.data + i, s.n - i}, &n);
 
                 if (is_printable(c) && c != '"' && c != '\\')
-                        put(w, s.data + i, n);
+                        yaml_write_put(w, s.data + i, n);
                 else
-                        put_escape(w, c);
+                        yaml_write_put_escape(w, c);
         }
-        put(w, "\"", 1);
+        yaml_write_put(w, "\"", 1);
 }
 
 /* The header says what becomes of the newlines at the end: none, one, or all of them are content. */
@@ -195,10 +195,10 @@ static void put_literal(Writer *w, Str s, unsigned indent) {
                 const char *end = memchr(s.data, '\n', s.n);
                 size_t n = end ? (size_t)(end - s.data) : s.n;
 
-                put(w, "\n", 1);
+                yaml_write_put(w, "\n", 1);
                 if (n)
                         put_indent(w, indent);
-                put(w, s.data, n);
+                yaml_write_put(w, s.data, n);
                 n += end != NULL;
                 s.data += n, s.n -= n;
         }
@@ -256,7 +256,7 @@ static void put_scalar(Writer *w, const Json *json, unsigned indent) {
         case JSON_NUMBER:
                 if (!is_number_11((Str){json->text, json->n}))
                         put_str(w, STR("!!float "));
-                put(w, json->text, json->n);
+                yaml_write_put(w, json->text, json->n);
                 break;
         case JSON_STRING: put_string(w, json_str(json), false, indent); break;
         case JSON_ARRAY: put_str(w, STR("[]")); break;
@@ -264,7 +264,7 @@ static void put_scalar(Writer *w, const Json *json, unsigned indent) {
         }
 }
 
-static int push(Writer *w, const Json *json, unsigned indent, bool is_inline) {
+static int yaml_write_push(Writer *w, const Json *json, unsigned indent, bool is_inline) {
         if (w->depth == YAML_DEPTH)
                 return YAML_E_DEPTH;
         w->stack[w->depth++] = (Frame){
@@ -284,10 +284,10 @@ static void put_key(Writer *w, Str key, unsigned indent) {
                 put_str(w, STR("? "));
         put_string(w, key, true, 0);
         if (!is_simple) {
-                put(w, "\n", 1);
+                yaml_write_put(w, "\n", 1);
                 put_indent(w, indent);
         }
-        put(w, ":", 1);
+        yaml_write_put(w, ":", 1);
 }
 
 /* Writes the next child, or begins it if it is a container. */
@@ -308,18 +308,18 @@ static int step(Writer *w) {
         if (frame->is_object)
                 put_key(w, json_key(child), indent);
         else
-                put(w, "-", 1);
+                yaml_write_put(w, "-", 1);
 
         if (!json_count(child)) {
-                put(w, " ", 1);
+                yaml_write_put(w, " ", 1);
                 put_scalar(w, child, indent + INDENT);
-                put(w, "\n", 1);
+                yaml_write_put(w, "\n", 1);
                 return 0;
         }
-        put(w, frame->is_object ? "\n" : " ", 1);
+        yaml_write_put(w, frame->is_object ? "\n" : " ", 1);
         if (frame->is_object && child->type == JSON_ARRAY)
-                return push(w, child, indent, false);
-        return push(w, child, indent + INDENT, !frame->is_object);
+                return yaml_write_push(w, child, indent, false);
+        return yaml_write_push(w, child, indent + INDENT, !frame->is_object);
 }
 
 int yaml_write(Buf *out, const Json *json) {
@@ -328,12 +328,12 @@ int yaml_write(Buf *out, const Json *json) {
         int r = 0;
 
         if (json_count(json)) {
-                r = push(&w, json, 0, false);
+                r = yaml_write_push(&w, json, 0, false);
                 while (r == 0 && w.depth && !w.failed)
                         r = step(&w);
         } else {
                 put_scalar(&w, json, INDENT);
-                put(&w, "\n", 1);
+                yaml_write_put(&w, "\n", 1);
         }
         if (w.failed)
                 r = error_origin(-ENOMEM);

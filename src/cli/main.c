@@ -20,21 +20,22 @@
 
 /* ---- help ------------------------------------------------------------------------------------ */
 
-static void print_list(const char *title, const Command *commands, size_t n) {
+static void cli_print_list(const char *title, const Command *commands, size_t n) {
         print("\n%s:\n", title);
         for (size_t i = 0; i < n; i++)
                 print("  %-14s  %s\n", commands[i].name, commands[i].summary);
 }
 
-static void print_help(void) {
+static void cli_print_help(void) {
         print("muster %s: talks to musterd, which hosts AI coding agents and serves CCCC,\n"
               "coop, AIWG and AgentCompany clients.\n\n",
               MUSTER_VERSION);
         print("Usage: muster COMMAND [OPTIONS…]\n       muster --help | --version\n");
-        print_list("Sessions: programs that run on when you leave", session_commands, n_session_commands);
-        print_list("Groups: agents that work together", group_commands, n_group_commands);
-        print_list("Tasks: prompts for the agent of a project", task_commands, n_task_commands);
-        print_list("The daemon", daemon_commands, n_daemon_commands);
+        cli_print_list("Sessions: programs that run on when you leave", session_commands,
+                       n_session_commands);
+        cli_print_list("Groups: agents that work together", group_commands, n_group_commands);
+        cli_print_list("Tasks: prompts for the agent of a project", task_commands, n_task_commands);
+        cli_print_list("The daemon", daemon_commands, n_daemon_commands);
         print("\nExamples:\n"
               "  muster new -- bash             a shell that outlives this terminal; Ctrl+]\n"
               "                                 leaves it\n"
@@ -105,12 +106,12 @@ static int run_help(const char *name) {
         if (command)
                 print_command_help(command);
         else
-                print_help();
+                cli_print_help();
         return CLI_OK;
 }
 
 /* One look at everything; and for who has just begun, where to go on. */
-static int run_alone(char **argv) {
+static int cli_run_alone(char **argv) {
         char *words[] = {argv[0], NULL};
         int status = run_command(command_find("status"), 1, words);
 
@@ -121,13 +122,13 @@ static int run_alone(char **argv) {
         return status;
 }
 
-static int dispatch(int argc, char **argv) {
+static int cli_dispatch(int argc, char **argv) {
         const char *slash = strrchr(argv[0], '/'), *program = slash ? slash + 1 : argv[0], *word = argv[1];
 
         if (!strcmp(program, "ac") && word && !strcmp(word, "server:start"))
                 return run_command(command_find("stdio"), argc - 1, argv + 1);
         if (!word)
-                return run_alone(argv);
+                return cli_run_alone(argv);
         if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
                 print("muster %s\n", MUSTER_VERSION);
                 return CLI_OK;
@@ -156,7 +157,7 @@ int main(int argc, char **argv) {
         fill_standard_fds();
         if (argc < 1)
                 return CLI_USAGE;
-        status = dispatch(argc, argv);
+        status = cli_dispatch(argc, argv);
         if ((fflush(stdout) || ferror(stdout)) && status != CLI_USAGE)
                 return complain(CLI_FAILED, "cannot write to stdout: %s", strerror(errno));
         return status;

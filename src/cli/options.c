@@ -81,7 +81,7 @@ static const char *spelling(const Row *row) {
         return strcmp(row->name, "await") != 0 ? row->name : "wait";
 }
 
-static bool is_known(const Command *command, const Row *row) {
+static bool options_is_known(const Command *command, const Row *row) {
         size_t n = strlen(row->name);
 
         if (!strcmp(row->name, "help"))
@@ -98,7 +98,7 @@ static bool is_known(const Command *command, const Row *row) {
 
 bool option_shape(const Command *command, size_t i, OptionShape *ret) {
         for (size_t k = 0; k < N_ROWS; k++)
-                if (is_known(command, &rows[k]) && !i--) {
+                if (options_is_known(command, &rows[k]) && !i--) {
                         *ret = (OptionShape){spelling(&rows[k]), rows[k].letter, rows[k].kind != KIND_FLAG};
                         return true;
                 }
@@ -106,7 +106,7 @@ bool option_shape(const Command *command, size_t i, OptionShape *ret) {
 }
 
 /* What getopt_long() wants: the long ones, and the letters of all that have one. */
-static void choose(const Command *command, struct option out[N_ROWS + 1], char letters[N_LETTERS]) {
+static void options_choose(const Command *command, struct option out[N_ROWS + 1], char letters[N_LETTERS]) {
         char *at = letters;
         size_t n = 0;
 
@@ -116,7 +116,7 @@ static void choose(const Command *command, struct option out[N_ROWS + 1], char l
         for (int i = 0; i < N_ROWS; i++) {
                 int has_value = rows[i].kind == KIND_FLAG ? no_argument : required_argument;
 
-                if (!is_known(command, &rows[i]))
+                if (!options_is_known(command, &rows[i]))
                         continue;
                 out[n++] = (struct option){spelling(&rows[i]), has_value, NULL, VALUE_BASE + i};
                 if (!rows[i].letter)
@@ -131,7 +131,8 @@ static void choose(const Command *command, struct option out[N_ROWS + 1], char l
 
 static const Row *find_row(const Command *command, int option) {
         for (int i = 0; i < N_ROWS; i++)
-                if (is_known(command, &rows[i]) && (option == VALUE_BASE + i || option == rows[i].letter))
+                if (options_is_known(command, &rows[i]) &&
+                    (option == VALUE_BASE + i || option == rows[i].letter))
                         return &rows[i];
         return NULL;
 }
@@ -176,7 +177,7 @@ static int add_to_list(const Command *command, const Row *row, OptionList *list)
         return CLI_OK;
 }
 
-static int take(const Command *command, const Row *row, Options *ret) {
+static int options_take(const Command *command, const Row *row, Options *ret) {
         void *place = (char *)ret + row->offset;
         double value;
 
@@ -249,7 +250,7 @@ int options_parse(const Command *command, int argc, char **argv, Options *ret) {
         *ret = (Options){
                 .wait_ms = -1, .timeout_ms = -1, .max_idle_ms = -1, .pty = -1, .tail = -1, .limit = -1};
         argc = cut_command(command, argc, argv, ret);
-        choose(command, known, letters);
+        options_choose(command, known, letters);
         optind = 0; /* glibc: begin anew, with these letters */
         while ((c = getopt_long(argc, argv, letters, known, NULL)) != -1) {
                 const Row *row = find_row(command, c);
@@ -258,7 +259,7 @@ int options_parse(const Command *command, int argc, char **argv, Options *ret) {
                         return complain(CLI_USAGE, "%s: %s needs a value", command->name, argv[optind - 1]);
                 if (c == '?' || !row)
                         return refuse_unknown(command, known, argv[optind - 1]);
-                if (take(command, row, ret) != CLI_OK)
+                if (options_take(command, row, ret) != CLI_OK)
                         return CLI_USAGE;
         }
         ret->operands = argv + optind;
@@ -266,7 +267,7 @@ int options_parse(const Command *command, int argc, char **argv, Options *ret) {
         return check_operands(command, optind > 1 && !strcmp(argv[optind - 1], "--"), ret);
 }
 
-static bool is_one_of(const char *word, const char *const words[]) {
+static bool options_is_one_of(const char *word, const char *const words[]) {
         for (; *words; words++)
                 if (!strcmp(word, *words))
                         return true;
@@ -277,9 +278,9 @@ int options_check_sandbox(const char *command, const Options *options) {
         static const char *const modes[] = {"none", "bwrap", NULL};
         static const char *const networks[] = {"host", "none", "veth", NULL};
 
-        if (options->sandbox && !is_one_of(options->sandbox, modes))
+        if (options->sandbox && !options_is_one_of(options->sandbox, modes))
                 return complain(CLI_USAGE, "%s: --sandbox: must be none or bwrap", command);
-        if (options->network && !is_one_of(options->network, networks))
+        if (options->network && !options_is_one_of(options->network, networks))
                 return complain(CLI_USAGE, "%s: --network: must be host, none or veth", command);
         return CLI_OK;
 }

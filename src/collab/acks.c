@@ -21,7 +21,7 @@ AckState ack_state(Call *call, const Group *group, Str event_id, Str actor) {
         return ACK_NONE;
 }
 
-static void add(GroupChange *change, const char *kind, Str by, Str actor, Str event_id) {
+static void acks_add(GroupChange *change, const char *kind, Str by, Str actor, Str event_id) {
         JsonWriter *w = group_change_event(change, kind, by, STR(""));
 
         jw_begin_object(w);
@@ -31,9 +31,9 @@ static void add(GroupChange *change, const char *kind, Str by, Str actor, Str ev
 }
 
 void ack_add(GroupChange *change, Str actor, Str event_id) {
-        add(change, "chat.ack", actor, actor, event_id);
+        acks_add(change, "chat.ack", actor, actor, event_id);
 }
 
 void read_add(GroupChange *change, Str by, Str actor, Str event_id) {
-        add(change, "chat.read", by, actor, event_id);
+        acks_add(change, "chat.read", by, actor, event_id);
 }

@@ -22,7 +22,7 @@ static const char *const runtimes[] = {"amp",     "auggie",   "claude", "codex",
 static const char *const runners[] = {"pty", "headless", NULL};
 static const char *const submits[] = {"enter", "newline", "none", NULL};
 
-static bool is_one_of(Str word, const char *const words[]) {
+static bool actor_is_one_of(Str word, const char *const words[]) {
         for (; *words; words++)
                 if (str_is(word, *words))
                         return true;
@@ -30,7 +30,7 @@ static bool is_one_of(Str word, const char *const words[]) {
 }
 
 bool actor_runtime_is_known(Str word) {
-        return is_one_of(word, runtimes);
+        return actor_is_one_of(word, runtimes);
 }
 
 void actor_write_runtimes(JsonWriter *w, const char *key) {
@@ -42,11 +42,11 @@ void actor_write_runtimes(JsonWriter *w, const char *key) {
 }
 
 bool actor_runner_is_known(Str word) {
-        return is_one_of(word, runners);
+        return actor_is_one_of(word, runners);
 }
 
 bool actor_submit_is_known(Str word) {
-        return is_one_of(word, submits);
+        return actor_is_one_of(word, submits);
 }
 
 const char *actor_fault(Str runtime, Str runner, Str submit, const Json *command) {
@@ -63,7 +63,7 @@ const char *actor_fault(Str runtime, Str runner, Str submit, const Json *command
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static bool push_text(Arena *arena, Json *list, const char *text) {
+static bool actor_push_text(Arena *arena, Json *list, const char *text) {
         Json *item = json_new_str(arena, str_from(text));
 
         return item && !json_push(list, item);
@@ -75,10 +75,10 @@ Json *actor_default_command(Arena *arena, Str name) {
 
         if (!list || !runtime || !runtime->program)
                 return list;
-        if (!push_text(arena, list, runtime->program))
+        if (!actor_push_text(arena, list, runtime->program))
                 return NULL;
         for (size_t i = 0; i < RUNTIME_ARGS_MAX && runtime->interactive[i]; i++)
-                if (!push_text(arena, list, runtime->interactive[i]))
+                if (!actor_push_text(arena, list, runtime->interactive[i]))
                         return NULL;
         return list;
 }

@@ -39,7 +39,7 @@ static bool is_read(const LedgerEntry *entry) {
 
 /* ---- into the feed --------------------------------------------------------------------------- */
 
-static void push(const Group *group, uint64_t position, const LedgerEntry *entry, Chunk *line) {
+static void announce_push(const Group *group, uint64_t position, const LedgerEntry *entry, Chunk *line) {
         FeedPlace place;
 
         feed_place(&place, "collab", str_from(group->id), entry->kind, position);
@@ -54,18 +54,18 @@ static void push_batch(Announcer *a, const LedgerRead *read) {
                 LedgerEntry entry = ledger_entry(a->group->ledger, a->next);
                 bool has_line = is_read(&entry);
 
-                push(a->group, a->next, &entry,
-                     has_line && read ? chunk_new(ledger_read_line(read, i)) : NULL);
+                announce_push(a->group, a->next, &entry,
+                              has_line && read ? chunk_new(ledger_read_line(read, i)) : NULL);
                 i += has_line;
         }
 }
 
-static void go_on(Announcer *a) {
+static void announce_go_on(Announcer *a) {
         if (a->next < ledger_n_committed(a->group->ledger))
                 deferred_schedule(&a->more);
 }
 
-static void on_read(LedgerRead *read, int r) {
+static void announce_on_read(LedgerRead *read, int r) {
         Announcer *a = container_of(read, Announcer, read);
         Group *group = a->group;
         bool is_stale = a->is_stale || r == -ESTALE;
@@ -77,7 +77,7 @@ static void on_read(LedgerRead *read, int r) {
         if (!is_stale)
                 push_batch(a, r ? NULL : read);
         ledger_read_deinit(read);
-        go_on(a);
+        announce_go_on(a);
         group_unref(group);
 }
 
@@ -98,20 +98,20 @@ static void announce_some(Announcer *a) {
         }
         a->read_end = at;
         a->is_reading = true;
-        a->read = (LedgerRead){.done = on_read};
+        a->read = (LedgerRead){.done = announce_on_read};
         group_ref(a->group);
         r = n ? ledger_read(a->group->ledger, &a->read, positions, n) : 0;
         if (r != LEDGER_LATER)
-                on_read(&a->read, r);
+                announce_on_read(&a->read, r);
 }
 
-static void on_more(Deferred *deferred) {
+static void announce_on_more(Deferred *deferred) {
         announce_some(container_of(deferred, Announcer, more));
 }
 
 /* ---- the ledger ------------------------------------------------------------------------------ */
 
-static void on_committed(Group *group, uint64_t first, uint64_t n) {
+static void announce_on_committed(Group *group, uint64_t first, uint64_t n) {
         Announcer *a = announcer_of(group);
 
         if (!a) /* the group is still being opened */
@@ -121,7 +121,7 @@ static void on_committed(Group *group, uint64_t first, uint64_t n) {
 }
 
 /* Lines were taken out at the front: what has been announced keeps its distance from the end. */
-static void on_rewritten(Group *group) {
+static void announce_on_rewritten(Group *group) {
         Announcer *a = announcer_of(group);
         uint64_t n_lines = ledger_n_committed(group->ledger), n_gone;
 
@@ -131,22 +131,22 @@ static void on_rewritten(Group *group) {
         a->next -= MIN(n_gone, a->next);
         a->n_known = n_lines;
         a->is_stale = a->is_reading;
-        go_on(a);
+        announce_go_on(a);
 }
 
-static int on_opened(Group *group) {
+static int announce_on_opened(Group *group) {
         Announcer *a = calloc(1, sizeof(*a));
 
         if (!a)
                 return error_origin(-ENOMEM);
         a->group = group;
         a->next = a->n_known = ledger_n_committed(group->ledger);
-        deferred_init(&a->more, group->collab->daemon->loop, on_more);
+        deferred_init(&a->more, group->collab->daemon->loop, announce_on_more);
         group->slots[GROUP_SLOT_ANNOUNCER] = a;
         return 0;
 }
 
-static void on_closed(Group *group) {
+static void announce_on_closed(Group *group) {
         Announcer *a = announcer_of(group);
 
         if (!a)
@@ -158,8 +158,8 @@ static void on_closed(Group *group) {
 
 const CollabPart announce_part = {
         .name = "announce",
-        .group_opened = on_opened,
-        .group_closed = on_closed,
-        .committed = on_committed,
-        .rewritten = on_rewritten,
+        .group_opened = announce_on_opened,
+        .group_closed = announce_on_closed,
+        .committed = announce_on_committed,
+        .rewritten = announce_on_rewritten,
 };

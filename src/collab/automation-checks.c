@@ -9,7 +9,7 @@
 #include "collab/transcript.h"
 
 /* Whether it is due now; else when to look again. */
-static bool is_due(Pass *pass, int64_t due_us) {
+static bool automation_checks_is_due(Pass *pass, int64_t due_us) {
         if (due_us <= pass->now_us)
                 return pass->n_notices < pass->notices_max;
         pass->next_us = MIN(pass->next_us, due_us);
@@ -17,7 +17,7 @@ static bool is_due(Pass *pass, int64_t due_us) {
 }
 
 /* The target is copied: it may lie in a document that is replaced while the notice is being kept. */
-static void say(Pass *pass, Str target, const char *kind, Str title, Str message) {
+static void automation_checks_say(Pass *pass, Str target, const char *kind, Str title, Str message) {
         pass->notices[pass->n_notices++] = (Notice){
                 .target = arena_str(&pass->arena, target), .kind = kind, .title = title, .message = message};
 }
@@ -30,16 +30,17 @@ static void check_nudge(Pass *pass, AutoActor *actor, _unused_ const ActorView *
                             .is_same = actor->nudge_event_id && str_is(id, actor->nudge_event_id),
                             .last_us = actor->nudge_us};
 
-        if (!is_due(pass, automation_nudge_due(&pass->group->doc->settings, pass->self->resume_us, &facts)))
+        if (!automation_checks_is_due(
+                    pass, automation_nudge_due(&pass->group->doc->settings, pass->self->resume_us, &facts)))
                 return;
-        say(pass, str_from(actor->id), "nudge",
-            is_ack ? STR("An important message waits for your acknowledgement")
-                   : STR("You have unread messages"),
-            arena_printf(&pass->arena,
-                         is_ack ? "Acknowledge event_id=" STR_FMT ", then act on it."
-                                : "The oldest one is event_id=" STR_FMT
-                                  ". Read your inbox and mark what is done.",
-                         STR_ARG(id)));
+        automation_checks_say(pass, str_from(actor->id), "nudge",
+                              is_ack ? STR("An important message waits for your acknowledgement")
+                                     : STR("You have unread messages"),
+                              arena_printf(&pass->arena,
+                                           is_ack ? "Acknowledge event_id=" STR_FMT ", then act on it."
+                                                  : "The oldest one is event_id=" STR_FMT
+                                                    ". Read your inbox and mark what is done.",
+                                           STR_ARG(id)));
         automation_set(&actor->nudge_event_id, id);
         actor->nudge_us = pass->now_us;
 }
@@ -57,7 +58,7 @@ static int64_t newest_own_us(const Group *group, Str id) {
 }
 
 /* The last lines of a text, not more than so many characters. */
-static Str last_lines(Str text, int64_t n_lines) {
+static Str automation_checks_last_lines(Str text, int64_t n_lines) {
         size_t at = text.n, n_chars = 0;
 
         while (at && n_chars < AUTOMATION_TAIL_CHARS) {
@@ -82,9 +83,9 @@ static Str tail_of(Pass *pass, Str id) {
         if (transcript_render(hosted_scrollback(runner->hosted, AUTOMATION_TAIL_BYTES), &options, &text) ||
             !text.n)
                 return STR("");
-        return arena_printf(
-                &pass->arena, "\n\nThe end of its terminal:\n" STR_FMT,
-                STR_ARG(last_lines(str_trim(buf_str(&text)), settings->transcript_notify_lines)));
+        return arena_printf(&pass->arena, "\n\nThe end of its terminal:\n" STR_FMT,
+                            STR_ARG(automation_checks_last_lines(str_trim(buf_str(&text)),
+                                                                 settings->transcript_notify_lines)));
 }
 
 static void check_idle(Pass *pass, AutoActor *actor, const ActorView *foreman) {
@@ -94,18 +95,19 @@ static void check_idle(Pass *pass, AutoActor *actor, const ActorView *foreman) {
                 return;
         due_us = automation_idle_due(&pass->group->doc->settings, pass->self->resume_us,
                                      newest_own_us(pass->group, str_from(actor->id)), actor->idle_us);
-        if (!is_due(pass, due_us))
+        if (!automation_checks_is_due(pass, due_us))
                 return;
-        say(pass, foreman->id, "actor_idle", arena_printf(&pass->arena, "%s is idle", actor->id),
-            arena_printf(&pass->arena, "%s has said nothing for %" PRId64 " s." STR_FMT, actor->id,
-                         pass->group->doc->settings.actor_idle_timeout_s,
-                         STR_ARG(tail_of(pass, str_from(actor->id)))));
+        automation_checks_say(pass, foreman->id, "actor_idle",
+                              arena_printf(&pass->arena, "%s is idle", actor->id),
+                              arena_printf(&pass->arena, "%s has said nothing for %" PRId64 " s." STR_FMT,
+                                           actor->id, pass->group->doc->settings.actor_idle_timeout_s,
+                                           STR_ARG(tail_of(pass, str_from(actor->id)))));
         actor->idle_us = pass->now_us;
 }
 
 static void check_keepalive(Pass *pass, AutoActor *actor, _unused_ const ActorView *foreman) {
-        if (!is_due(pass,
-                    automation_keepalive_due(&pass->group->doc->settings, pass->self->resume_us, actor)))
+        if (!automation_checks_is_due(pass, automation_keepalive_due(&pass->group->doc->settings,
+                                                                     pass->self->resume_us, actor)))
                 return;
         if (!actor->keepalive_next || strcmp(actor->keepalive_next, actor->next_line) != 0) {
                 automation_set(&actor->keepalive_next, str_from(actor->next_line));
@@ -113,16 +115,17 @@ static void check_keepalive(Pass *pass, AutoActor *actor, _unused_ const ActorVi
         }
         actor->keepalive_count++;
         actor->keepalive_us = pass->now_us;
-        say(pass, str_from(actor->id), "keepalive", STR("Go on with what you announced"),
-            arena_str(&pass->arena, str_from(actor->next_line)));
+        automation_checks_say(pass, str_from(actor->id), "keepalive", STR("Go on with what you announced"),
+                              arena_str(&pass->arena, str_from(actor->next_line)));
 }
 
 static void check_help(Pass *pass, AutoActor *actor, _unused_ const ActorView *foreman) {
-        if (!is_due(pass, automation_help_due(&pass->group->doc->settings, actor)))
+        if (!automation_checks_is_due(pass, automation_help_due(&pass->group->doc->settings, actor)))
                 return;
-        say(pass, str_from(actor->id), "help_nudge", STR("A reminder of how things are done here"),
-            STR("Call cccc_help to see the tools and the rules again, in case you have lost sight of "
-                "them."));
+        automation_checks_say(
+                pass, str_from(actor->id), "help_nudge", STR("A reminder of how things are done here"),
+                STR("Call cccc_help to see the tools and the rules again, in case you have lost sight of "
+                    "them."));
         actor->help_us = pass->now_us;
         actor->help_count = 0;
 }
@@ -134,12 +137,14 @@ static void check_silence(Pass *pass, const ActorView *foreman) {
                 automation_silence_due(&pass->group->doc->settings, pass->self->resume_us,
                                        n ? ledger_entry(ledger, n - 1).ts_us : 0, pass->self->silence_us);
 
-        if (!foreman || pass->n_notices || !is_due(pass, due_us)) /* a notice breaks the silence */
+        if (!foreman || pass->n_notices ||
+            !automation_checks_is_due(pass, due_us)) /* a notice breaks the silence */
                 return;
-        say(pass, foreman->id, "silence_check", STR("The group is silent"),
-            arena_printf(&pass->arena,
-                         "Nothing has happened for %" PRId64 " s. Is somebody stuck, or is it done?",
-                         pass->group->doc->settings.silence_timeout_s));
+        automation_checks_say(pass, foreman->id, "silence_check", STR("The group is silent"),
+                              arena_printf(&pass->arena,
+                                           "Nothing has happened for %" PRId64
+                                           " s. Is somebody stuck, or is it done?",
+                                           pass->group->doc->settings.silence_timeout_s));
         pass->self->silence_us = pass->now_us;
 }
 
@@ -176,9 +181,9 @@ static Str standup_text(Pass *pass) {
 static void check_standup(Pass *pass, const ActorView *foreman) {
         int64_t due_us = automation_standup_at(pass, foreman);
 
-        if (!is_due(pass, due_us))
+        if (!automation_checks_is_due(pass, due_us))
                 return;
-        say(pass, foreman->id, "standup", STR("Stand-up"), standup_text(pass));
+        automation_checks_say(pass, foreman->id, "standup", STR("Stand-up"), standup_text(pass));
         pass->self->standup_us = pass->now_us;
 }
 

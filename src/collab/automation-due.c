@@ -5,31 +5,34 @@
 #include "base/macro.h"
 #include "collab/automation.h"
 
-static int64_t after(int64_t us, int64_t seconds) {
+static int64_t automation_due_after(int64_t us, int64_t seconds) {
         return us + seconds * 1000000;
 }
 
 int64_t automation_nudge_due(const GroupSettings *settings, int64_t resume_us, const NudgeFacts *facts) {
         int64_t limit = settings->nudge_after_s;
-        int64_t due = after(MAX(facts->event_us, resume_us), limit);
+        int64_t due = automation_due_after(MAX(facts->event_us, resume_us), limit);
 
         if (limit <= 0 || !facts->event_us)
                 return INT64_MAX;
-        return facts->is_same ? MAX(due, after(facts->last_us, limit)) : due;
+        return facts->is_same ? MAX(due, automation_due_after(facts->last_us, limit)) : due;
 }
 
 int64_t automation_idle_due(const GroupSettings *settings, int64_t resume_us, int64_t own_us,
                             int64_t last_us) {
         int64_t limit = settings->actor_idle_timeout_s;
 
-        return limit <= 0 || !own_us ? INT64_MAX : after(MAX(MAX(own_us, resume_us), last_us), limit);
+        return limit <= 0 || !own_us ? INT64_MAX
+                                     : automation_due_after(MAX(MAX(own_us, resume_us), last_us), limit);
 }
 
 int64_t automation_silence_due(const GroupSettings *settings, int64_t resume_us, int64_t newest_us,
                                int64_t last_us) {
         int64_t limit = settings->silence_timeout_s;
 
-        return limit <= 0 || !newest_us ? INT64_MAX : after(MAX(MAX(newest_us, resume_us), last_us), limit);
+        return limit <= 0 || !newest_us
+                       ? INT64_MAX
+                       : automation_due_after(MAX(MAX(newest_us, resume_us), last_us), limit);
 }
 
 int64_t automation_standup_due(const GroupSettings *settings, int64_t last_us, int64_t now_us) {
@@ -37,7 +40,7 @@ int64_t automation_standup_due(const GroupSettings *settings, int64_t last_us, i
 
         if (limit <= 0)
                 return INT64_MAX;
-        return last_us ? after(last_us, limit) : now_us;
+        return last_us ? automation_due_after(last_us, limit) : now_us;
 }
 
 int64_t automation_keepalive_due(const GroupSettings *settings, int64_t resume_us, const AutoActor *actor) {
@@ -48,14 +51,14 @@ int64_t automation_keepalive_due(const GroupSettings *settings, int64_t resume_u
         if (limit <= 0 || settings->keepalive_max_per_actor <= 0 || !actor->next_line ||
             (is_same && actor->keepalive_count >= settings->keepalive_max_per_actor))
                 return INT64_MAX;
-        return after(is_same ? MAX(since, actor->keepalive_us) : since, limit);
+        return automation_due_after(is_same ? MAX(since, actor->keepalive_us) : since, limit);
 }
 
 int64_t automation_help_due(const GroupSettings *settings, const AutoActor *actor) {
         if (settings->help_nudge_interval_s <= 0 || settings->help_nudge_min_messages <= 0 ||
             actor->help_count < settings->help_nudge_min_messages)
                 return INT64_MAX;
-        return after(actor->help_us, settings->help_nudge_interval_s);
+        return automation_due_after(actor->help_us, settings->help_nudge_interval_s);
 }
 
 bool automation_next_line(Str text, Str *ret) {

@@ -18,7 +18,7 @@ bool automation_is_working(const Group *group, const ActorView *actor) {
 
 /* ---- lines that are needed ------------------------------------------------------------------- */
 
-static void want(Pass *pass, WantKind kind, AutoActor *actor, uint64_t position) {
+static void automation_lines_want(Pass *pass, WantKind kind, AutoActor *actor, uint64_t position) {
         if (pass->n == pass->cap) {
                 size_t cap = pass->cap ? pass->cap * 2 : 32;
                 Want *wants = realloc(pass->wants, cap * sizeof(*wants));
@@ -47,7 +47,7 @@ static void want_unread(Pass *pass, AutoActor *actor, Str id) {
 
         if (!inbox_open(&inbox, pass->group, id, INBOX_ALL, inbox_start(pass->group, id)) &&
             inbox_next(&inbox, &position))
-                want(pass, WANT_UNREAD, actor, position);
+                automation_lines_want(pass, WANT_UNREAD, actor, position);
 }
 
 static void want_acks(Pass *pass, AutoActor *actor, const ActorView *view) {
@@ -60,7 +60,7 @@ static void want_acks(Pass *pass, AutoActor *actor, const ActorView *view) {
             ledger_cursor_init(&cursor, pass->group->ledger, &tag, 1, from, false))
                 return;
         for (int i = 0; i < AUTOMATION_ACK_LINES && ledger_cursor_next(&cursor, &position); i++)
-                want(pass, WANT_ACK, actor, position);
+                automation_lines_want(pass, WANT_ACK, actor, position);
 }
 
 static void want_next(Pass *pass, AutoActor *actor, Str id) {
@@ -74,13 +74,13 @@ static void want_next(Pass *pass, AutoActor *actor, Str id) {
                 while (n < AUTOMATION_NEXT_LINES && ledger_cursor_next(&cursor, &position) &&
                        position >= actor->next_scanned)
                         if (str_is(ledger_entry(pass->group->ledger, position).kind, "chat.message")) {
-                                want(pass, WANT_NEXT, actor, position);
+                                automation_lines_want(pass, WANT_NEXT, actor, position);
                                 n++;
                         }
         actor->next_scanned = end_;
 }
 
-static void session_of(const Group *group, Str id, char out[48]) {
+static void automation_lines_session_of(const Group *group, Str id, char out[48]) {
         const Runner *runner = runner_find(group->collab, str_from(group->id), id);
 
         *out = 0;
@@ -95,7 +95,7 @@ static void count_help(Pass *pass, AutoActor *actor, Str id) {
         char session[48];
         Inbox inbox;
 
-        session_of(pass->group, id, session);
+        automation_lines_session_of(pass->group, id, session);
         if (!actor->help_session || strcmp(actor->help_session, session) != 0) {
                 automation_set(&actor->help_session, str_from(session));
                 actor->help_us = pass->now_us;

@@ -14,7 +14,7 @@
 #include "collab/group-change.h"
 #include "collab/permissions.h"
 
-static void end(Pass *pass, int64_t after_ms) {
+static void automation_pass_end(Pass *pass, int64_t after_ms) {
         Automation *self = pass->self;
         Group *group = pass->group;
 
@@ -33,7 +33,7 @@ static void end(Pass *pass, int64_t after_ms) {
 
 /* ---- saying it ------------------------------------------------------------------------------- */
 
-static void write_notice(JsonWriter *w, const Notice *notice) {
+static void automation_pass_write_notice(JsonWriter *w, const Notice *notice) {
         jw_begin_object(w);
         jw_field_cstr(w, "kind", notice->kind);
         jw_field_cstr(w, "priority", "normal");
@@ -47,7 +47,7 @@ static void write_notice(JsonWriter *w, const Notice *notice) {
         jw_end_object(w);
 }
 
-static void on_kept(_unused_ Call *call, GroupChange *change) {
+static void automation_pass_on_kept(_unused_ Call *call, GroupChange *change) {
         Pass *pass = change->user;
         Group *group = pass->group;
 
@@ -59,39 +59,40 @@ static void on_kept(_unused_ Call *call, GroupChange *change) {
                         delivery_queue_notice(group, notice->target, str_from(change->events[i].id),
                                               str_from(notice->kind));
         }
-        end(pass, 0);
+        automation_pass_end(pass, 0);
 }
 
-static void on_failed(GroupChange *change, int r) {
+static void automation_pass_on_failed(GroupChange *change, int r) {
         Pass *pass = change->user;
 
         log_warning(&pass->group->collab->daemon->log, pass->group->id, "notices were not kept: %s",
                     strerror(-r));
-        end(pass, AUTOMATION_FAILED_MS);
+        automation_pass_end(pass, AUTOMATION_FAILED_MS);
 }
 
-static void commit(Pass *pass) {
+static void automation_pass_commit(Pass *pass) {
         GroupChange *change = group_change_begin(pass->group, NULL, 0);
         _cleanup_(buf_deinit) Buf state = BUF_NULL;
         int r;
 
         if (!change) {
-                end(pass, AUTOMATION_FAILED_MS);
+                automation_pass_end(pass, AUTOMATION_FAILED_MS);
                 return;
         }
         change->user = pass;
         for (size_t i = 0; i < pass->n_notices; i++)
-                write_notice(group_change_event(change, "system.notify", STR("system"), STR("")),
-                             &pass->notices[i]);
+                automation_pass_write_notice(
+                        group_change_event(change, "system.notify", STR("system"), STR("")),
+                        &pass->notices[i]);
         if (change_try(change, automation_write_state(pass->self, pass->now_us, &state)))
                 group_change_file(change, "state/automation.json", buf_str(&state));
         pass->self->is_changed = false;
-        r = group_change_commit_or(change, on_kept, on_failed);
+        r = group_change_commit_or(change, automation_pass_on_kept, automation_pass_on_failed);
         if (r != CALL_LATER) /* nothing was begun, and nobody is told */
-                end(pass, AUTOMATION_FAILED_MS);
+                automation_pass_end(pass, AUTOMATION_FAILED_MS);
 }
 
-static void finish(Pass *pass, int r) {
+static void automation_pass_finish(Pass *pass, int r) {
         pass->notices_max = 5 * pass->group->doc->n_actors + 2;
         pass->notices = arena_alloc(&pass->arena, pass->notices_max * sizeof(*pass->notices));
         if (!r)
@@ -99,14 +100,15 @@ static void finish(Pass *pass, int r) {
         for (size_t i = 0; r && i < pass->n; i++)
                 pass->wants[i].actor->next_scanned = 0; /* its lines were not seen */
         if (r || !automation_is_live(pass->self)) {
-                end(pass, r ? AUTOMATION_FAILED_MS : -1);
+                automation_pass_end(pass, r ? AUTOMATION_FAILED_MS : -1);
                 return;
         }
         automation_check(pass);
         if (pass->n_notices || pass->self->is_changed)
-                commit(pass);
+                automation_pass_commit(pass);
         else
-                end(pass, pass->next_us == INT64_MAX ? -1 : (pass->next_us - pass->now_us) / 1000 + 1);
+                automation_pass_end(
+                        pass, pass->next_us == INT64_MAX ? -1 : (pass->next_us - pass->now_us) / 1000 + 1);
 }
 
 static void read_standup(void *user) {
@@ -117,10 +119,10 @@ static void read_standup(void *user) {
 }
 
 static void standup_read(void *user) {
-        finish(user, 0);
+        automation_pass_finish(user, 0);
 }
 
-static void go_on(Pass *pass, int r) {
+static void automation_pass_go_on(Pass *pass, int r) {
         const GroupDoc *doc = pass->group->doc;
         const ScopeView *scope = group_doc_scope(doc, doc->active_scope_key);
 
@@ -128,11 +130,11 @@ static void go_on(Pass *pass, int r) {
                 pass->standup_path = path_join(scope->url.data, "CCCC_STANDUP.md");
         if (!pass->standup_path ||
             loop_work(pass->group->collab->daemon->loop, read_standup, standup_read, pass))
-                finish(pass, r);
+                automation_pass_finish(pass, r);
 }
 
-static void on_read(LedgerRead *read, int r) {
-        go_on(container_of(read, Pass, read), r);
+static void automation_pass_on_read(LedgerRead *read, int r) {
+        automation_pass_go_on(container_of(read, Pass, read), r);
 }
 
 void automation_pass(Automation *self) {
@@ -147,12 +149,12 @@ void automation_pass(Automation *self) {
                        .group = group_ref(self->group),
                        .now_us = loop_wall_us(self->group->collab->daemon->loop),
                        .next_us = INT64_MAX,
-                       .read.done = on_read};
+                       .read.done = automation_pass_on_read};
         self->is_busy = true;
         (void)ledger_check(self->group->ledger);
         automation_collect(pass);
         if (pass->n)
                 r = ledger_read(self->group->ledger, &pass->read, pass->positions, pass->n);
         if (r != LEDGER_LATER)
-                go_on(pass, r);
+                automation_pass_go_on(pass, r);
 }

@@ -21,7 +21,7 @@ static int64_t time_of(const Json *object, const char *key) {
         return time_parse(json_str(json_get(object, key)), &us) ? us : 0;
 }
 
-static void read_actor(AutoActor *actor, const Json *json) {
+static void automation_state_read_actor(AutoActor *actor, const Json *json) {
         automation_set(&actor->nudge_event_id, json_str(json_get(json, "last_nudge_event_id")));
         automation_set(&actor->keepalive_next, json_str(json_get(json, "last_keepalive_next")));
         automation_set(&actor->help_session, json_str(json_get(json, "help_session_key")));
@@ -40,13 +40,13 @@ void automation_read_state(Automation *self, const Json *json) {
                 AutoActor *actor = automation_actor(self, json_key(entry));
 
                 if (actor)
-                        read_actor(actor, entry);
+                        automation_state_read_actor(actor, entry);
         }
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void put_actor(JsonWriter *w, const AutoActor *actor) {
+static void automation_state_put_actor(JsonWriter *w, const AutoActor *actor) {
         jw_key_str(w, str_from(actor->id));
         jw_begin_object(w);
         jw_field_cstr(w, "last_nudge_event_id", actor->nudge_event_id);
@@ -70,7 +70,7 @@ int automation_write_state(const Automation *self, int64_t now_us, Buf *out) {
         jw_begin_object(&w);
         for (const AutoActor *actor = self->actors; actor; actor = actor->next)
                 if (group_doc_actor(self->group->doc, str_from(actor->id)))
-                        put_actor(&w, actor);
+                        automation_state_put_actor(&w, actor);
         jw_end_object(&w);
         jw_field_time_us(&w, "resume_at", self->resume_us);
         jw_field_time_us(&w, "last_silence_notify_at", self->silence_us);

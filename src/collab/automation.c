@@ -10,7 +10,7 @@
 #include "collab/collab.h"
 #include "collab/permissions.h"
 
-static Automation *automation_of(const Group *group) {
+static Automation *automation_automation_of(const Group *group) {
         return group->slots[GROUP_SLOT_AUTOMATION];
 }
 
@@ -77,7 +77,7 @@ typedef struct Loading {
         Document *document;
 } Loading;
 
-static void load(void *user) {
+static void automation_load(void *user) {
         Loading *loading = user;
 
         if (document_read(&loading->document, loading->path, DOCUMENT_JSON))
@@ -108,7 +108,8 @@ static void begin_load(Automation *self) {
         if (!loading)
                 return;
         *loading = (Loading){.self = self, .path = path_join(self->group->dir, "state/automation.json")};
-        if (loading->path && !loop_work(self->group->collab->daemon->loop, load, loaded, loading)) {
+        if (loading->path &&
+            !loop_work(self->group->collab->daemon->loop, automation_load, loaded, loading)) {
                 group_ref(self->group);
                 self->is_busy = true;
                 return;
@@ -117,7 +118,7 @@ static void begin_load(Automation *self) {
         free(loading);
 }
 
-static void on_timer(Timer *timer) {
+static void automation_on_timer(Timer *timer) {
         Automation *self = container_of(timer, Automation, timer);
 
         if (!automation_is_live(self) || self->is_busy)
@@ -130,13 +131,13 @@ static void on_timer(Timer *timer) {
 
 /* ---- the part -------------------------------------------------------------------------------- */
 
-static int on_group_opened(Group *group) {
+static int automation_on_group_opened(Group *group) {
         Automation *self = calloc(1, sizeof(*self));
 
         if (!self)
                 return error_origin(-ENOMEM);
         *self = (Automation){.group = group, .n_known = ledger_n_committed(group->ledger)};
-        timer_init(&self->timer, group->collab->daemon->loop, on_timer);
+        timer_init(&self->timer, group->collab->daemon->loop, automation_on_timer);
         group->slots[GROUP_SLOT_AUTOMATION] = self;
         if (automation_is_live(self))
                 automation_kick(self, AUTOMATION_EVERY_MS);
@@ -152,7 +153,7 @@ static void free_actor(AutoActor *actor) {
         free(actor);
 }
 
-static void on_group_closed(Group *group) {
+static void automation_on_group_closed(Group *group) {
         Automation *self = steal(&group->slots[GROUP_SLOT_AUTOMATION]);
 
         if (!self)
@@ -178,8 +179,8 @@ static Str foreman_id(const GroupDoc *doc) {
         return foreman ? foreman->id : STR_NULL;
 }
 
-static void on_group_changed(Group *group, const GroupDoc *old) {
-        Automation *self = automation_of(group);
+static void automation_on_group_changed(Group *group, const GroupDoc *old) {
+        Automation *self = automation_automation_of(group);
 
         if (!self)
                 return;
@@ -190,9 +191,9 @@ static void on_group_changed(Group *group, const GroupDoc *old) {
         kick_if_live(self);
 }
 
-static void on_actor_changed(Collab *collab, Str group_id, Str actor) {
+static void automation_on_actor_changed(Collab *collab, Str group_id, Str actor) {
         Group *group = group_find(collab, group_id);
-        Automation *self = group ? automation_of(group) : NULL;
+        Automation *self = group ? automation_automation_of(group) : NULL;
 
         if (!self || !group_actor_is_running(group, actor))
                 return;
@@ -202,8 +203,8 @@ static void on_actor_changed(Collab *collab, Str group_id, Str actor) {
         kick_if_live(self);
 }
 
-static void on_committed(Group *group, uint64_t first, uint64_t n) {
-        Automation *self = automation_of(group);
+static void automation_on_committed(Group *group, uint64_t first, uint64_t n) {
+        Automation *self = automation_automation_of(group);
 
         if (!self)
                 return;
@@ -214,8 +215,8 @@ static void on_committed(Group *group, uint64_t first, uint64_t n) {
         kick_if_live(self);
 }
 
-static void on_rewritten(Group *group) {
-        Automation *self = automation_of(group);
+static void automation_on_rewritten(Group *group) {
+        Automation *self = automation_automation_of(group);
         uint64_t n_lines = ledger_n_committed(group->ledger), n_gone;
 
         if (!self)
@@ -231,10 +232,10 @@ static void on_rewritten(Group *group) {
 
 const CollabPart automation_part = {
         .name = "automation",
-        .group_opened = on_group_opened,
-        .group_closed = on_group_closed,
-        .group_changed = on_group_changed,
-        .actor_changed = on_actor_changed,
-        .committed = on_committed,
-        .rewritten = on_rewritten,
+        .group_opened = automation_on_group_opened,
+        .group_closed = automation_on_group_closed,
+        .group_changed = automation_on_group_changed,
+        .actor_changed = automation_on_actor_changed,
+        .committed = automation_on_committed,
+        .rewritten = automation_on_rewritten,
 };

@@ -31,7 +31,7 @@ static void free_self(Autostart *self) {
 
 /* ---- on a worker: which groups ---------------------------------------------------------------- */
 
-static bool is_wanted(const char *dir) {
+static bool autostart_is_wanted(const char *dir) {
         _cleanup_(freep) char *path = path_join(dir, "group.yaml");
         Document *document = NULL;
         bool is_running = false;
@@ -42,7 +42,7 @@ static bool is_wanted(const char *dir) {
         return is_running;
 }
 
-static void look(void *user) {
+static void autostart_look(void *user) {
         Autostart *self = user;
         DIR *dir = opendir(self->groups_path);
 
@@ -58,7 +58,7 @@ static void look(void *user) {
                 if (!path)
                         break;
                 leftovers_clear(path, entry->d_name, &self->kept);
-                if (is_wanted(path))
+                if (autostart_is_wanted(path))
                         (void)strvec_push(&self->groups, entry->d_name);
         }
         if (dir)
@@ -76,7 +76,7 @@ static void start_actor(Group *group, const ActorView *actor) {
 }
 
 /* A group without a place to work is no longer wanted to run, as the contract has it. */
-static int give_up(Group *group) {
+static int autostart_give_up(Group *group) {
         GroupChange *change = group_change_begin(group, NULL, 0);
         GroupDoc *doc = group_change_doc(change);
 
@@ -94,7 +94,7 @@ static int start_group(_unused_ Call *call, Group *group, _unused_ const void *a
         if (standstill_holds(&group->collab->daemon->standstill, group->id))
                 return 0;
         if (!doc->active_scope_key.n)
-                return give_up(group);
+                return autostart_give_up(group);
         for (size_t i = 0; i < doc->n_actors; i++) {
                 const ActorView *actor = &doc->actors[i];
                 if (actor->is_enabled && !runner_find(group->collab, str_from(group->id), actor->id) &&
@@ -104,7 +104,7 @@ static int start_group(_unused_ Call *call, Group *group, _unused_ const void *a
         return 0;
 }
 
-static void looked(void *user) {
+static void autostart_looked(void *user) {
         Autostart *self = user;
         Collab *collab = self->collab;
 
@@ -133,7 +133,7 @@ int autostart_begin(Collab *collab) {
         for (Runner *runner = collab->runners; !r && runner; runner = runner->next)
                 r = strvec_push(&self->kept, runner->file_path);
         if (!r)
-                r = loop_work(collab->daemon->loop, look, looked, self);
+                r = loop_work(collab->daemon->loop, autostart_look, autostart_looked, self);
         collab->is_clearing = !r;
         if (r && self)
                 free_self(self);

@@ -20,7 +20,7 @@
 enum { CLOSE_TURNS = 50000, CLOSE_PAUSE_NS = 100000 };
 enum { BACKLOG_DEFAULT = 10 << 20, BACKLOG_MAX = 50000000 };
 
-static bool has_paths(const Collab *collab) {
+static bool collab_has_paths(const Collab *collab) {
         return collab->home && collab->settings_path && collab->groups_path && collab->trash_path &&
                collab->active_path && collab->crossings_path && collab->feed_path &&
                collab->feed_lock_path && collab->inputrc_path;
@@ -45,7 +45,7 @@ int collab_new(Collab **ret, Daemon *daemon, const char *home) {
         collab->feed_lock_path = path_join(home, "daemon/ccccd.events.lock");
         collab->inputrc_path = path_join(home, "daemon/inputrc");
         collab->n_backlog = BACKLOG_DEFAULT;
-        r = has_paths(collab) ? registry_init(&collab->registry, collab) : error_origin(-ENOMEM);
+        r = collab_has_paths(collab) ? registry_init(&collab->registry, collab) : error_origin(-ENOMEM);
         if (r) {
                 collab_free(collab);
                 return error_trace(r);
@@ -94,7 +94,7 @@ void collab_stop(Collab *collab) {
 }
 
 /* Ledgers close on workers, and the registry may be there too: the loop turns a little longer. */
-static void settle(Collab *collab, bool (*is_busy)(const Collab *collab), const char *what) {
+static void collab_settle(Collab *collab, bool (*is_busy)(const Collab *collab), const char *what) {
         for (int i = 0; is_busy(collab); i++) {
                 struct timespec pause = {.tv_nsec = CLOSE_PAUSE_NS};
                 if (i == CLOSE_TURNS) {
@@ -122,8 +122,8 @@ static void close_groups(Collab *collab) {
         for (size_t i = 0; i < COLLAB_BUCKETS; i++)
                 while (collab->groups[i])
                         group_forget(collab->groups[i]);
-        settle(collab, has_groups, "ledgers");
-        settle(collab, has_deliveries, "delivery");
+        collab_settle(collab, has_groups, "ledgers");
+        collab_settle(collab, has_deliveries, "delivery");
 }
 
 static bool is_any_busy(const Collab *collab) {
@@ -136,11 +136,11 @@ static bool is_any_busy(const Collab *collab) {
 Collab *collab_free(Collab *collab) {
         if (!collab)
                 return NULL;
-        settle(collab, is_any_busy, "runners");
+        collab_settle(collab, is_any_busy, "runners");
         for (const CollabPart *const *part = collab_parts; *part; part++)
                 if ((*part)->closed)
                         (*part)->closed(collab);
-        settle(collab, is_registry_busy, "registry");
+        collab_settle(collab, is_registry_busy, "registry");
         if (collab->registry.path)
                 registry_deinit(&collab->registry);
         close_groups(collab);

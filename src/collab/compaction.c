@@ -44,13 +44,13 @@ static void free_compaction(Compaction *self) {
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static int failure(Call *call, int r) {
+static int compaction_failure(Call *call, int r) {
         return call ? call_fail(call, CALL_E_LEDGER_COMPACT_FAILED, "cannot compact the ledger: %s",
                                 strerror(-r))
                     : r;
 }
 
-static void finish(Compaction *self, int r) {
+static void compaction_finish(Compaction *self, int r) {
         Call *call = self->call;
         Group *group = self->group;
 
@@ -71,7 +71,7 @@ static void finish(Compaction *self, int r) {
                 jw_end_object(w);
         }
         if (call)
-                call_finish(call, r ? failure(call, r) : 0);
+                call_finish(call, r ? compaction_failure(call, r) : 0);
         free_compaction(self);
 }
 
@@ -97,7 +97,7 @@ static int skip(Compaction *self, const char *reason, const char *key, const cha
 /* ---- after the move -------------------------------------------------------------------------- */
 
 static void on_snapshot(Snapshot *snapshot, int r) {
-        finish(container_of(snapshot, Compaction, snapshot), r);
+        compaction_finish(container_of(snapshot, Compaction, snapshot), r);
 }
 
 static int write_result(Compaction *self) {
@@ -124,7 +124,7 @@ static void on_moved(void *user, int r) {
         if (!r)
                 r = write_result(self);
         if (r) {
-                finish(self, r);
+                compaction_finish(self, r);
                 return;
         }
         self->snapshot.group = self->group;
@@ -134,7 +134,7 @@ static void on_moved(void *user, int r) {
         snapshot_take(&self->snapshot);
 }
 
-static int move(Compaction *self, uint64_t n) {
+static int compaction_move(Compaction *self, uint64_t n) {
         char stamp[STAMP_MAX];
 
         stamp_format(self->now_us, stamp);
@@ -193,16 +193,16 @@ static int decide(_unused_ Call *call, Group *group, const void *user) {
                     ledger_first_after_ts(group->ledger, safe_us));
         if (!n_old)
                 return skip(self, "no_archivable_events", "safe_ts", self->safe_ts, 0);
-        r = move(self, n_old);
+        r = compaction_move(self, n_old);
         if (!r)
                 return CALL_LATER;
 failed:
-        r = failure(self->call, r);
+        r = compaction_failure(self->call, r);
         free_compaction(self);
         return r;
 }
 
-static int prepare(const Group *group, void *user) {
+static int compaction_prepare(const Group *group, void *user) {
         Compaction *self = user;
         _cleanup_(freep) char *path = path_join(group->state_path, "compaction.json");
         _cleanup_(document_unrefp) Document *document = NULL;
@@ -227,7 +227,7 @@ int compaction_start(Call *call, Group *group, Str reason, bool is_forced) {
         self->reason = strndup(reason.data, reason.n);
         if (asprintf(&self->snapshot_reason, "compact:" STR_FMT, STR_ARG(reason)) < 0)
                 self->snapshot_reason = NULL;
-        r = self->reason && self->snapshot_reason ? group_work(call, group, prepare, decide, self)
+        r = self->reason && self->snapshot_reason ? group_work(call, group, compaction_prepare, decide, self)
                                                   : error_origin(-ENOMEM);
         if (r != CALL_LATER)
                 free_compaction(self);
@@ -236,7 +236,7 @@ int compaction_start(Call *call, Group *group, Str reason, bool is_forced) {
 
 /* ---- the minute's look ----------------------------------------------------------------------- */
 
-static void look(Group *group) {
+static void compaction_look(Group *group) {
         if (!group->ledger || !group->doc || group->is_loading || group->is_deleting ||
             !group->doc->is_running)
                 return;
@@ -244,22 +244,23 @@ static void look(Group *group) {
                 (void)compaction_start(NULL, group, STR("auto"), false);
 }
 
-static int started(Collab *collab) {
-        return error_trace(group_look_start(&collab->compaction, collab, COMPACTION_EVERY_MS, look));
+static int compaction_started(Collab *collab) {
+        return error_trace(
+                group_look_start(&collab->compaction, collab, COMPACTION_EVERY_MS, compaction_look));
 }
 
-static int group_opened(Group *group) {
+static int compaction_group_opened(Group *group) {
         return error_trace(group_look_wake(&group->collab->compaction));
 }
 
-static void stopping(Collab *collab) {
+static void compaction_stopping(Collab *collab) {
         group_look_stop(&collab->compaction);
 }
 
 const CollabPart compaction_part = {
         .name = "compaction",
-        .started = started,
-        .stopping = stopping,
-        .closed = stopping,
-        .group_opened = group_opened,
+        .started = compaction_started,
+        .stopping = compaction_stopping,
+        .closed = compaction_stopping,
+        .group_opened = compaction_group_opened,
 };

@@ -71,7 +71,7 @@ static ContextEntry *entry_new(const ContextDoc *doc) {
         return entry->path && entry->json ? entry : entry_free(entry);
 }
 
-static void keep(ContextCache *cache, const ContextDoc *doc, int64_t now_us) {
+static void context_cache_hold(ContextCache *cache, const ContextDoc *doc, int64_t now_us) {
         ContextEntry *entry;
 
         if (!doc->is_stored || doc->is_cached || is_young(doc, now_us) || cache->n_bytes > CONTEXT_CACHE_MAX)
@@ -108,9 +108,9 @@ void context_cache_keep(ContextCache *cache, const Context *context) {
         if (!grown)
                 return;
         cache->entries = grown;
-        keep(cache, &context->main, context->now_us);
-        keep(cache, &context->presence, context->now_us);
+        context_cache_hold(cache, &context->main, context->now_us);
+        context_cache_hold(cache, &context->presence, context->now_us);
         for (size_t i = 0; i < context->n_tasks; i++)
-                keep(cache, context->tasks[i], context->now_us);
+                context_cache_hold(cache, context->tasks[i], context->now_us);
         qsort(cache->entries, cache->n, sizeof(ContextEntry *), by_path);
 }

@@ -127,7 +127,7 @@ static void write_milestone(JsonWriter *w, const Json *milestone) {
         field_maybe(w, "outcomes", milestone);
 }
 
-static void write_note(JsonWriter *w, const Json *note) {
+static void context_json_write_note(JsonWriter *w, const Json *note) {
         field_text(w, "id", note);
         field_text(w, "content", note);
 }
@@ -145,7 +145,8 @@ static void write_agent(JsonWriter *w, const Json *agent) {
 }
 
 /* The objects of a list; what a hand put there besides is left out. */
-static void write_list(JsonWriter *w, const Json *list, void (*write)(JsonWriter *w, const Json *item)) {
+static void context_json_write_list(JsonWriter *w, const Json *list,
+                                    void (*write)(JsonWriter *w, const Json *item)) {
         jw_begin_array(w);
         json_each (item, json_is(list, JSON_ARRAY) ? list : NULL) {
                 if (!json_is(item, JSON_OBJECT))
@@ -158,7 +159,7 @@ static void write_list(JsonWriter *w, const Json *list, void (*write)(JsonWriter
 }
 
 void context_write_agents(const Context *context, JsonWriter *w) {
-        write_list(w, json_get(context->presence.json, "agents"), write_agent);
+        context_json_write_list(w, json_get(context->presence.json, "agents"), write_agent);
 }
 
 int64_t context_heartbeat_s(const Context *context) {
@@ -174,11 +175,11 @@ static void write_main(const Context *context, JsonWriter *w) {
         field_maybe(w, "vision", json);
         field_maybe(w, "sketch", json);
         jw_key(w, "milestones");
-        write_list(w, json_get(json, "milestones"), write_milestone);
+        context_json_write_list(w, json_get(json, "milestones"), write_milestone);
         jw_key(w, "notes");
-        write_list(w, json_get(json, "notes"), write_note);
+        context_json_write_list(w, json_get(json, "notes"), context_json_write_note);
         jw_key(w, "references");
-        write_list(w, json_get(json, "references"), write_reference);
+        context_json_write_list(w, json_get(json, "references"), write_reference);
 }
 
 int context_write_summary(const Context *context, JsonWriter *w) {

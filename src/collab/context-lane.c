@@ -27,14 +27,14 @@ static ContextLane *lane_get(Group *group) {
         return group->slots[GROUP_SLOT_CONTEXT] = lane;
 }
 
-static void job_free(ContextJob *job) {
+static void context_lane_job_free(ContextJob *job) {
         group_unref(job->group);
         arena_deinit(&job->arena);
         buf_deinit(&job->result);
         free(job);
 }
 
-static void run(void *user) {
+static void context_lane_run(void *user) {
         ContextJob *job = user;
         ContextLane *lane = job->group->slots[GROUP_SLOT_CONTEXT];
         Str dir = arena_printf(&job->arena, "%s/context", job->group->dir);
@@ -49,21 +49,21 @@ static bool is_going(const Group *group) {
         return group->is_gone || group->is_deleting;
 }
 
-static int not_found(ContextJob *job) {
+static int context_lane_not_found(ContextJob *job) {
         return call_fail(job->call, CALL_E_GROUP_NOT_FOUND, "group not found: %s", job->group->id);
 }
 
 /* The folder may have gone while the job was at it: what it then found or could not store means nothing. */
-static void finish(ContextJob *job) {
+static void context_lane_finish(ContextJob *job) {
         int r;
 
         if (job->call && is_going(job->group))
-                r = not_found(job);
+                r = context_lane_not_found(job);
         else
                 r = job->done(job);
         if (job->call && r != CALL_LATER)
                 call_finish(job->call, r);
-        job_free(job);
+        context_lane_job_free(job);
 }
 
 static void work(ContextLane *lane);
@@ -77,25 +77,25 @@ static ContextJob *take_first(ContextLane *lane) {
         return job;
 }
 
-static void done(void *user) {
+static void context_lane_done(void *user) {
         ContextJob *job = user;
         Group *group = group_ref(job->group);
         ContextLane *lane = group->slots[GROUP_SLOT_CONTEXT];
 
         take_first(lane);
-        finish(job);
+        context_lane_finish(job);
         work(lane);
         group_unref(group);
 }
 
 /* The group was deleted, or no worker can be had: the job ends without having run. */
-static void give_up(ContextJob *job, int r) {
+static void context_lane_give_up(ContextJob *job, int r) {
         job->r = r;
         if (job->call)
-                call_finish(job->call, is_going(job->group) ? not_found(job) : r);
+                call_finish(job->call, is_going(job->group) ? context_lane_not_found(job) : r);
         else
                 (void)job->done(job);
-        job_free(job);
+        context_lane_job_free(job);
 }
 
 /* Sets the first job going. */
@@ -104,9 +104,9 @@ static void work(ContextLane *lane) {
                 Loop *loop = job->group->collab->daemon->loop;
 
                 job->now_us = loop_wall_us(loop);
-                if (!is_going(job->group) && !loop_work(loop, run, done, job))
+                if (!is_going(job->group) && !loop_work(loop, context_lane_run, context_lane_done, job))
                         return;
-                give_up(take_first(lane), -ENOMEM);
+                context_lane_give_up(take_first(lane), -ENOMEM);
         }
 }
 

@@ -28,7 +28,7 @@ static int parse_doc(Context *context, ContextDoc *doc, Str text) {
         return 0;
 }
 
-static int read_doc(Context *context, ContextDoc *doc) {
+static int context_load_read_doc(Context *context, ContextDoc *doc) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         int r;
 
@@ -52,7 +52,7 @@ static int load_doc(Context *context, ContextDoc *doc, const char *path, Context
         doc->path = path;
         if (cache && !file_identify(path, &doc->identity) && context_cache_find(cache, doc))
                 return 0;
-        return read_doc(context, doc);
+        return context_load_read_doc(context, doc);
 }
 
 static bool is_digits(Str s) {
@@ -124,7 +124,7 @@ static int load_task(Context *context, const char *folder, const char *name, Con
         return error_trace(r);
 }
 
-static int by_id(const void *a, const void *b) {
+static int context_load_by_id(const void *a, const void *b) {
         return strcmp((*(ContextDoc *const *)a)->id.data, (*(ContextDoc *const *)b)->id.data);
 }
 
@@ -141,7 +141,7 @@ static int load_tasks(Context *context, ContextCache *cache) {
         if (dir)
                 closedir(dir);
         if (!r && context->n_tasks)
-                qsort(context->tasks, context->n_tasks, sizeof(ContextDoc *), by_id);
+                qsort(context->tasks, context->n_tasks, sizeof(ContextDoc *), context_load_by_id);
         return error_trace(r);
 }
 

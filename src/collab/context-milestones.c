@@ -12,7 +12,7 @@ static Json *find_milestone(Context *context, Str id) {
         return milestone;
 }
 
-static int not_found(Context *context, Str id) {
+static int context_milestones_not_found(Context *context, Str id) {
         return context_refuse(context, "Milestone not found: " STR_FMT, STR_ARG(id));
 }
 
@@ -34,7 +34,8 @@ static int enter_status(Context *context, Json *milestone, const char *status) {
         return error_trace(r);
 }
 
-static int fill(Context *context, Json *milestone, Str id, const Json *item, const char *status) {
+static int context_milestones_fill(Context *context, Json *milestone, Str id, const Json *item,
+                                   const char *status) {
         int r;
 
         r = context_set(context, milestone, "id", id);
@@ -64,7 +65,7 @@ int context_milestone_create(Context *context, const Json *item, Str *detail) {
         milestone = json_new(context->arena, JSON_OBJECT);
         if (!list || !milestone || !id.data)
                 return error_origin(-ENOMEM);
-        r = fill(context, milestone, id, item, status);
+        r = context_milestones_fill(context, milestone, id, item, status);
         if (!r)
                 r = json_push(list, milestone);
         return r ? error_trace(r) : context_detail(context, detail, "Created %s", id.data);
@@ -77,7 +78,7 @@ int context_milestone_update(Context *context, const Json *item, Str *detail) {
         int r;
 
         if (!milestone)
-                return not_found(context, id);
+                return context_milestones_not_found(context, id);
         r = wanted_status(context, item, NULL, &status);
         if (r)
                 return r;
@@ -97,7 +98,7 @@ int context_milestone_complete(Context *context, const Json *item, Str *detail) 
         int r;
 
         if (!milestone)
-                return not_found(context, id);
+                return context_milestones_not_found(context, id);
         r = context_set_status(context, milestone, "done");
         if (!r)
                 r = context_set_today(context, milestone, "completed");
@@ -115,7 +116,7 @@ int context_milestone_restore(Context *context, const Json *item, Str *detail) {
         int r;
 
         if (!milestone)
-                return not_found(context, id);
+                return context_milestones_not_found(context, id);
         if (strcmp(context_status_of(milestone), "archived") != 0)
                 return context_refuse(context, "Milestone is not archived: " STR_FMT, STR_ARG(id));
         r = context_unarchive(context, milestone, &status);

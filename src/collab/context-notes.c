@@ -7,25 +7,26 @@
 #include "base/error.h"
 #include "collab/context-internal.h"
 
-static int set_text(Context *context, const char *key, const Json *item) {
+static int context_notes_set_text(Context *context, const char *key, const Json *item) {
         context->main.is_changed = true;
         return context_set(context, context->main.json, key, context_text(item, key));
 }
 
 int context_vision_update(Context *context, const Json *item, Str *detail) {
-        int r = set_text(context, "vision", item);
+        int r = context_notes_set_text(context, "vision", item);
 
         return r ? error_trace(r) : context_detail(context, detail, "Set vision");
 }
 
 int context_sketch_update(Context *context, const Json *item, Str *detail) {
-        int r = set_text(context, "sketch", item);
+        int r = context_notes_set_text(context, "sketch", item);
 
         return r ? error_trace(r) : context_detail(context, detail, "Set sketch");
 }
 
 /* A new entry {id} of the list; the caller adds the rest. NULL without memory. */
-static Json *add_entry(Context *context, const char *list_key, char letter, int64_t number, Str *detail) {
+static Json *context_notes_add_entry(Context *context, const char *list_key, char letter, int64_t number,
+                                     Str *detail) {
         Json *list = context_list(context, &context->main, list_key, true);
         Json *entry = json_new(context->arena, JSON_OBJECT);
         Str id = arena_printf(context->arena, "%c%03lld", letter, (long long)number);
@@ -37,7 +38,8 @@ static Json *add_entry(Context *context, const char *list_key, char letter, int6
         return entry;
 }
 
-static int remove_entry(Context *context, const char *list_key, Json *entry, Str id, Str *detail) {
+static int context_notes_remove_entry(Context *context, const char *list_key, Json *entry, Str id,
+                                      Str *detail) {
         int r = context_list_remove(context, &context->main, list_key, entry);
 
         context->main.is_changed = true;
@@ -55,7 +57,7 @@ static void forget_number(Context *context, const char *list_key, char letter, S
 }
 
 int context_note_add(Context *context, const Json *item, Str *detail) {
-        Json *note = add_entry(context, "notes", 'N', ++context->last_note, detail);
+        Json *note = context_notes_add_entry(context, "notes", 'N', ++context->last_note, detail);
 
         return note ? context_set(context, note, "content", context_text(item, "content"))
                     : error_origin(-ENOMEM);
@@ -80,13 +82,14 @@ int context_note_remove(Context *context, const Json *item, Str *detail) {
 
         if (!note)
                 return context_refuse(context, "Note not found: " STR_FMT, STR_ARG(id));
-        r = remove_entry(context, "notes", note, id, detail);
+        r = context_notes_remove_entry(context, "notes", note, id, detail);
         forget_number(context, "notes", 'N', id, &context->last_note);
         return r;
 }
 
 int context_reference_add(Context *context, const Json *item, Str *detail) {
-        Json *reference = add_entry(context, "references", 'R', ++context->last_reference, detail);
+        Json *reference =
+                context_notes_add_entry(context, "references", 'R', ++context->last_reference, detail);
         int r;
 
         r = reference ? context_set(context, reference, "url", context_text(item, "url"))
@@ -115,7 +118,7 @@ int context_reference_remove(Context *context, const Json *item, Str *detail) {
 
         if (!reference)
                 return context_refuse(context, "Reference not found: " STR_FMT, STR_ARG(id));
-        r = remove_entry(context, "references", reference, id, detail);
+        r = context_notes_remove_entry(context, "references", reference, id, detail);
         forget_number(context, "references", 'R', id, &context->last_reference);
         return r;
 }

@@ -12,7 +12,7 @@ static bool is_lower_or_digit(char c) {
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-static bool is_blank(char c) {
+static bool context_presence_is_blank(char c) {
         return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
@@ -24,7 +24,7 @@ static Str canonical(Arena *arena, Str id) {
 
         for (size_t i = 0; out && i < id.n; i++) {
                 char c = id.data[i];
-                bool is_dash = c == '-' || c == '_' || is_blank(c);
+                bool is_dash = c == '-' || c == '_' || context_presence_is_blank(c);
                 bool is_edge = i > 0 && is_upper(c) && is_lower_or_digit(id.data[i - 1]);
                 if ((is_dash || is_edge) && n > 0 && out[n - 1] != '-')
                         out[n++] = '-';
@@ -43,7 +43,7 @@ static Str collapsed(Arena *arena, Str text) {
 
         text = str_trim(text);
         for (size_t i = 0; out && i < text.n; i++)
-                if (!is_blank(text.data[i]))
+                if (!context_presence_is_blank(text.data[i]))
                         out[n++] = text.data[i];
                 else if (out[n - 1] != ' ')
                         out[n++] = ' ';
@@ -67,7 +67,7 @@ static Json *find_or_add(Context *context, Str id) {
         return agent && !context_set(context, agent, "id", id) && !json_push(list, agent) ? agent : NULL;
 }
 
-static int set_status(Context *context, const Json *item, Str status) {
+static int context_presence_set_status(Context *context, const Json *item, Str status) {
         Json *agent;
         Str id;
         int r;
@@ -87,7 +87,8 @@ static int set_status(Context *context, const Json *item, Str status) {
 
 int context_presence_update(Context *context, const Json *item, Str *detail) {
         Str given = context_id(item, "agent_id");
-        int r = set_status(context, item, collapsed(context->arena, context_text(item, "status")));
+        int r = context_presence_set_status(context, item,
+                                            collapsed(context->arena, context_text(item, "status")));
 
         return r ? r : context_detail(context, detail, "Updated presence for " STR_FMT, STR_ARG(given));
 }
@@ -95,7 +96,7 @@ int context_presence_update(Context *context, const Json *item, Str *detail) {
 /* An update to nothing: also whoever was never there gets an entry. */
 int context_presence_clear(Context *context, const Json *item, Str *detail) {
         Str given = context_id(item, "agent_id");
-        int r = set_status(context, item, STR(""));
+        int r = context_presence_set_status(context, item, STR(""));
 
         return r ? r : context_detail(context, detail, "Cleared presence for " STR_FMT, STR_ARG(given));
 }

@@ -117,7 +117,7 @@ static int make_text(Context *context, ContextDoc *doc, Buf *text) {
                        : context_refuse(context, "%s would become too large", strrchr(doc->path, '/') + 1);
 }
 
-static int stage(Context *context, ContextDoc *doc) {
+static int context_store_stage(Context *context, ContextDoc *doc) {
         _cleanup_(freep) char *path = staged_path(context, doc);
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         int r;
@@ -126,7 +126,7 @@ static int stage(Context *context, ContextDoc *doc) {
         return r ? r : error_fold(file_replace(path, buf_str(&text), 0600, FILE_DURABLE));
 }
 
-static void unstage(const Context *context, const ContextDoc *doc) {
+static void context_store_unstage(const Context *context, const ContextDoc *doc) {
         _cleanup_(freep) char *path = staged_path(context, doc);
 
         if (path)
@@ -134,7 +134,7 @@ static void unstage(const Context *context, const ContextDoc *doc) {
 }
 
 /* A file that could not be understood may still mean something to whoever wrote it. */
-static void keep_aside(const ContextDoc *doc) {
+static void context_store_keep_aside(const ContextDoc *doc) {
         _cleanup_(freep) char *path = NULL;
 
         if (doc->is_broken && asprintf(&path, "%s.unreadable", doc->path) >= 0)
@@ -146,12 +146,12 @@ static void is_stored_now(ContextDoc *doc) {
         doc->is_broken = doc->is_changed = false;
 }
 
-static int move(Context *context, ContextDoc *doc) {
+static int context_store_move(Context *context, ContextDoc *doc) {
         _cleanup_(freep) char *path = staged_path(context, doc);
 
         if (!path)
                 return error_origin(-ENOMEM);
-        keep_aside(doc);
+        context_store_keep_aside(doc);
         if (rename(path, doc->path) < 0)
                 return error_origin(-errno);
         is_stored_now(doc);
@@ -159,14 +159,14 @@ static int move(Context *context, ContextDoc *doc) {
 }
 
 /* For a batch that changes one document only, which is the rule. */
-static int replace(Context *context, ContextDoc *doc) {
+static int context_store_replace(Context *context, ContextDoc *doc) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         int r;
 
         r = make_text(context, doc, &text);
         if (r)
                 return r;
-        keep_aside(doc);
+        context_store_keep_aside(doc);
         r = file_replace(doc->path, buf_str(&text), 0600, FILE_DURABLE);
         if (!r)
                 is_stored_now(doc);
@@ -190,7 +190,7 @@ static int each_changed(Context *context, DocFn fn) {
 }
 
 static int unstage_one(Context *context, ContextDoc *doc) {
-        unstage(context, doc);
+        context_store_unstage(context, doc);
         return 0;
 }
 
@@ -200,7 +200,7 @@ static int count_one(Context *context, _unused_ ContextDoc *doc) {
 }
 
 /* One level only: when the group's own folder is gone, it must not come back. */
-static int make_folder(const char *path) {
+static int context_store_make_folder(const char *path) {
         if (mkdir(path, 0700) < 0)
                 return errno == EEXIST ? 0 : error_origin(-errno);
         return error_trace(file_sync_name(path));
@@ -209,12 +209,12 @@ static int make_folder(const char *path) {
 static int store_many(Context *context, const char *tasks) {
         int r;
 
-        r = each_changed(context, stage);
+        r = each_changed(context, context_store_stage);
         if (r) {
                 each_changed(context, unstage_one);
                 return r;
         }
-        r = each_changed(context, move);
+        r = each_changed(context, context_store_move);
         if (!r)
                 r = dir_sync(context->dir);
         return error_trace(r ? r : dir_sync(tasks));
@@ -226,10 +226,11 @@ int context_store(Context *context) {
 
         context->n_changed = 0;
         each_changed(context, count_one);
-        r = tasks ? make_folder(context->dir) : error_origin(-ENOMEM);
+        r = tasks ? context_store_make_folder(context->dir) : error_origin(-ENOMEM);
         if (!r)
-                r = make_folder(tasks);
+                r = context_store_make_folder(tasks);
         if (r)
                 return error_trace(r);
-        return context->n_changed > 1 ? store_many(context, tasks) : each_changed(context, replace);
+        return context->n_changed > 1 ? store_many(context, tasks)
+                                      : each_changed(context, context_store_replace);
 }

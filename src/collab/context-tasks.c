@@ -64,7 +64,7 @@ static int set_links(Context *context, Json *task, const Json *item) {
         return error_trace(r);
 }
 
-static int fill(Context *context, Json *task, Str id, const Json *item) {
+static int context_tasks_fill(Context *context, Json *task, Str id, const Json *item) {
         int r;
 
         r = context_set(context, task, "id", id);
@@ -96,7 +96,8 @@ int context_task_create(Context *context, const Json *item, Str *detail) {
                 return context_refuse(context, "too many tasks");
         *task = (ContextDoc){.id = id, .is_changed = true, .json = json_new(context->arena, JSON_OBJECT)};
         task->path = arena_printf(context->arena, "%s/tasks/%s.yaml", context->dir, id.data).data;
-        r = task->json && task->path ? fill(context, task->json, id, item) : error_origin(-ENOMEM);
+        r = task->json && task->path ? context_tasks_fill(context, task->json, id, item)
+                                     : error_origin(-ENOMEM);
         if (!r)
                 r = context_add_task(context, task);
         context->last_task++;

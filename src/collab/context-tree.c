@@ -13,7 +13,7 @@
 
 enum { DETAIL_MAX = 1000 }; /* ids come from outside: longer texts are cut */
 
-static Str keep_text(Arena *arena, const char text[DETAIL_MAX], int n) {
+static Str context_tree_keep_text(Arena *arena, const char text[DETAIL_MAX], int n) {
         return arena_str(arena, (Str){text, n < 0 ? 0 : MIN((size_t)n, (size_t)DETAIL_MAX - 1)});
 }
 
@@ -35,7 +35,7 @@ int context_refuse(Context *context, const char *format, ...) {
         va_start(list, format);
         n = vsnprintf(text, sizeof(text), format, list);
         va_end(list);
-        context->complaint = keep_text(context->arena, text, n);
+        context->complaint = context_tree_keep_text(context->arena, text, n);
         return context->complaint.data ? CONTEXT_E_REFUSED : error_origin(-ENOMEM);
 }
 
@@ -47,7 +47,7 @@ int context_detail(Context *context, Str *detail, const char *format, ...) {
         va_start(list, format);
         n = vsnprintf(text, sizeof(text), format, list);
         va_end(list);
-        *detail = keep_text(context->arena, text, n);
+        *detail = context_tree_keep_text(context->arena, text, n);
         return detail->data ? 0 : error_origin(-ENOMEM);
 }
 
@@ -135,7 +135,7 @@ static int move_to_end(Context *context, Json *object, Str key, Json *value) {
         return error_trace(json_set(context->arena, object, key, value));
 }
 
-static bool is_listed(Str key, const char *const keys[]) {
+static bool context_tree_is_listed(Str key, const char *const keys[]) {
         for (; *keys; keys++)
                 if (str_is(key, *keys))
                         return true;
@@ -152,14 +152,15 @@ int context_order(Context *context, Json *object, const char *const keys[]) {
                         r = move_to_end(context, object, str_from(keys[i]), value);
         }
         /* Now the unknown ones are in front, in their own order. */
-        for (Json *first; !r && n-- && (first = json_first(object)) && !is_listed(json_key(first), keys);)
+        for (Json *first;
+             !r && n-- && (first = json_first(object)) && !context_tree_is_listed(json_key(first), keys);)
                 r = move_to_end(context, object, json_key(first), first);
         return error_trace(r);
 }
 
 /* ---- statuses -------------------------------------------------------------------------------- */
 
-static const char *word_of(Str text, const char *const words[]) {
+static const char *context_tree_word_of(Str text, const char *const words[]) {
         for (; *words; words++)
                 if (text.n == strlen(*words) && !strncasecmp(text.data, *words, text.n))
                         return *words;
@@ -168,7 +169,7 @@ static const char *word_of(Str text, const char *const words[]) {
 
 const char *context_status(Str text) {
         static const char *const words[] = {"planned", "active", "done", "archived", "pending", NULL};
-        const char *word = word_of(str_trim(text), words);
+        const char *word = context_tree_word_of(str_trim(text), words);
 
         return word && !strcmp(word, "pending") ? "planned" : word;
 }
@@ -182,7 +183,7 @@ const char *context_status_of(const Json *object) {
 const char *context_step_status(Str text) {
         static const char *const words[] = {"pending", "in_progress", "done", NULL};
 
-        return word_of(str_trim(text), words);
+        return context_tree_word_of(str_trim(text), words);
 }
 
 const char *context_step_status_of(const Json *step) {

@@ -44,15 +44,15 @@ static Log *log_of(const Collab *collab) {
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-static char *note_path(const Collab *collab, Str event_id) {
+static char *crossing_note_path(const Collab *collab, Str event_id) {
         char name[64];
 
         snprintf(name, sizeof(name), STR_FMT ".json", STR_ARG(event_id));
         return path_join(collab->crossings_path, name);
 }
 
-static void write_note(JsonWriter *w, const GroupChange *change, const Post *source,
-                       const Post *destination) {
+static void crossing_write_note(JsonWriter *w, const GroupChange *change, const Post *source,
+                                const Post *destination) {
         jw_begin_object(w);
         jw_field_int(w, "v", 1);
         jw_field_cstr(w, "run", feed_epoch(change->group->collab->daemon->feed));
@@ -73,10 +73,10 @@ static void write_note(JsonWriter *w, const GroupChange *change, const Post *sou
 void crossing_note(GroupChange *change, const Post *source, const Post *destination) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         _cleanup_(freep) char *path =
-                note_path(change->group->collab, str_from(group_change_last(change)->id));
+                crossing_note_path(change->group->collab, str_from(group_change_last(change)->id));
         JsonWriter w = JSON_WRITER(&text);
 
-        write_note(&w, change, source, destination);
+        crossing_write_note(&w, change, source, destination);
         change_try(change, path && !w.failed
                                    ? ledger_change_file(&change->ledger, path, buf_str(&text), NULL)
                                    : error_origin(-ENOMEM));
@@ -93,12 +93,12 @@ static void remove_note(Collab *collab, char *path) {
 }
 
 void crossing_forget(Collab *collab, Str event_id) {
-        remove_note(collab, note_path(collab, event_id));
+        remove_note(collab, crossing_note_path(collab, event_id));
 }
 
 /* ---- finishing one --------------------------------------------------------------------------- */
 
-static int put_message(Call *call, Group *group, const void *user) {
+static int crossing_put_message(Call *call, Group *group, const void *user) {
         Crossings *c = (Crossings *)user;
         Str word = event_tag(&call->arena, "src:", c->post.src_event_id);
 
@@ -118,7 +118,7 @@ static int check_record(Call *call, Group *group, const void *user) {
 
         if (ledger_find_id(group->ledger, c->post.src_event_id, &position))
                 return call_fail(call, CALL_E_EVENT_NOT_FOUND, "its record is not there");
-        return collab_read(call, c->post.group_id, put_message, c);
+        return collab_read(call, c->post.group_id, crossing_put_message, c);
 }
 
 static int read_recipients(Crossings *c) {
@@ -134,7 +134,7 @@ static int read_recipients(Crossings *c) {
 }
 
 /* Of this run: its own call will see to it. */
-static bool is_ours(const Crossings *c) {
+static bool crossing_is_ours(const Crossings *c) {
         return str_is(note_str(c, "run"), feed_epoch(c->collab->daemon->feed));
 }
 
@@ -143,7 +143,7 @@ static int finish_crossing(Crossings *c) {
 
         if (r < 0)
                 return r;
-        if (r || is_ours(c))
+        if (r || crossing_is_ours(c))
                 return call_fail(c->call, CALL_E_INTERNAL, "the note is no note");
         c->post = (Post){.group_id = note_str(c, "dst_group_id"),
                          .by = note_str(c, "by"),
@@ -162,10 +162,10 @@ static char *path_of_current(const Crossings *c) {
 }
 
 /* Internal errors are the machine's: the note stays. */
-static void over(Call *call) {
+static void crossing_over(Call *call) {
         Crossings *c = call->target;
 
-        if (call->error && !is_ours(c))
+        if (call->error && !crossing_is_ours(c))
                 log_warning(log_of(c->collab), c->names.items[c->at],
                             "a message to another group is %s: " STR_FMT,
                             call->error == CALL_E_INTERNAL ? "not finished" : "given up",
@@ -178,7 +178,7 @@ static void over(Call *call) {
         deferred_schedule(&c->next);
 }
 
-static void run_read(void *user) {
+static void crossing_run_read(void *user) {
         Crossings *c = user;
         _cleanup_(freep) char *path = path_of_current(c);
 
@@ -186,11 +186,11 @@ static void run_read(void *user) {
         c->r = path ? file_read(path, NOTE_MAX, &c->text) : -ENOMEM;
 }
 
-static void on_read(void *user) {
+static void crossing_on_read(void *user) {
         Crossings *c = user;
         int r;
 
-        c->call = call_of_ours(c->collab->daemon, over);
+        c->call = call_of_ours(c->collab->daemon, crossing_over);
         if (!c->call) {
                 c->at = c->names.n; /* at the next start */
                 deferred_schedule(&c->next);
@@ -214,7 +214,7 @@ static void on_next(Deferred *deferred) {
         Crossings *c = container_of(deferred, Crossings, next);
 
         if (c->is_stopping || c->at >= c->names.n ||
-            loop_work(c->collab->daemon->loop, run_read, on_read, c))
+            loop_work(c->collab->daemon->loop, crossing_run_read, crossing_on_read, c))
                 free_crossings(c);
 }
 
@@ -225,7 +225,7 @@ static bool is_note(const char *name) {
                !strcmp(name + EVENT_ID_DIGITS, ".json");
 }
 
-static void run_list(void *user) {
+static void crossing_run_list(void *user) {
         Crossings *c = user;
         DIR *dir = opendir(c->collab->crossings_path);
         const struct dirent *entry;
@@ -243,7 +243,7 @@ static void on_listed(void *user) {
         deferred_schedule(&c->next);
 }
 
-static int on_started(Collab *collab) {
+static int crossing_on_started(Collab *collab) {
         Crossings *c = collab->crossings ? NULL : calloc(1, sizeof(*c));
 
         if (collab->crossings)
@@ -253,24 +253,24 @@ static int on_started(Collab *collab) {
         c->collab = collab;
         deferred_init(&c->next, collab->daemon->loop, on_next);
         collab->crossings = c;
-        if (!loop_work(collab->daemon->loop, run_list, on_listed, c))
+        if (!loop_work(collab->daemon->loop, crossing_run_list, on_listed, c))
                 return 0;
         free_crossings(c);
         return error_origin(-ENOMEM);
 }
 
-static void on_stopping(Collab *collab) {
+static void crossing_on_stopping(Collab *collab) {
         if (collab->crossings)
                 collab->crossings->is_stopping = true;
 }
 
-static bool is_busy(const Collab *collab) {
+static bool crossing_is_busy(const Collab *collab) {
         return collab->crossings;
 }
 
 const CollabPart crossing_part = {
         .name = "crossing",
-        .started = on_started,
-        .stopping = on_stopping,
-        .is_busy = is_busy,
+        .started = crossing_on_started,
+        .stopping = crossing_on_stopping,
+        .is_busy = crossing_is_busy,
 };

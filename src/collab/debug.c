@@ -31,7 +31,7 @@ static int with_group(Call *call, Group *group, const void *user) {
 }
 
 /* The settings move to the call's arena: fn may answer later. */
-static int go_on(Debug *self) {
+static int debug_go_on(Debug *self) {
         bool is_developer = false;
 
         if (self->r)
@@ -46,7 +46,7 @@ static int go_on(Debug *self) {
                                 : run_fn(self, NULL); /* roles are those of a group */
 }
 
-static void run(void *user) {
+static void debug_run(void *user) {
         Debug *self = user;
         Collab *collab = self->call->daemon->collab;
 
@@ -55,11 +55,11 @@ static void run(void *user) {
         pthread_mutex_unlock(&collab->settings_lock);
 }
 
-static void done(void *user) {
+static void debug_done(void *user) {
         Debug *self = user;
         Call *call = self->call;
         Arena arena = self->arena;
-        int r = go_on(self);
+        int r = debug_go_on(self);
 
         arena_deinit(&arena);
         if (r != CALL_LATER)
@@ -72,5 +72,6 @@ int debug_call(Call *call, Str group_id, Str by, DebugFn fn, const void *args) {
         if (!self)
                 return error_origin(-ENOMEM);
         *self = (Debug){.call = call, .group_id = group_id, .by = by, .fn = fn, .args = args};
-        return loop_work(call->daemon->loop, run, done, self) ? error_origin(-ENOMEM) : CALL_LATER;
+        return loop_work(call->daemon->loop, debug_run, debug_done, self) ? error_origin(-ENOMEM)
+                                                                          : CALL_LATER;
 }

@@ -31,7 +31,7 @@ static void on_archived(void *user, int r) {
 
 /* Whether the line says nothing that is still needed: its event is settled, or waits as if nothing had been
  * tried. */
-static bool is_over(const Delivery *delivery, Str text) {
+static bool delivery_archive_is_over(const Delivery *delivery, Str text) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         const Mailbox *mailbox;
         const MailItem *item;
@@ -46,11 +46,11 @@ static bool is_over(const Delivery *delivery, Str text) {
         return !item || (item->fact == FACT_QUEUED && fact != FACT_QUEUED);
 }
 
-static size_t choose(const Delivery *delivery, LedgerRead *read, uint64_t *positions) {
+static size_t delivery_archive_choose(const Delivery *delivery, LedgerRead *read, uint64_t *positions) {
         size_t n = 0;
 
         for (size_t i = 0; i + DELIVERY_LINES_KEPT < read->n; i++)
-                if (is_over(delivery, ledger_read_line(read, i)))
+                if (delivery_archive_is_over(delivery, ledger_read_line(read, i)))
                         positions[n++] = i;
         return n;
 }
@@ -75,7 +75,7 @@ void delivery_shorten(Delivery *delivery, LedgerRead *read) {
         *self = (Archiving){.delivery = delivery_ref(delivery),
                             .positions = malloc(read->n * sizeof(*self->positions)),
                             .path = path_join(delivery->state_path, "archive.jsonl")};
-        n = self->positions ? choose(delivery, read, self->positions) : 0;
+        n = self->positions ? delivery_archive_choose(delivery, read, self->positions) : 0;
         if (!self->positions || !self->path)
                 r = error_origin(-ENOMEM);
         if (!r && n)

@@ -45,7 +45,7 @@ bool delivery_classify(Arena *arena, const Json *line, LedgerFacts *facts) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void on_recorded(LedgerChange *change, int r) {
+static void delivery_facts_on_recorded(LedgerChange *change, int r) {
         FactRecord *record = container_of(change, FactRecord, change);
         Delivery *delivery = record->delivery;
 
@@ -64,11 +64,11 @@ FactRecord *fact_record_new(Delivery *delivery, Mailbox *mailbox, void (*done)(F
         if (!record)
                 return NULL;
         *record = (FactRecord){.delivery = delivery_ref(delivery), .mailbox = mailbox, .done = done};
-        ledger_change_init(&record->change, delivery->ledger, on_recorded);
+        ledger_change_init(&record->change, delivery->ledger, delivery_facts_on_recorded);
         return record;
 }
 
-static void begin_line(FactRecord *record, JsonWriter *w, MailFact fact) {
+static void delivery_facts_begin_line(FactRecord *record, JsonWriter *w, MailFact fact) {
         char ts[TIME_TEXT_MAX];
 
         time_format_us(ledger_next_ts_us(record->delivery->ledger), ts);
@@ -78,7 +78,7 @@ static void begin_line(FactRecord *record, JsonWriter *w, MailFact fact) {
         jw_field_cstr(w, "kind", fact_names[fact]);
 }
 
-static void end_line(FactRecord *record, JsonWriter *w) {
+static void delivery_facts_end_line(FactRecord *record, JsonWriter *w) {
         jw_end_object(w);
         if (!record->r)
                 record->r = w->failed ? error_origin(-ENOMEM)
@@ -91,7 +91,7 @@ void fact_record_add(FactRecord *record, MailFact fact, Str actor, const MailIte
 
         if (!record)
                 return;
-        begin_line(record, &w, fact);
+        delivery_facts_begin_line(record, &w, fact);
         jw_field_cstr(&w, "event_id", item->event_id);
         jw_field_str(&w, "actor_id", actor);
         if (fact == FACT_QUEUED)
@@ -100,7 +100,7 @@ void fact_record_add(FactRecord *record, MailFact fact, Str actor, const MailIte
                 jw_field_cstr(&w, "session", record->mailbox->session);
         if (why)
                 jw_field_cstr(&w, "why", why);
-        end_line(record, &w);
+        delivery_facts_end_line(record, &w);
 }
 
 void fact_record_mark(FactRecord *record, int64_t ts_us) {
@@ -109,9 +109,9 @@ void fact_record_mark(FactRecord *record, int64_t ts_us) {
 
         if (!record)
                 return;
-        begin_line(record, &w, FACT_MARK);
+        delivery_facts_begin_line(record, &w, FACT_MARK);
         jw_field_int(&w, "after_us", ts_us);
-        end_line(record, &w);
+        delivery_facts_end_line(record, &w);
 }
 
 void fact_record_cancel(FactRecord *record) {

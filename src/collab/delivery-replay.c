@@ -27,7 +27,7 @@ static void see_event(Replay *self, Str event_id) {
                 self->edge = position + 1;
 }
 
-static void apply(Replay *self, MailFact fact, const Json *line, Mailbox *mailbox) {
+static void delivery_replay_apply(Replay *self, MailFact fact, const Json *line, Mailbox *mailbox) {
         Str id = json_str(json_get(line, "event_id")), session = json_str(json_get(line, "session"));
         MailItem *item = mailbox_item(mailbox, id);
         int64_t us = 0;
@@ -70,7 +70,7 @@ static void replay_line(Replay *self, Str text) {
         see_event(self, json_str(json_get(line, "event_id")));
         mailbox = mailbox_get(self->delivery, json_str(json_get(line, "actor_id")));
         if (mailbox)
-                apply(self, fact, line, mailbox);
+                delivery_replay_apply(self, fact, line, mailbox);
 }
 
 /* What was under way when the last daemon ended. */
@@ -142,11 +142,11 @@ static void ready(Replay *self, int r) {
         delivery_unref(delivery);
 }
 
-static void on_read(LedgerRead *read, int r) {
+static void delivery_replay_on_read(LedgerRead *read, int r) {
         ready(container_of(read, Replay, read), r);
 }
 
-static void on_opened(void *user, int r) {
+static void delivery_replay_on_opened(void *user, int r) {
         Delivery *delivery = user;
         Replay *self = r ? NULL : calloc(1, sizeof(*self));
         uint64_t n;
@@ -158,7 +158,8 @@ static void on_opened(void *user, int r) {
                 return;
         }
         n = ledger_n_committed(delivery->ledger);
-        *self = (Replay){.delivery = delivery, .read.done = on_read, .n = (size_t)n, .n_mark = -1};
+        *self = (Replay){
+                .delivery = delivery, .read.done = delivery_replay_on_read, .n = (size_t)n, .n_mark = -1};
         self->positions = malloc(((size_t)n + 1) * sizeof(*self->positions));
         for (uint64_t i = 0; self->positions && i < n; i++)
                 self->positions[i] = i;
@@ -168,7 +169,8 @@ static void on_opened(void *user, int r) {
                 ready(self, r);
 }
 
-static void on_committed(_unused_ void *user, _unused_ uint64_t first, _unused_ uint64_t n) {}
+static void delivery_replay_on_committed(_unused_ void *user, _unused_ uint64_t first, _unused_ uint64_t n) {
+}
 
 int delivery_open(Delivery *delivery) {
         LedgerOptions options = {.loop = delivery->collab->daemon->loop,
@@ -176,12 +178,12 @@ int delivery_open(Delivery *delivery) {
                                  .state_path = delivery->state_path,
                                  .policy = LEDGER_INTERVAL,
                                  .classify = delivery_classify,
-                                 .committed = on_committed,
+                                 .committed = delivery_replay_on_committed,
                                  .user = delivery_ref(delivery)};
         int r;
 
         delivery->is_opening = true;
-        r = ledger_open(&delivery->ledger, &options, on_opened);
+        r = ledger_open(&delivery->ledger, &options, delivery_replay_on_opened);
         if (r) {
                 delivery->is_opening = false;
                 delivery_unref(delivery);

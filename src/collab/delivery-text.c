@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
-static int put(Buf *out, Str s) {
+static int delivery_text_put(Buf *out, Str s) {
         return error_trace(buf_append_str(out, s));
 }
 
@@ -48,30 +48,30 @@ static int put_recipients(Buf *out, const Json *to) {
 
         json_each (item, to) {
                 if (!r && !is_first)
-                        r = put(out, STR(", "));
+                        r = delivery_text_put(out, STR(", "));
                 if (!r)
-                        r = put(out, json_str(item));
+                        r = delivery_text_put(out, json_str(item));
                 is_first = false;
         }
-        return is_first && !r ? put(out, STR("@all")) : r;
+        return is_first && !r ? delivery_text_put(out, STR("@all")) : r;
 }
 
 static int put_quote(Buf *out, Str quote) {
         size_t n = utf8_first(quote, DELIVERY_QUOTE_MAX).n, start;
-        int r = put(out, STR("\n> \""));
+        int r = delivery_text_put(out, STR("\n> \""));
 
         start = out->n;
         if (!r)
-                r = put(out, (Str){quote.data, n});
+                r = delivery_text_put(out, (Str){quote.data, n});
         for (size_t i = start; !r && i < out->n; i++)
                 if (out->data[i] == '\n' || out->data[i] == '\r')
                         out->data[i] = ' ';
         if (!r && n < quote.n)
-                r = put(out, STR("..."));
-        return r ? r : put(out, STR("\""));
+                r = delivery_text_put(out, STR("..."));
+        return r ? r : delivery_text_put(out, STR("\""));
 }
 
-static int put_head(Buf *out, const Json *event, const Json *data) {
+static int delivery_text_put_head(Buf *out, const Json *event, const Json *data) {
         Str reply_to = json_str(json_get(data, "reply_to")), quote = json_str(json_get(data, "quote_text"));
         int r = buf_printf(out, "[cccc] " STR_FMT " → ", STR_ARG(json_str(json_get(event, "by"))));
 
@@ -98,7 +98,7 @@ static int put_labels(Buf *out, const Json *event, const Json *data) {
         return r;
 }
 
-static int put_file(Buf *out, const Json *file) {
+static int delivery_text_put_file(Buf *out, const Json *file) {
         Str path = json_str(json_get(file, "path")), title = json_str(json_get(file, "title"));
         int64_t n_bytes = 0;
 
@@ -109,13 +109,13 @@ static int put_file(Buf *out, const Json *file) {
 
 static int put_files(Buf *out, const Json *files, bool has_text) {
         size_t n = 0;
-        int r = json_count(files)
-                        ? put(out, has_text ? STR("\n\n[cccc] Attachments:") : STR("[cccc] Attachments:"))
-                        : 0;
+        int r = json_count(files) ? delivery_text_put(out, has_text ? STR("\n\n[cccc] Attachments:")
+                                                                    : STR("[cccc] Attachments:"))
+                                  : 0;
 
         json_each (file, files)
                 if (!r && n++ < DELIVERY_FILES_MAX)
-                        r = put_file(out, file);
+                        r = delivery_text_put_file(out, file);
         if (!r && n > DELIVERY_FILES_MAX)
                 r = buf_printf(out, "\n- … (%zu more)", n - DELIVERY_FILES_MAX);
         return r;
@@ -127,28 +127,29 @@ static Str without_end(Str text) {
         return text;
 }
 
-static int put_body(Buf *out, const Json *event, const Json *data) {
+static int delivery_text_put_body(Buf *out, const Json *event, const Json *data) {
         Str text = without_end(json_str(json_get(data, "text")));
         int r = put_labels(out, event, data);
 
         if (!r)
-                r = put(out, text);
+                r = delivery_text_put(out, text);
         return r ? r : put_files(out, json_get(data, "attachments"), text.n > 0);
 }
 
-static int put_message(Buf *out, const Json *event) {
+static int delivery_text_put_message(Buf *out, const Json *event) {
         const Json *data = json_get(event, "data");
         _cleanup_(buf_deinit) Buf body = BUF_NULL;
-        int r = put_head(out, event, data);
+        int r = delivery_text_put_head(out, event, data);
 
         if (!r)
-                r = put_body(&body, event, data);
+                r = delivery_text_put_body(&body, event, data);
         if (!r)
-                r = put(out, body.n && memchr(body.data, '\n', body.n) ? STR(":\n") : STR(": "));
-        return r ? r : put(out, buf_str(&body));
+                r = delivery_text_put(out,
+                                      body.n && memchr(body.data, '\n', body.n) ? STR(":\n") : STR(": "));
+        return r ? r : delivery_text_put(out, buf_str(&body));
 }
 
-static int put_notice(Buf *out, const Json *event) {
+static int delivery_text_put_notice(Buf *out, const Json *event) {
         const Json *data = json_get(event, "data");
         Str kind = json_str(json_get(data, "kind")), message = json_str(json_get(data, "message"));
         int r = buf_printf(out, "[cccc] SYSTEM (" STR_FMT "): " STR_FMT,
@@ -156,17 +157,18 @@ static int put_notice(Buf *out, const Json *event) {
 
         message = without_end(message);
         if (!r && message.n)
-                r = put(out, STR("\n"));
-        return r ? r : put(out, message);
+                r = delivery_text_put(out, STR("\n"));
+        return r ? r : delivery_text_put(out, message);
 }
 
-static bool is_chat(const Json *event) {
+static bool delivery_text_is_chat(const Json *event) {
         return str_is(json_str(json_get(event, "kind")), "chat.message");
 }
 
 int delivery_event_text(const Json *event, Buf *out) {
         _cleanup_(buf_deinit) Buf raw = BUF_NULL;
-        int r = is_chat(event) ? put_message(&raw, event) : put_notice(&raw, event);
+        int r = delivery_text_is_chat(event) ? delivery_text_put_message(&raw, event)
+                                             : delivery_text_put_notice(&raw, event);
 
         return error_trace(r ? r : delivery_clean(buf_str(&raw), out));
 }
@@ -174,7 +176,7 @@ int delivery_event_text(const Json *event, Buf *out) {
 /* ---- several --------------------------------------------------------------------------------- */
 
 static int put_reminder(Buf *out) {
-        return put(
+        return delivery_text_put(
                 out,
                 STR("\n\n[cccc] To answer, use the tools cccc_message_send or cccc_message_reply: what you "
                     "print in this terminal is not delivered to anybody. Help: cccc_help."));
@@ -185,9 +187,9 @@ int delivery_batch_text(const Json *const *events, size_t n, Buf *out) {
         int r = n > 1 ? buf_printf(out, "[cccc] %zu new messages:\n\n", n) : 0;
 
         for (size_t i = 0; !r && i < n; i++) {
-                has_chat = has_chat || is_chat(events[i]);
+                has_chat = has_chat || delivery_text_is_chat(events[i]);
                 if (i)
-                        r = put(out, STR("\n\n"));
+                        r = delivery_text_put(out, STR("\n\n"));
                 if (!r)
                         r = delivery_event_text(events[i], out);
         }
@@ -200,10 +202,10 @@ int delivery_payload(Str text, bool is_paste, Buf *out) {
         int r;
 
         out->n = 0;
-        r = is_paste ? put(out, STR("\x1b[200~")) : 0;
+        r = is_paste ? delivery_text_put(out, STR("\x1b[200~")) : 0;
         if (!r)
-                r = put(out, text);
-        return error_trace(!r && is_paste ? put(out, STR("\x1b[201~")) : r);
+                r = delivery_text_put(out, text);
+        return error_trace(!r && is_paste ? delivery_text_put(out, STR("\x1b[201~")) : r);
 }
 
 Str delivery_submit_key(Str submit) {

@@ -42,7 +42,7 @@ bool delivery_is_live(const Delivery *delivery) {
         return delivery->group && !delivery->group->is_deleting && !delivery->collab->daemon->is_stopping;
 }
 
-static int64_t wall_us(const Delivery *delivery) {
+static int64_t delivery_wall_us(const Delivery *delivery) {
         return loop_wall_us(delivery->collab->daemon->loop);
 }
 
@@ -60,7 +60,7 @@ static void queue(Delivery *delivery, Str actor, Str event_id, Str what, FactRec
 
         if (!mailbox || item)
                 return;
-        item = mailbox_push(mailbox, event_id, what, wall_us(delivery));
+        item = mailbox_push(mailbox, event_id, what, delivery_wall_us(delivery));
         if (item) {
                 fact_record_add(record, FACT_QUEUED, actor, item, NULL);
                 mailbox_kick(mailbox);
@@ -76,7 +76,7 @@ static void queue(Delivery *delivery, Str actor, Str event_id, Str what, FactRec
         }
 }
 
-static void judge(Delivery *delivery, Str line, FactRecord *record) {
+static void delivery_judge(Delivery *delivery, Str line, FactRecord *record) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         const GroupDoc *doc = delivery->group->doc;
         int64_t ts_us = 0;
@@ -102,7 +102,7 @@ static void judge_batch(Delivery *delivery) {
         FactRecord *record = fact_record_new(delivery, NULL, NULL);
 
         for (size_t i = 0; i < delivery->read.n; i++)
-                judge(delivery, ledger_read_line(&delivery->read, i), record);
+                delivery_judge(delivery, ledger_read_line(&delivery->read, i), record);
         (void)fact_record_commit(record);
         delivery->edge = delivery->read_end;
 }
@@ -179,7 +179,7 @@ static bool has_terminals(const GroupDoc *doc) {
         return false;
 }
 
-static int make(Group *group) {
+static int delivery_make(Group *group) {
         Delivery *delivery = calloc(1, sizeof(*delivery));
         int r;
 
@@ -204,15 +204,15 @@ static int make(Group *group) {
         return error_trace(r);
 }
 
-static int on_group_opened(Group *group) {
-        return has_terminals(group->doc) ? make(group) : 0;
+static int delivery_on_group_opened(Group *group) {
+        return has_terminals(group->doc) ? delivery_make(group) : 0;
 }
 
-static void on_closed(void *user) {
+static void delivery_on_closed(void *user) {
         delivery_unref(user);
 }
 
-static void on_group_closed(Group *group) {
+static void delivery_on_group_closed(Group *group) {
         Delivery *delivery = steal(&group->slots[GROUP_SLOT_DELIVERY]);
 
         if (!delivery)
@@ -225,13 +225,13 @@ static void on_group_closed(Group *group) {
                 viewer_detach(&mailbox->viewer);
         }
         if (delivery->ledger)
-                ledger_close(steal(&delivery->ledger), on_closed, delivery);
+                ledger_close(steal(&delivery->ledger), delivery_on_closed, delivery);
         else
                 delivery_unref(delivery);
 }
 
 /* Something waits to be typed, or it is not known yet whether something does. */
-static bool is_busy(const Group *group) {
+static bool delivery_is_busy(const Group *group) {
         const Delivery *delivery = delivery_of(group);
 
         if (!delivery)
@@ -242,15 +242,15 @@ static bool is_busy(const Group *group) {
         return !delivery->is_ready || delivery->is_reading || delivery->edge < delivery->n_known;
 }
 
-static bool is_any(_unused_ const MailItem *item) {
+static bool delivery_is_any(_unused_ const MailItem *item) {
         return true;
 }
 
-static void on_group_changed(Group *group, const GroupDoc *old) {
+static void delivery_on_group_changed(Group *group, const GroupDoc *old) {
         Delivery *delivery = delivery_of(group);
         bool is_awake = old->state != GROUP_ACTIVE && group->doc->state == GROUP_ACTIVE;
 
-        if (!delivery && has_terminals(group->doc) && make(group))
+        if (!delivery && has_terminals(group->doc) && delivery_make(group))
                 log_err(&group->collab->daemon->log, group->id, "nothing can be delivered");
         if (!delivery || !delivery->is_ready)
                 return;
@@ -258,14 +258,15 @@ static void on_group_changed(Group *group, const GroupDoc *old) {
                 const ActorView *actor = group_doc_actor(group->doc, str_from(mailbox->actor));
 
                 if (!actor || !str_is(actor->runner, "pty"))
-                        mailbox_drop(mailbox, is_any, actor ? "no terminal any more" : "actor removed");
+                        mailbox_drop(mailbox, delivery_is_any,
+                                     actor ? "no terminal any more" : "actor removed");
                 else if (is_awake)
                         mailbox_drop(mailbox, mail_item_is_automation, "the group is active again");
                 mailbox_kick(mailbox);
         }
 }
 
-static void on_committed(Group *group, uint64_t first, uint64_t n) {
+static void delivery_on_committed(Group *group, uint64_t first, uint64_t n) {
         Delivery *delivery = delivery_of(group);
 
         if (!delivery)
@@ -275,7 +276,7 @@ static void on_committed(Group *group, uint64_t first, uint64_t n) {
 }
 
 /* Lines were taken out at the front: what was judged keeps its distance from the end. */
-static void on_rewritten(Group *group) {
+static void delivery_on_rewritten(Group *group) {
         Delivery *delivery = delivery_of(group);
         uint64_t n_lines = ledger_n_committed(group->ledger), n_gone;
 
@@ -287,7 +288,7 @@ static void on_rewritten(Group *group) {
         deferred_schedule(&delivery->pump);
 }
 
-static void on_actor_changed(Collab *collab, Str group_id, Str actor) {
+static void delivery_on_actor_changed(Collab *collab, Str group_id, Str actor) {
         Group *group = group_find(collab, group_id);
         Delivery *delivery = group ? delivery_of(group) : NULL;
         Mailbox *mailbox = delivery ? mailbox_find(delivery, actor) : NULL;
@@ -304,7 +305,7 @@ typedef struct StopWait {
         void *user;
 } StopWait;
 
-static void on_settled(LedgerChange *change, _unused_ int r) {
+static void delivery_on_settled(LedgerChange *change, _unused_ int r) {
         StopWait *wait = container_of(change, StopWait, barrier);
 
         wait->stopped(wait->user);
@@ -321,7 +322,7 @@ static void on_group_stop(Group *group, void (*stopped)(void *user), void *user)
                 return;
         }
         *wait = (StopWait){.stopped = stopped, .user = user};
-        ledger_change_init(&wait->barrier, delivery->ledger, on_settled);
+        ledger_change_init(&wait->barrier, delivery->ledger, delivery_on_settled);
         if (!ledger_change_commit(&wait->barrier))
                 return;
         ledger_change_deinit(&wait->barrier);
@@ -331,7 +332,7 @@ static void on_group_stop(Group *group, void (*stopped)(void *user), void *user)
 
 /* ---- debug_snapshot -------------------------------------------------------------------------- */
 
-static void write_mailbox(const Mailbox *mailbox, JsonWriter *w) {
+static void delivery_write_mailbox(const Mailbox *mailbox, JsonWriter *w) {
         char ts[TIME_TEXT_MAX];
 
         time_format_us(mailbox->items->queued_us, ts);
@@ -355,7 +356,7 @@ static void write_debug(const Group *group, JsonWriter *w) {
                 if (!mailbox->items)
                         continue;
                 jw_key_str(w, str_from(mailbox->actor));
-                write_mailbox(mailbox, w);
+                delivery_write_mailbox(mailbox, w);
                 n += mailbox->n_items;
         }
         jw_end_object(w);
@@ -365,13 +366,13 @@ static void write_debug(const Group *group, JsonWriter *w) {
 
 const CollabPart delivery_part = {
         .name = "delivery",
-        .group_opened = on_group_opened,
-        .group_closed = on_group_closed,
-        .group_is_busy = is_busy,
-        .group_changed = on_group_changed,
-        .committed = on_committed,
-        .rewritten = on_rewritten,
-        .actor_changed = on_actor_changed,
+        .group_opened = delivery_on_group_opened,
+        .group_closed = delivery_on_group_closed,
+        .group_is_busy = delivery_is_busy,
+        .group_changed = delivery_on_group_changed,
+        .committed = delivery_on_committed,
+        .rewritten = delivery_on_rewritten,
+        .actor_changed = delivery_on_actor_changed,
         .group_stop = on_group_stop,
         .write_debug = write_debug,
 };

@@ -48,7 +48,7 @@ void document_unrefp(Document **document) {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static int parse(Document *document, Str text, DocumentFormat format) {
+static int document_parse(Document *document, Str text, DocumentFormat format) {
         Json *json = NULL;
         int r;
 
@@ -83,7 +83,7 @@ int document_read(Document **ret, const char *path, DocumentFormat format) {
         if (r > 0)
                 return DOCUMENT_E_BROKEN;
         if (!r)
-                r = parse(document, buf_str(&text), format);
+                r = document_parse(document, buf_str(&text), format);
         if (r)
                 return error_trace(r);
         *ret = steal(&document);
@@ -111,24 +111,24 @@ bool document_is_fresh(const Document *document, const char *path) {
 
 /* ---- setters --------------------------------------------------------------------------------- */
 
-static int set(Document *document, Json *object, const char *key, Json *value) {
+static int document_put(Document *document, Json *object, const char *key, Json *value) {
         return error_trace(json_set(&document->arena, object, str_from(key), value));
 }
 
 int document_set_str(Document *document, Json *object, const char *key, Str value) {
-        return set(document, object, key, json_new_str(&document->arena, value));
+        return document_put(document, object, key, json_new_str(&document->arena, value));
 }
 
 int document_set_bool(Document *document, Json *object, const char *key, bool value) {
-        return set(document, object, key, json_new_bool(&document->arena, value));
+        return document_put(document, object, key, json_new_bool(&document->arena, value));
 }
 
 int document_set_int(Document *document, Json *object, const char *key, int64_t value) {
-        return set(document, object, key, json_new_int(&document->arena, value));
+        return document_put(document, object, key, json_new_int(&document->arena, value));
 }
 
 int document_set(Document *document, Json *object, const char *key, const Json *value) {
-        return set(document, object, key, json_clone(&document->arena, value));
+        return document_put(document, object, key, json_clone(&document->arena, value));
 }
 
 Json *document_section(Document *document, Json *object, const char *key) {
@@ -137,10 +137,10 @@ Json *document_section(Document *document, Json *object, const char *key) {
         if (json_is(section, JSON_OBJECT))
                 return section;
         section = json_new(&document->arena, JSON_OBJECT);
-        return set(document, object, key, section) ? NULL : section;
+        return document_put(document, object, key, section) ? NULL : section;
 }
 
-static int move(Document *document, Json *to, const Json *from, Str key) {
+static int document_move(Document *document, Json *to, const Json *from, Str key) {
         Json *value = json_get_str(from, key);
 
         if (!value || json_get_str(to, key))
@@ -153,10 +153,10 @@ int document_order(Document *document, const char *const keys[]) {
         int r = ordered ? 0 : error_origin(-ENOMEM);
 
         for (; !r && *keys; keys++)
-                r = move(document, ordered, document->json, str_from(*keys));
+                r = document_move(document, ordered, document->json, str_from(*keys));
         json_each (member, r ? NULL : document->json)
                 if (!r)
-                        r = move(document, ordered, document->json, json_key(member));
+                        r = document_move(document, ordered, document->json, json_key(member));
         if (!r)
                 document->json = ordered;
         return error_trace(r);

@@ -40,7 +40,7 @@ static int read_last(int fd, off_t size, Buf *out) {
 }
 
 /* Bounds the file; `kept` is what it begins with then. */
-static int cut(int fd, Buf *kept) {
+static int feed_cut(int fd, Buf *kept) {
         struct stat st;
         int r;
 
@@ -56,7 +56,7 @@ static int cut(int fd, Buf *kept) {
 
 /* Other programs hold the lock for one write; a worker may wait for that, and goes on without the feed when
  * one holds it for longer. */
-static int append(const Collab *collab, Str lines) {
+static int feed_append_line(const Collab *collab, Str lines) {
         _cleanup_(closep) int lock = -1, fd = -1;
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         ssize_t n;
@@ -68,7 +68,7 @@ static int append(const Collab *collab, Str lines) {
         fd = open(collab->feed_path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
         if (fd < 0)
                 return error_origin(-errno);
-        r = cut(fd, &text);
+        r = feed_cut(fd, &text);
         if (!r)
                 r = buf_append_str(&text, lines);
         if (r)
@@ -79,13 +79,13 @@ static int append(const Collab *collab, Str lines) {
         return (size_t)n == text.n ? 0 : error_origin(-ENOSPC);
 }
 
-static void run(void *user) {
+static void feed_run(void *user) {
         FeedJob *job = user;
 
-        job->r = append(job->collab, job->lines);
+        job->r = feed_append_line(job->collab, job->lines);
 }
 
-static void done(void *user) {
+static void feed_done(void *user) {
         FeedJob *job = user;
 
         if (job->r)
@@ -101,7 +101,7 @@ int feed_append(Collab *collab, Str lines, void (*appended)(void *user, int r), 
         if (!job)
                 return error_origin(-ENOMEM);
         *job = (FeedJob){.collab = collab, .lines = lines, .done = appended, .user = user};
-        if (!loop_work_slow(collab->daemon->loop, run, done, job))
+        if (!loop_work_slow(collab->daemon->loop, feed_run, feed_done, job))
                 return 0;
         free(job);
         return error_origin(-ENOMEM);

@@ -34,7 +34,7 @@ static int put_scope(GroupDoc *doc, const Scope *scope) {
         return error_trace(r);
 }
 
-static void write_event(GroupChange *change, const Scope *scope, Str by) {
+static void group_attach_write_event(GroupChange *change, const Scope *scope, Str by) {
         JsonWriter *w = group_change_event(change, "group.attach", by, scope->key);
 
         jw_begin_object(w);
@@ -45,7 +45,7 @@ static void write_event(GroupChange *change, const Scope *scope, Str by) {
 }
 
 /* The whole entry: the group may be one that the registry does not know yet. */
-static void tell_registry(GroupChange *change, const GroupDoc *doc, const Scope *scope) {
+static void group_attach_tell_registry(GroupChange *change, const GroupDoc *doc, const Scope *scope) {
         RegistryEdit *edit = group_change_registry(change);
 
         edit->title = arena_str(&change->arena, doc->title);
@@ -59,6 +59,6 @@ void group_change_attach(GroupChange *change, const Scope *scope, Str by) {
         GroupDoc *doc = group_change_doc(change);
 
         change_try(change, put_scope(doc, scope));
-        write_event(change, scope, by);
-        tell_registry(change, doc, scope);
+        group_attach_write_event(change, scope, by);
+        group_attach_tell_registry(change, doc, scope);
 }

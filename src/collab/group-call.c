@@ -19,19 +19,19 @@ enum { TRIES_MAX = 8 }; /* documents that others change faster than we can write
 
 /* ---- the end of a GroupCall ------------------------------------------------------------------ */
 
-static void leave(GroupCall *wait) {
+static void group_call_leave(GroupCall *wait) {
         Group *group = wait->group;
 
         free(wait);
         group_unref(group);
 }
 
-static int not_found(Call *call, Str id) {
+static int group_call_not_found(Call *call, Str id) {
         return call_fail(call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT, STR_ARG(id));
 }
 
 /* Ends a call that waited. Its GroupCall is gone then. */
-static void answer(Call *call, int r) {
+static void group_call_answer(Call *call, int r) {
         if (call && r != CALL_LATER)
                 call_finish(call, r);
 }
@@ -78,7 +78,7 @@ static void pop_edit(Group *group) {
                 deferred_schedule(&group->edit_soon);
         else
                 group->edits_end = &group->edits;
-        leave(first);
+        group_call_leave(first);
 }
 
 void group_edit_end(Group *group) {
@@ -91,9 +91,9 @@ static void fail_edit(GroupCall *first, int r) {
         Call *call = first->call;
 
         if (call && r > 0)
-                r = not_found(call, str_from(first->group->id));
+                r = group_call_not_found(call, str_from(first->group->id));
         group_edit_end(first->group);
-        answer(call, r);
+        group_call_answer(call, r);
 }
 
 static void run_edit(GroupCall *first) {
@@ -107,7 +107,7 @@ static void run_edit(GroupCall *first) {
         if (r == CALL_LATER)
                 return;
         group_edit_end(group);
-        answer(call, r);
+        group_call_answer(call, r);
 }
 
 static void on_edit_settled(LedgerChange *barrier, _unused_ int r) {
@@ -180,19 +180,19 @@ int group_edit(Group *group, GroupFn fn, const void *args) {
 
 /* ---- reads ----------------------------------------------------------------------------------- */
 
-static void on_settled(LedgerChange *barrier, _unused_ int r) {
+static void group_call_on_settled(LedgerChange *barrier, _unused_ int r) {
         GroupCall *wait = container_of(barrier, GroupCall, barrier);
         Call *call = wait->call;
         int result = group_run(call, wait->group, wait->fn, wait->args);
 
-        leave(wait);
-        answer(call, result);
+        group_call_leave(wait);
+        group_call_answer(call, result);
 }
 
 static int settle_read(GroupCall *wait) {
         int r;
 
-        ledger_change_init(&wait->barrier, wait->group->ledger, on_settled);
+        ledger_change_init(&wait->barrier, wait->group->ledger, group_call_on_settled);
         r = ledger_change_commit(&wait->barrier);
         if (!r)
                 return CALL_LATER;
@@ -203,7 +203,7 @@ static int settle_read(GroupCall *wait) {
 /* ---- a call and its group -------------------------------------------------------------------- */
 
 /* Everything is loaded. True: wait is still needed. False: *ret is the handler's value. */
-static bool enter(GroupCall *wait, int *ret) {
+static bool group_call_enter(GroupCall *wait, int *ret) {
         if (wait->is_read && ledger_check(wait->group->ledger)) {
                 *ret = settle_read(wait);
                 return *ret == CALL_LATER;
@@ -216,7 +216,7 @@ static bool enter(GroupCall *wait, int *ret) {
 static int miss(const GroupCall *wait) {
         Str id = str_from(wait->group->id);
 
-        return wait->lost ? wait->lost(wait->call, id, wait->args) : not_found(wait->call, id);
+        return wait->lost ? wait->lost(wait->call, id, wait->args) : group_call_not_found(wait->call, id);
 }
 
 static void on_loaded(GroupCall *wait, int r) {
@@ -224,10 +224,10 @@ static void on_loaded(GroupCall *wait, int r) {
 
         if (r > 0)
                 r = miss(wait);
-        else if (!r && enter(wait, &r))
+        else if (!r && group_call_enter(wait, &r))
                 return;
-        leave(wait);
-        answer(call, r);
+        group_call_leave(wait);
+        group_call_answer(call, r);
 }
 
 /* Finds the group without touching more than its inode; a group whose file is gone leaves the table. *ret is
@@ -255,7 +255,7 @@ static int find_group(Call *call, Str id, Group **ret) {
         return 0;
 }
 
-static GroupCall *new_wait(Call *call, Group *group, GroupFn fn, const void *args) {
+static GroupCall *group_call_new_wait(Call *call, Group *group, GroupFn fn, const void *args) {
         GroupCall *wait = malloc(sizeof(*wait));
 
         if (wait)
@@ -267,7 +267,8 @@ static GroupCall *new_wait(Call *call, Group *group, GroupFn fn, const void *arg
         return wait;
 }
 
-static int start(Call *call, Str id, GroupFn fn, GroupLostFn lost, const void *args, bool is_read) {
+static int group_call_start(Call *call, Str id, GroupFn fn, GroupLostFn lost, const void *args,
+                            bool is_read) {
         GroupCall *wait;
         Group *group = NULL;
         int r = find_group(call, id, &group);
@@ -275,9 +276,9 @@ static int start(Call *call, Str id, GroupFn fn, GroupLostFn lost, const void *a
         if (r)
                 return r;
         if (!group)
-                return lost ? lost(call, id, args) : not_found(call, id);
+                return lost ? lost(call, id, args) : group_call_not_found(call, id);
         group->used_ms = loop_now_ms(call->daemon->loop);
-        wait = new_wait(call, group, fn, args);
+        wait = group_call_new_wait(call, group, fn, args);
         if (!wait)
                 return error_origin(-ENOMEM);
         wait->is_read = is_read;
@@ -286,22 +287,22 @@ static int start(Call *call, Str id, GroupFn fn, GroupLostFn lost, const void *a
                 r = group_load(wait);
                 if (!r)
                         return CALL_LATER;
-        } else if (enter(wait, &r))
+        } else if (group_call_enter(wait, &r))
                 return CALL_LATER;
-        leave(wait);
+        group_call_leave(wait);
         return r;
 }
 
 int collab_call(Call *call, Str group_id, GroupFn fn, const void *args) {
-        return start(call, group_id, fn, NULL, args, false);
+        return group_call_start(call, group_id, fn, NULL, args, false);
 }
 
 int collab_call_or(Call *call, Str group_id, GroupFn fn, GroupLostFn lost, const void *args) {
-        return start(call, group_id, fn, lost, args, false);
+        return group_call_start(call, group_id, fn, lost, args, false);
 }
 
 int collab_read(Call *call, Str group_id, GroupFn fn, const void *args) {
-        return start(call, group_id, fn, NULL, args, true);
+        return group_call_start(call, group_id, fn, NULL, args, true);
 }
 
 int collab_edit(Call *call, Str group_id, GroupFn fn, const void *args) {
@@ -312,8 +313,8 @@ int collab_edit(Call *call, Str group_id, GroupFn fn, const void *args) {
         if (r)
                 return r;
         if (!group)
-                return not_found(call, group_id);
-        wait = new_wait(call, group, fn, args);
+                return group_call_not_found(call, group_id);
+        wait = group_call_new_wait(call, group, fn, args);
         if (!wait)
                 return error_origin(-ENOMEM);
         push_edit(wait);

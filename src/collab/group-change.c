@@ -63,7 +63,7 @@ bool change_try(GroupChange *change, int r) {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static void begin_line(GroupChange *change, const char *id, const char *ts, const char *kind) {
+static void group_change_begin_line(GroupChange *change, const char *id, const char *ts, const char *kind) {
         JsonWriter *w = &change->writer;
 
         change->text.n = 0;
@@ -131,7 +131,7 @@ JsonWriter *group_change_event(GroupChange *change, const char *kind, Str by, St
         change_try(change, id_hex(event->id, EVENT_ID_DIGITS));
         event->ts_us = ledger_next_ts_us(change->group->ledger);
         time_format_us(event->ts_us, event->ts);
-        begin_line(change, event->id, event->ts, kind);
+        group_change_begin_line(change, event->id, event->ts, kind);
         jw_field_cstr(&change->writer, "group_id", change->group->id);
         jw_field_str(&change->writer, "scope_key", scope_key);
         jw_field_str(&change->writer, "by", by);
@@ -146,7 +146,7 @@ JsonWriter *group_change_feed(GroupChange *change, const char *kind) {
         group_change_end_line(change);
         change_try(change, id_hex(id, EVENT_ID_DIGITS));
         time_format_us(loop_wall_us(change->group->collab->daemon->loop), ts);
-        begin_line(change, id, ts, kind);
+        group_change_begin_line(change, id, ts, kind);
         jw_key(&change->writer, "data");
         change->is_feed_open = true;
         return &change->writer;

@@ -17,7 +17,7 @@
 #include "collab/collab.h"
 #include "collab/feed.h"
 
-static int failure(GroupChange *change, int r) {
+static int group_commit_failure(GroupChange *change, int r) {
         if (!change->call)
                 return r;
         if (change->group->is_deleting)
@@ -30,7 +30,7 @@ static int failure(GroupChange *change, int r) {
         return call_fail(change->call, change->error, "cannot keep the change: %s", strerror(-r));
 }
 
-static void fail(GroupChange *change, int r) {
+static void group_commit_fail(GroupChange *change, int r) {
         Group *group = group_ref(change->group);
         Call *call = change->call;
 
@@ -40,7 +40,7 @@ static void fail(GroupChange *change, int r) {
         if (change->failed)
                 change->failed(change, r);
         else if (call)
-                call_finish(call, failure(change, r));
+                call_finish(call, group_commit_failure(change, r));
         else
                 log_err(&group->collab->daemon->log, group->id, "cannot keep a change: %s", strerror(-r));
         group_change_free(change);
@@ -49,7 +49,7 @@ static void fail(GroupChange *change, int r) {
 
 /* ---- after the ledger ------------------------------------------------------------------------ */
 
-static void finish(GroupChange *change) {
+static void group_commit_finish(GroupChange *change) {
         if (change->reply)
                 change->reply(change->call, change);
         if (change->call)
@@ -57,24 +57,25 @@ static void finish(GroupChange *change) {
         group_change_free(change);
 }
 
-static void on_feed_done(void *user, _unused_ int r) {
-        finish(user);
+static void group_commit_on_feed_done(void *user, _unused_ int r) {
+        group_commit_finish(user);
 }
 
 static void after_registry(GroupChange *change) {
         Collab *collab = change->group->collab;
 
-        if (!change->feed.n || feed_append(collab, buf_str(&change->feed), on_feed_done, change))
-                finish(change);
+        if (!change->feed.n ||
+            feed_append(collab, buf_str(&change->feed), group_commit_on_feed_done, change))
+                group_commit_finish(change);
 }
 
-static void on_registry_done(RegistryEdit *edit, _unused_ int r) {
+static void group_commit_on_registry_done(RegistryEdit *edit, _unused_ int r) {
         after_registry(container_of(edit, GroupChange, registry));
 }
 
 /* The files are ours now. A program that replaced one since then is noticed at the next look, unless it did
  * so between the rename and this stat. */
-static void adopt(GroupChange *change) {
+static void group_commit_adopt(GroupChange *change) {
         Group *group = change->group;
 
         if (change->doc)
@@ -95,14 +96,14 @@ void group_commit_done(LedgerChange *ledger, int r) {
                 return;
         }
         if (r) {
-                fail(change, r);
+                group_commit_fail(change, r);
                 return;
         }
-        adopt(change);
+        group_commit_adopt(change);
         if (change->is_edit)
                 group_edit_end(group);
         if (change->has_registry) {
-                change->registry.done = on_registry_done;
+                change->registry.done = group_commit_on_registry_done;
                 registry_commit(&group->collab->registry, &change->registry);
         } else
                 after_registry(change);
@@ -156,7 +157,7 @@ int group_change_commit_or(GroupChange *change, GroupReplyFn reply,
                 change->r = ledger_change_commit(&change->ledger);
         if (!change->r)
                 return CALL_LATER;
-        r = failure(change, change->r);
+        r = group_commit_failure(change, change->r);
         (void)group_change_abort(change);
         return r;
 }

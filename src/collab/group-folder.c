@@ -25,13 +25,13 @@ Str group_new_id(Arena *arena) {
 
 /* ---- worker: emptying ------------------------------------------------------------------------ */
 
-static int remove_entry(const char *path, _unused_ const struct stat *st, _unused_ int kind,
-                        _unused_ struct FTW *ftw) {
+static int group_folder_remove_entry(const char *path, _unused_ const struct stat *st, _unused_ int kind,
+                                     _unused_ struct FTW *ftw) {
         return remove(path) < 0 && errno != ENOENT ? -1 : 0;
 }
 
 static int remove_tree(const char *path) {
-        if (nftw(path, remove_entry, WALK_FDS, FTW_DEPTH | FTW_PHYS) < 0 && errno != ENOENT)
+        if (nftw(path, group_folder_remove_entry, WALK_FDS, FTW_DEPTH | FTW_PHYS) < 0 && errno != ENOENT)
                 return error_origin(-errno);
         return 0;
 }

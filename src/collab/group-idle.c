@@ -12,14 +12,14 @@ static bool is_held(const Group *group) {
                group->waiting || group->touched_us;
 }
 
-static bool is_busy(const Group *group) {
+static bool group_idle_is_busy(const Group *group) {
         for (const CollabPart *const *part = collab_parts; *part; part++)
                 if ((*part)->group_is_busy && (*part)->group_is_busy(group))
                         return true;
         return group_is_running(group);
 }
 
-static void on_closed(void *user) {
+static void group_idle_on_closed(void *user) {
         Group *group = user;
 
         group_reopen(group);
@@ -34,12 +34,12 @@ static void close_group(Group *group) {
         for (const CollabPart *const *part = collab_parts; *part; part++)
                 if ((*part)->group_closed)
                         (*part)->group_closed(group);
-        ledger_close(steal(&group->ledger), on_closed, group);
+        ledger_close(steal(&group->ledger), group_idle_on_closed, group);
 }
 
-static void look(Group *group) {
+static void group_idle_look(Group *group) {
         if (loop_now_ms(group->collab->daemon->loop) - group->used_ms < GROUP_IDLE_MS || is_held(group) ||
-            is_busy(group))
+            group_idle_is_busy(group))
                 return;
         if (group->ledger)
                 close_group(group);
@@ -47,22 +47,22 @@ static void look(Group *group) {
                 group_forget(group);
 }
 
-static int started(Collab *collab) {
-        return error_trace(group_look_start(&collab->idle, collab, GROUP_LOOK_MS, look));
+static int group_idle_started(Collab *collab) {
+        return error_trace(group_look_start(&collab->idle, collab, GROUP_LOOK_MS, group_idle_look));
 }
 
-static int group_opened(Group *group) {
+static int group_idle_opened(Group *group) {
         return error_trace(group_look_wake(&group->collab->idle));
 }
 
-static void stopping(Collab *collab) {
+static void group_idle_stopping(Collab *collab) {
         group_look_stop(&collab->idle);
 }
 
 const CollabPart group_idle_part = {
         .name = "idle",
-        .started = started,
-        .stopping = stopping,
-        .closed = stopping,
-        .group_opened = group_opened,
+        .started = group_idle_started,
+        .stopping = group_idle_stopping,
+        .closed = group_idle_stopping,
+        .group_opened = group_idle_opened,
 };

@@ -38,7 +38,7 @@ static int read_cursors(const char *path, Document **ret) {
         return *ret ? error_trace(file_identify(path, &(*ret)->identity)) : error_origin(-ENOMEM);
 }
 
-static int read_doc(const char *path, GroupDoc **ret) {
+static int group_load_read_doc(const char *path, GroupDoc **ret) {
         Document *document = NULL;
         int r = document_read(&document, path, DOCUMENT_YAML);
 
@@ -51,28 +51,28 @@ static int read_doc(const char *path, GroupDoc **ret) {
 }
 
 /* Folders of the original, and ours of old, let others look at what the group says. */
-static void close_to_others(const char *dir) {
+static void group_load_close_to_others(const char *dir) {
         struct stat st;
 
         if (!stat(dir, &st) && st.st_mode & 077)
                 (void)chmod(dir, st.st_mode & 0700); /* not ours to change: then it stays */
 }
 
-static void run(void *user) {
+static void group_load_run(void *user) {
         LoadJob *job = user;
 
-        job->r = read_doc(job->group->doc_path, &job->doc);
+        job->r = group_load_read_doc(job->group->doc_path, &job->doc);
         if (!job->r)
                 job->r = read_cursors(job->group->cursors_path, &job->cursors);
         if (!job->r && !job->group->ledger)
                 job->r = dir_make(job->group->state_path, 0700);
         if (!job->r && !job->group->ledger)
-                close_to_others(job->group->dir);
+                group_load_close_to_others(job->group->dir);
 }
 
 /* ---- loop ------------------------------------------------------------------------------------ */
 
-static void finish(Group *group, int r) {
+static void group_load_finish(Group *group, int r) {
         GroupCall *wait = group->waiting;
 
         group->is_loading = false;
@@ -87,7 +87,7 @@ static void finish(Group *group, int r) {
         group_unref(group);
 }
 
-static void on_committed(void *user, uint64_t first, uint64_t n) {
+static void group_load_on_committed(void *user, uint64_t first, uint64_t n) {
         Group *group = user;
 
         for (const CollabPart *const *part = collab_parts; *part; part++)
@@ -95,7 +95,7 @@ static void on_committed(void *user, uint64_t first, uint64_t n) {
                         (*part)->committed(group, first, n);
 }
 
-static void on_rewritten(void *user) {
+static void group_load_on_rewritten(void *user) {
         Group *group = user;
 
         for (const CollabPart *const *part = collab_parts; *part; part++)
@@ -104,10 +104,10 @@ static void on_rewritten(void *user) {
 }
 
 static void on_given_up(void *user) {
-        finish(user, -EIO);
+        group_load_finish(user, -EIO);
 }
 
-static void on_opened(void *user, int r) {
+static void group_load_on_opened(void *user, int r) {
         Group *group = user;
 
         if (r) {
@@ -118,7 +118,7 @@ static void on_opened(void *user, int r) {
         for (const CollabPart *const *part = collab_parts; !r && *part; part++)
                 if ((*part)->group_opened)
                         r = (*part)->group_opened(group);
-        finish(group, r);
+        group_load_finish(group, r);
 }
 
 static int open_ledger(Group *group) {
@@ -128,17 +128,17 @@ static int open_ledger(Group *group) {
                 .state_path = group->state_path,
 
                 .classify = collab_classify,
-                .committed = on_committed,
-                .rewritten = on_rewritten,
+                .committed = group_load_on_committed,
+                .rewritten = group_load_on_rewritten,
                 .user = group,
         };
 
         ledger_options_apply(&options, &group->collab->daemon->config);
-        return error_trace(ledger_open(&group->ledger, &options, on_opened));
+        return error_trace(ledger_open(&group->ledger, &options, group_load_on_opened));
 }
 
 /* What was read may be older than what a commit has put here meanwhile. */
-static void take(Group *group, LoadJob *job) {
+static void group_load_take(Group *group, LoadJob *job) {
         group_offer_doc(group, job->doc);
         if (document_is_fresh(group->cursors, group->cursors_path))
                 document_unref(job->cursors);
@@ -153,23 +153,23 @@ static bool is_old(const Group *group) {
                !document_is_fresh(group->cursors, group->cursors_path);
 }
 
-static int start(Group *group);
+static int group_load_start(Group *group);
 
 /* Whoever waits must not get what was true before he asked; but files that never hold still are taken as
  * they were. */
-static void done(void *user) {
+static void group_load_done(void *user) {
         LoadJob *job = user;
         Group *group = job->group;
         int r = job->r;
 
         if (!r)
-                take(group, job);
+                group_load_take(group, job);
         else {
                 group_doc_unref(job->doc);
                 document_unref(job->cursors);
         }
         free(job);
-        if (!r && is_old(group) && group->n_reloads++ < RELOADS_MAX && !start(group)) {
+        if (!r && is_old(group) && group->n_reloads++ < RELOADS_MAX && !group_load_start(group)) {
                 group_unref(group); /* the new job has its own reference */
                 return;
         }
@@ -179,16 +179,16 @@ static void done(void *user) {
                 if (!r)
                         return;
         }
-        finish(group, r);
+        group_load_finish(group, r);
 }
 
-static int start(Group *group) {
+static int group_load_start(Group *group) {
         LoadJob *job = calloc(1, sizeof(*job));
 
         if (!job)
                 return error_origin(-ENOMEM);
         job->group = group_ref(group);
-        if (!loop_work(group->collab->daemon->loop, run, done, job)) {
+        if (!loop_work(group->collab->daemon->loop, group_load_run, group_load_done, job)) {
                 group->is_loading = true;
                 return 0;
         }
@@ -205,16 +205,16 @@ void group_reopen(Group *group) {
                 group_forget(group);
                 return;
         }
-        r = start(group);
+        r = group_load_start(group);
         if (r) {
                 group_ref(group);
-                finish(group, r);
+                group_load_finish(group, r);
         }
 }
 
 int group_load(GroupCall *wait) {
         Group *group = wait->group;
-        int r = group->is_loading ? 0 : start(group);
+        int r = group->is_loading ? 0 : group_load_start(group);
 
         if (r)
                 return error_trace(r);

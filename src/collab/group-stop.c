@@ -3,7 +3,7 @@
 
 #include "collab/parts.h"
 
-static void on_stopped(void *user) {
+static void group_stop_on_stopped(void *user) {
         GroupStop *stop = user;
 
         if (--stop->n_left == 0)
@@ -15,7 +15,7 @@ void group_stop_all(GroupStop *stop, Group *group, void (*done)(void *user), voi
         for (const CollabPart *const *part = collab_parts; *part; part++)
                 if ((*part)->group_stop) {
                         stop->n_left++;
-                        (*part)->group_stop(group, on_stopped, stop);
+                        (*part)->group_stop(group, group_stop_on_stopped, stop);
                 }
-        on_stopped(stop);
+        group_stop_on_stopped(stop);
 }

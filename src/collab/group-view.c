@@ -22,7 +22,7 @@ static bool truth_or(const Json *object, const char *key, bool fallback) {
 }
 
 /* Hand-written files spell numbers as they like: fractions are cut, text does not count. */
-static int64_t number_or(const Json *object, const char *key, int64_t fallback) {
+static int64_t group_view_number_or(const Json *object, const char *key, int64_t fallback) {
         const Json *value = json_get(object, key);
         int64_t n = fallback;
         double real;
@@ -38,7 +38,7 @@ static int64_t clamp(int64_t n, int64_t min, int64_t max) {
 
 /* Within bounds that can be reckoned with; what is below zero means the same as zero. */
 static int64_t seconds_or(const Json *object, const char *key, int64_t fallback) {
-        return clamp(number_or(object, key, fallback), 0, SECONDS_MAX);
+        return clamp(group_view_number_or(object, key, fallback), 0, SECONDS_MAX);
 }
 
 /* What is there and no text is no word that anybody knows, and not "nothing was said". */
@@ -124,16 +124,17 @@ static void view_settings(GroupDoc *doc) {
                 .nudge_after_s = seconds_or(automation, "nudge_after_seconds", 300),
                 .actor_idle_timeout_s = seconds_or(automation, "actor_idle_timeout_seconds", 600),
                 .keepalive_delay_s = seconds_or(automation, "keepalive_delay_seconds", 120),
-                .keepalive_max_per_actor = number_or(automation, "keepalive_max_per_actor", 3),
+                .keepalive_max_per_actor = group_view_number_or(automation, "keepalive_max_per_actor", 3),
                 .silence_timeout_s = seconds_or(automation, "silence_timeout_seconds", 600),
                 .standup_interval_s = seconds_or(automation, "standup_interval_seconds", 900),
                 .help_nudge_interval_s = seconds_or(automation, "help_nudge_interval_seconds", 600),
-                .help_nudge_min_messages = number_or(automation, "help_nudge_min_messages", 10),
+                .help_nudge_min_messages = group_view_number_or(automation, "help_nudge_min_messages", 10),
                 .transcript_visibility = visibility(json_str(json_get(transcript, "visibility"))),
                 .transcript_notify_tail = truth_or(transcript, "notify_tail", true),
-                .transcript_notify_lines = clamp(number_or(transcript, "notify_lines", 20), 1, 80),
-                .ledger_max_active_bytes = number_or(ledger, "max_active_bytes", 50000000),
-                .ledger_keep_tail_lines = number_or(ledger, "keep_tail_lines", 2000),
+                .transcript_notify_lines =
+                        clamp(group_view_number_or(transcript, "notify_lines", 20), 1, 80),
+                .ledger_max_active_bytes = group_view_number_or(ledger, "max_active_bytes", 50000000),
+                .ledger_keep_tail_lines = group_view_number_or(ledger, "keep_tail_lines", 2000),
                 .ledger_min_interval_s = seconds_or(ledger, "min_interval_seconds", 300),
         };
 }

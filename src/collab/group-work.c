@@ -17,13 +17,13 @@ typedef struct WorkJob {
         int r;
 } WorkJob;
 
-static void run(void *user) {
+static void group_work_run(void *user) {
         WorkJob *job = user;
 
         job->r = job->run(job->group, job->args);
 }
 
-static void done(void *user) {
+static void group_work_done(void *user) {
         WorkJob *job = user;
         Group *group = job->group;
         int r = job->r ? job->r : group_run(job->call, group, job->then, job->args);
@@ -48,7 +48,7 @@ int group_work(Call *call, Group *group, GroupWorkFn fn, GroupFn then, void *arg
                                  .then = then,
                                  .args = args,
                                  .is_edit = group_is_editing(group, call)};
-                if (!loop_work(group->collab->daemon->loop, run, done, job))
+                if (!loop_work(group->collab->daemon->loop, group_work_run, group_work_done, job))
                         return CALL_LATER;
                 group_unref(group);
         }

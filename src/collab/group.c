@@ -38,7 +38,7 @@ Group *group_find(Collab *collab, Str id) {
         return NULL;
 }
 
-static bool has_paths(const Group *group) {
+static bool group_has_paths(const Group *group) {
         return group->id && group->dir && group->doc_path && group->cursors_path && group->ledger_path &&
                group->state_path;
 }
@@ -76,7 +76,7 @@ static Group *new_group(Collab *collab, Str id) {
                 group->ledger_path = path_join(group->dir, "ledger.jsonl");
                 group->state_path = path_join(group->dir, "state/ledger");
         }
-        if (has_paths(group))
+        if (group_has_paths(group))
                 return group;
         free_group(group);
         return NULL;
@@ -102,7 +102,7 @@ Group *group_ref(Group *group) {
         return group;
 }
 
-static void on_closed(void *user) {
+static void group_on_closed(void *user) {
         free_group(user);
 }
 
@@ -113,7 +113,7 @@ Group *group_unref(Group *group) {
                 for (const CollabPart *const *part = collab_parts; *part; part++)
                         if ((*part)->group_closed)
                                 (*part)->group_closed(group);
-                ledger_close(steal(&group->ledger), on_closed, group);
+                ledger_close(steal(&group->ledger), group_on_closed, group);
         } else
                 free_group(group);
         return NULL;

@@ -4,7 +4,8 @@
 #include "collab/recipients.h"
 #include "collab/runner.h"
 
-static void write_notice(JsonWriter *w, Str by, Str actor, Str event_id, bool is_attention, Arena *arena) {
+static void headless_notice_write_notice(JsonWriter *w, Str by, Str actor, Str event_id, bool is_attention,
+                                         Arena *arena) {
         jw_begin_object(w);
         jw_field_cstr(w, "kind", "info");
         jw_field_cstr(w, "priority", is_attention ? "urgent" : "high");
@@ -35,6 +36,7 @@ void headless_notices(GroupChange *change, Str by, const StrList *to, bool is_at
 
         for (size_t i = 0; i < doc->n_actors && change->n_events < GROUP_CHANGE_EVENTS; i++)
                 if (is_told(change->group, &doc->actors[i], by, to))
-                        write_notice(group_change_event(change, "system.notify", STR("system"), STR("")), by,
-                                     doc->actors[i].id, event_id, is_attention, &change->arena);
+                        headless_notice_write_notice(
+                                group_change_event(change, "system.notify", STR("system"), STR("")), by,
+                                doc->actors[i].id, event_id, is_attention, &change->arena);
 }

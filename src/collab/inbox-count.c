@@ -29,7 +29,7 @@ static Counts *counts_of(const Group *group) {
 }
 
 /* NULL: not remembered. */
-static Count *find(const Group *group, Str actor) {
+static Count *inbox_count_find(const Group *group, Str actor) {
         Counts *counts = counts_of(group);
 
         for (size_t i = 0; counts && i < counts->n; i++)
@@ -57,7 +57,7 @@ static size_t count_from(const Group *group, Str actor, uint64_t start) {
 static size_t inbox_unread(const Group *group, Str actor) {
         uint64_t start = inbox_start(group, actor), end = ledger_n_committed(group->ledger);
         bool is_foreman = group_is_foreman(group->doc, actor);
-        Count *count = find(group, actor);
+        Count *count = inbox_count_find(group, actor);
 
         if (!count)
                 return count_from(group, actor, start);
@@ -71,12 +71,12 @@ static size_t inbox_unread(const Group *group, Str actor) {
 
 /* ---- the part -------------------------------------------------------------------------------- */
 
-static int on_group_opened(Group *group) {
+static int inbox_count_on_group_opened(Group *group) {
         group->slots[GROUP_SLOT_INBOX] = calloc(1, sizeof(Counts)); /* NULL: nothing is remembered */
         return 0;
 }
 
-static void on_rewritten(Group *group) {
+static void inbox_count_on_rewritten(Group *group) {
         Counts *counts = counts_of(group);
 
         for (size_t i = 0; counts && i < counts->n; i++)
@@ -85,15 +85,15 @@ static void on_rewritten(Group *group) {
                 counts->n = 0;
 }
 
-static void on_group_closed(Group *group) {
-        on_rewritten(group);
+static void inbox_count_on_group_closed(Group *group) {
+        inbox_count_on_rewritten(group);
         free(steal(&group->slots[GROUP_SLOT_INBOX]));
 }
 
 const CollabPart inbox_part = {
         .name = "inbox",
-        .group_opened = on_group_opened,
-        .group_closed = on_group_closed,
-        .rewritten = on_rewritten,
+        .group_opened = inbox_count_on_group_opened,
+        .group_closed = inbox_count_on_group_closed,
+        .rewritten = inbox_count_on_rewritten,
         .unread = inbox_unread,
 };

@@ -15,7 +15,7 @@ static bool is_about_ledger(const struct inotify_event *event) {
         return (event->mask & IN_Q_OVERFLOW) || (event->len && !strcmp(event->name, "ledger.jsonl"));
 }
 
-static void on_readable(void *user, _unused_ unsigned events) {
+static void ledger_watch_on_readable(void *user, _unused_ unsigned events) {
         LedgerWatch *watch = user;
         char buffer[EVENTS_MAX] __attribute__((aligned(__alignof__(struct inotify_event))));
         bool is_changed = false;
@@ -41,7 +41,7 @@ int ledger_watch_open(LedgerWatch *watch, Loop *loop, const char *folder,
         if (inotify_add_watch(watch->fd, folder, IN_MODIFY | IN_MOVED_TO | IN_CREATE) < 0)
                 r = error_origin(-errno);
         else
-                r = loop_fd_open(loop, watch->fd, on_readable, watch, &watch->event);
+                r = loop_fd_open(loop, watch->fd, ledger_watch_on_readable, watch, &watch->event);
         if (r)
                 ledger_watch_close(watch);
         else

@@ -17,7 +17,7 @@
 
 enum { STATE_FILE_MAX = 64 << 10, ENVIRON_MAX = 4 << 20, GRACE_MS = 1000 };
 
-static bool has_line(Str environment, const char *name, Str value) {
+static bool leftovers_has_line(Str environment, const char *name, Str value) {
         size_t n_name = strlen(name);
 
         for (size_t at = 0; at < environment.n;) {
@@ -39,12 +39,12 @@ static bool is_actor(pid_t pid, const char *group_id, Str actor) {
 
         snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
         return !file_read(path, ENVIRON_MAX, &environment) &&
-               has_line(buf_str(&environment), "CCCC_GROUP_ID", str_from(group_id)) &&
-               has_line(buf_str(&environment), "CCCC_ACTOR_ID", actor);
+               leftovers_has_line(buf_str(&environment), "CCCC_GROUP_ID", str_from(group_id)) &&
+               leftovers_has_line(buf_str(&environment), "CCCC_ACTOR_ID", actor);
 }
 
 /* The pidfd pins the process between the look and the signals. */
-static void end(pid_t pid, const char *group_id, Str actor) {
+static void leftovers_end(pid_t pid, const char *group_id, Str actor) {
         int fd = (int)syscall(SYS_pidfd_open, pid, 0);
         struct pollfd watch = {.fd = fd, .events = POLLIN};
 
@@ -71,7 +71,7 @@ static void clear_one(const char *path, const char *group_id) {
         if (!file_read(path, STATE_FILE_MAX, &text) &&
             !json_parse(&arena, text.data, text.n, NULL, &json, NULL) &&
             json_int64(json_get(json, "pid"), &pid) && pid > 1 && pid <= INT32_MAX)
-                end((pid_t)pid, group_id, json_str(json_get(json, "actor_id")));
+                leftovers_end((pid_t)pid, group_id, json_str(json_get(json, "actor_id")));
         (void)unlink(path);
 }
 

@@ -18,7 +18,7 @@ typedef struct Wait {
         LedgerChange barrier;
 } Wait;
 
-static Wait *new_wait(Call *call, Group *group, GroupFn again, const void *args) {
+static Wait *lines_new_wait(Call *call, Group *group, GroupFn again, const void *args) {
         Wait *wait = arena_alloc(&call->arena, sizeof(*wait));
 
         if (wait)
@@ -27,7 +27,7 @@ static Wait *new_wait(Call *call, Group *group, GroupFn again, const void *args)
 }
 
 /* Goes on with a call that waited. */
-static void resume(Wait *wait, int r) {
+static void lines_resume(Wait *wait, int r) {
         Group *group = wait->group;
 
         if (r != CALL_LATER)
@@ -45,53 +45,53 @@ static int lines_use(_unused_ Call *call, Group *group, const void *user) {
         return r;
 }
 
-static int use(Wait *wait) {
+static int lines_use_read(Wait *wait) {
         return group_run(wait->call, wait->group, lines_use, wait);
 }
 
-static void on_read(LedgerRead *read, int r) {
+static void lines_on_read(LedgerRead *read, int r) {
         Wait *wait = container_of(read, Wait, read);
 
         if (!r) {
-                resume(wait, use(wait));
+                lines_resume(wait, lines_use_read(wait));
                 return;
         }
         ledger_read_deinit(read);
-        resume(wait, r == -ESTALE ? group_run(wait->call, wait->group, wait->again, wait->args) : r);
+        lines_resume(wait, r == -ESTALE ? group_run(wait->call, wait->group, wait->again, wait->args) : r);
 }
 
 int lines_read(Call *call, Group *group, const uint64_t *positions, size_t n, LinesFn fn, GroupFn again,
                const void *args) {
-        Wait *wait = new_wait(call, group, again, args);
+        Wait *wait = lines_new_wait(call, group, again, args);
         int r;
 
         if (!wait)
                 return error_origin(-ENOMEM);
         wait->fn = fn;
-        wait->read.done = on_read;
+        wait->read.done = lines_on_read;
         r = ledger_read(group->ledger, &wait->read, positions, n);
         if (r == LEDGER_LATER)
                 return CALL_LATER;
-        r = r ? error_trace(r) : use(wait);
+        r = r ? error_trace(r) : lines_use_read(wait);
         group_unref(group);
         return r;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static void on_settled(LedgerChange *barrier, _unused_ int r) {
+static void lines_on_settled(LedgerChange *barrier, _unused_ int r) {
         Wait *wait = container_of(barrier, Wait, barrier);
 
-        resume(wait, group_run(wait->call, wait->group, wait->again, wait->args));
+        lines_resume(wait, group_run(wait->call, wait->group, wait->again, wait->args));
 }
 
 int lines_wait(Call *call, Group *group, GroupFn again, const void *args) {
-        Wait *wait = new_wait(call, group, again, args);
+        Wait *wait = lines_new_wait(call, group, again, args);
         int r;
 
         if (!wait)
                 return error_origin(-ENOMEM);
-        ledger_change_init(&wait->barrier, group->ledger, on_settled);
+        ledger_change_init(&wait->barrier, group->ledger, lines_on_settled);
         r = ledger_change_commit(&wait->barrier);
         if (!r)
                 return CALL_LATER;
@@ -109,7 +109,7 @@ typedef struct Find {
         unsigned n_tries;
 } Find;
 
-static int not_found(Call *call, Str id) {
+static int lines_not_found(Call *call, Str id) {
         return call_fail(call, CALL_E_EVENT_NOT_FOUND, "event not found: " STR_FMT, STR_ARG(id));
 }
 
@@ -120,20 +120,20 @@ static int got_line(Call *call, Group *group, const LedgerRead *lines, const voi
         int r = line.data ? json_parse(&call->arena, line.data, line.n, NULL, &event, NULL) : -ENOMEM;
 
         if (r)
-                return r < 0 ? error_trace(r) : not_found(call, find->id);
+                return r < 0 ? error_trace(r) : lines_not_found(call, find->id);
         return find->fn(call, group, event, find->args);
 }
 
-static int look(Call *call, Group *group, const void *user) {
+static int lines_look(Call *call, Group *group, const void *user) {
         Find *find = (Find *)user;
         uint64_t position;
         int r = ledger_find_id(group->ledger, find->id, &position);
 
         if (r == LEDGER_E_NOT_FOUND || ++find->n_tries > TRIES_MAX)
-                return not_found(call, find->id);
+                return lines_not_found(call, find->id);
         if (r == LEDGER_E_PENDING)
-                return lines_wait(call, group, look, find);
-        return r ? error_fold(r) : lines_read(call, group, &position, 1, got_line, look, find);
+                return lines_wait(call, group, lines_look, find);
+        return r ? error_fold(r) : lines_read(call, group, &position, 1, got_line, lines_look, find);
 }
 
 int event_find(Call *call, Group *group, Str id, EventFn fn, const void *args) {
@@ -142,5 +142,5 @@ int event_find(Call *call, Group *group, Str id, EventFn fn, const void *args) {
         if (!find)
                 return error_origin(-ENOMEM);
         *find = (Find){.id = id, .fn = fn, .args = args};
-        return look(call, group, find);
+        return lines_look(call, group, find);
 }

@@ -38,11 +38,11 @@ static void mailbox_forget_session(Mailbox *mailbox) {
         mailbox->output_ms = mailbox->paste_ms = mailbox->failed_ms = -1;
 }
 
-static int64_t now_ms(const Mailbox *mailbox) {
+static int64_t mailbox_session_now_ms(const Mailbox *mailbox) {
         return loop_now_ms(mailbox->delivery->collab->daemon->loop);
 }
 
-static void look(Mailbox *mailbox, const Hosted *hosted, int64_t at_ms) {
+static void mailbox_session_look(Mailbox *mailbox, const Hosted *hosted, int64_t at_ms) {
         if (mailbox->output_ms < 0 && ring_end(&hosted->out))
                 mailbox->output_ms = at_ms;
         if (mailbox->paste_ms < 0 && hosted->modes.set & MODE_PASTE)
@@ -53,11 +53,11 @@ static bool knows_all(const Mailbox *mailbox) {
         return mailbox->output_ms >= 0 && mailbox->paste_ms >= 0;
 }
 
-static void on_output(Viewer *viewer, _unused_ HostOutput *output) {
+static void mailbox_session_on_output(Viewer *viewer, _unused_ HostOutput *output) {
         Mailbox *mailbox = container_of(viewer, Mailbox, viewer);
         bool was_known = mailbox->output_ms >= 0;
 
-        look(mailbox, viewer->hosted, now_ms(mailbox));
+        mailbox_session_look(mailbox, viewer->hosted, mailbox_session_now_ms(mailbox));
         if (knows_all(mailbox) || !was_known)
                 mailbox_kick(mailbox);
         if (knows_all(mailbox))
@@ -79,11 +79,12 @@ void mailbox_meet(Mailbox *mailbox) {
         mailbox_forget_session(mailbox);
         runner_session(runner, mailbox->session);
         age_ms = MAX((loop_wall_us(loop) - runner->hosted->started_us) / 1000, 0);
-        mailbox->started_ms = now_ms(mailbox) - age_ms;
-        look(mailbox, runner->hosted,
-             age_ms > GATE_SILENT_MS ? MAX(mailbox->started_ms, 0) : now_ms(mailbox));
+        mailbox->started_ms = mailbox_session_now_ms(mailbox) - age_ms;
+        mailbox_session_look(mailbox, runner->hosted,
+                             age_ms > GATE_SILENT_MS ? MAX(mailbox->started_ms, 0)
+                                                     : mailbox_session_now_ms(mailbox));
         if (knows_all(mailbox))
                 return;
-        mailbox->viewer = (Viewer){.output = on_output};
+        mailbox->viewer = (Viewer){.output = mailbox_session_on_output};
         viewer_attach(&mailbox->viewer, runner->hosted);
 }

@@ -59,7 +59,7 @@ void mailbox_requeue(Mailbox *mailbox, bool is_failed) {
 
 /* ---- typing ---------------------------------------------------------------------------------- */
 
-static void type(Mailbox *mailbox) {
+static void mailbox_type_type(Mailbox *mailbox) {
         Runner *runner = mailbox_has_session(mailbox) ? mailbox_runner(mailbox) : NULL;
         _cleanup_(buf_deinit) Buf payload = BUF_NULL;
         int r;
@@ -84,7 +84,7 @@ static void type(Mailbox *mailbox) {
         mailbox_phase(mailbox, MAIL_WRITING, 0);
 }
 
-static void on_recorded(FactRecord *record, int r) {
+static void mailbox_type_on_recorded(FactRecord *record, int r) {
         Mailbox *mailbox = record->mailbox;
 
         if (!delivery_is_live(mailbox->delivery))
@@ -94,13 +94,13 @@ static void on_recorded(FactRecord *record, int r) {
         else if (r)
                 mailbox_requeue(mailbox, true);
         else
-                type(mailbox);
+                mailbox_type_type(mailbox);
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
 static int record_batch(Mailbox *mailbox) {
-        FactRecord *record = fact_record_new(mailbox->delivery, mailbox, on_recorded);
+        FactRecord *record = fact_record_new(mailbox->delivery, mailbox, mailbox_type_on_recorded);
 
         for (MailItem *item = mailbox->items; item; item = item->next)
                 if (item->is_typing)
@@ -125,7 +125,7 @@ static int make_batch(Mailbox *mailbox) {
         return error_trace(delivery_batch_text(events, n, &mailbox->text));
 }
 
-static void go_on(Mailbox *mailbox, int r) {
+static void mailbox_type_go_on(Mailbox *mailbox, int r) {
         Delivery *delivery = mailbox->delivery;
 
         if (delivery_is_live(delivery)) {
@@ -140,16 +140,16 @@ static void go_on(Mailbox *mailbox, int r) {
         delivery_unref(delivery);
 }
 
-static void on_read(LedgerRead *read, int r) {
-        go_on(container_of(read, Mailbox, read), r);
+static void mailbox_type_on_read(LedgerRead *read, int r) {
+        mailbox_type_go_on(container_of(read, Mailbox, read), r);
 }
 
-static bool is_gone(const MailItem *item) {
+static bool mailbox_type_is_gone(const MailItem *item) {
         return item->fact == FACT_DROPPED;
 }
 
 /* Chooses what is typed now; those that are no longer in the ledger are dropped. */
-static size_t choose(Mailbox *mailbox, uint64_t positions[DELIVERY_BATCH_MAX]) {
+static size_t mailbox_type_choose(Mailbox *mailbox, uint64_t positions[DELIVERY_BATCH_MAX]) {
         const Group *group = mailbox->delivery->group;
         size_t n = 0, n_bytes = 0;
 
@@ -169,13 +169,13 @@ static size_t choose(Mailbox *mailbox, uint64_t positions[DELIVERY_BATCH_MAX]) {
                 item->is_typing = true;
                 n++;
         }
-        mailbox_drop(mailbox, is_gone, "no longer in the ledger");
+        mailbox_drop(mailbox, mailbox_type_is_gone, "no longer in the ledger");
         return n;
 }
 
 static void prepare_batch(Mailbox *mailbox) {
         uint64_t positions[DELIVERY_BATCH_MAX];
-        size_t n = choose(mailbox, positions);
+        size_t n = mailbox_type_choose(mailbox, positions);
         int r;
 
         if (!n) {
@@ -184,10 +184,10 @@ static void prepare_batch(Mailbox *mailbox) {
         }
         mailbox_phase(mailbox, MAIL_PREPARING, -1);
         delivery_ref(mailbox->delivery);
-        mailbox->read = (LedgerRead){.done = on_read};
+        mailbox->read = (LedgerRead){.done = mailbox_type_on_read};
         r = ledger_read(mailbox->delivery->group->ledger, &mailbox->read, positions, n);
         if (r != LEDGER_LATER)
-                go_on(mailbox, r);
+                mailbox_type_go_on(mailbox, r);
 }
 
 /* ---- the preamble ---------------------------------------------------------------------------- */
@@ -223,7 +223,7 @@ static char *find_project(const char *root) {
         return NULL;
 }
 
-static void look(void *user) {
+static void mailbox_type_look(void *user) {
         Introduction *self = user;
         _cleanup_(freep) char *own = self->root ? path_join(self->root, "CCCC_PREAMBLE.md") : NULL;
 
@@ -251,7 +251,7 @@ static int make_preamble(Introduction *self, const ActorView *actor) {
 /* That it was sent is kept before it is: twice would be worse than never. */
 static int record_preamble(Introduction *self) {
         Mailbox *mailbox = self->mailbox;
-        FactRecord *record = fact_record_new(mailbox->delivery, mailbox, on_recorded);
+        FactRecord *record = fact_record_new(mailbox->delivery, mailbox, mailbox_type_on_recorded);
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         int r = record ? document_set_str(self->sent, self->sent->json, mailbox->actor,
                                           str_from(mailbox->session))
@@ -291,7 +291,7 @@ static void introduce(Introduction *self) {
                 back_off(mailbox);
 }
 
-static void looked(void *user) {
+static void mailbox_type_looked(void *user) {
         Introduction *self = user;
 
         if (delivery_is_live(self->mailbox->delivery))
@@ -313,7 +313,8 @@ static void prepare_preamble(Mailbox *mailbox) {
                                .root = scope ? strndup(scope->url.data, scope->url.n) : NULL,
                                .sent_path = strdup(mailbox->delivery->sent_path)};
         mailbox_phase(mailbox, MAIL_PREPARING, -1);
-        if (!self->sent_path || loop_work(mailbox->delivery->collab->daemon->loop, look, looked, self)) {
+        if (!self->sent_path || loop_work(mailbox->delivery->collab->daemon->loop, mailbox_type_look,
+                                          mailbox_type_looked, self)) {
                 free_introduction(self);
                 back_off(mailbox);
         }

@@ -151,7 +151,7 @@ const char *mailbox_why(const Mailbox *mailbox) {
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static bool is_chat(const MailItem *item) {
+static bool mailbox_is_chat(const MailItem *item) {
         return !strcmp(item->what, "chat");
 }
 
@@ -169,7 +169,7 @@ static GateFacts gate_facts(const Mailbox *mailbox, const Group *group) {
                            .min_interval_ms = group->doc->settings.min_interval_s * 1000};
 
         for (const MailItem *item = mailbox->items; item; item = item->next)
-                if (is_chat(item))
+                if (mailbox_is_chat(item))
                         facts.n_chat++;
                 else
                         facts.n_notices++;
@@ -204,7 +204,7 @@ static void step_waiting(Mailbox *mailbox) {
 }
 
 /* The terminal took nothing for too long, and nobody typed behind us: we take the bytes back. */
-static bool take_back(Mailbox *mailbox, Hosted *hosted) {
+static bool mailbox_take_back(Mailbox *mailbox, Hosted *hosted) {
         return mailbox->n_pending == mailbox->n_written && host_take_back(hosted, mailbox->n_written);
 }
 
@@ -215,7 +215,7 @@ static void step_writing(Mailbox *mailbox) {
         if (!hosted->input.n) {
                 mailbox_record_typing(mailbox, FACT_HANDED);
                 mailbox_phase(mailbox, MAIL_SUBMITTING, GATE_SUBMIT_MS);
-        } else if (age_ms >= GATE_BLOCKED_MS && take_back(mailbox, hosted))
+        } else if (age_ms >= GATE_BLOCKED_MS && mailbox_take_back(mailbox, hosted))
                 mailbox_requeue(mailbox, true);
         else
                 (void)timer_set(&mailbox->timer,

@@ -16,7 +16,7 @@ enum { SETTINGS_MAX = 1 << 20, SCROLLBACK_MIN = 1000, SCROLLBACK_MAX = 200000 };
 
 /* ---- rules: each gives the value to take, or NULL to leave the old one ----------------------- */
 
-static bool is_word(Str s, const char *const words[]) {
+static bool observability_is_word(Str s, const char *const words[]) {
         for (; *words; words++)
                 if (s.n == strlen(*words) && !strncasecmp(s.data, *words, s.n))
                         return true;
@@ -31,9 +31,9 @@ static Json *rule_bool(Arena *arena, const Json *value) {
 
         if (json_bool(value, &truth))
                 return json_new_bool(arena, truth);
-        if (is_word(s, yes))
+        if (observability_is_word(s, yes))
                 return json_new_bool(arena, true);
-        if (is_word(s, no))
+        if (observability_is_word(s, no))
                 return json_new_bool(arena, false);
         return NULL;
 }
@@ -152,7 +152,7 @@ static int read_document(Arena *arena, const char *path, Json **ret) {
 }
 
 /* Stores the settings into the file's own section, whose unknown keys stay. */
-static int store(Arena *arena, const char *path, Json *document, const Json *settings) {
+static int observability_store(Arena *arena, const char *path, Json *document, const Json *settings) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         Json *section = json_get(document, "observability");
         int r;
@@ -184,7 +184,7 @@ int observability_load(Arena *arena, const char *path, const Json *patch, Json *
         if (json_count(patch)) {
                 r = observability_patch(arena, settings, patch);
                 if (!r)
-                        r = store(arena, path, document, settings);
+                        r = observability_store(arena, path, document, settings);
         }
         *ret = settings;
         return error_trace(r);

@@ -18,7 +18,7 @@ typedef struct NewActor {
         Json *command, *env, *sandbox; /* sandbox: an object with what is said of it */
 } NewActor;
 
-static int refuse(Call *call, const char *why) {
+static int actor_add_refuse(Call *call, const char *why) {
         return call_fail(call, CALL_E_ACTOR_ADD_FAILED, "%s", why);
 }
 
@@ -30,13 +30,13 @@ static int clone_foreman(Call *call, const GroupDoc *doc, NewActor *new) {
         const ActorView *foreman = group_foreman(doc);
 
         if (!str_eq(new->runtime, foreman->runtime) || !str_eq(new->runner, foreman->runner))
-                return refuse(call, "a foreman can only add actors of its own runtime and runner");
+                return actor_add_refuse(call, "a foreman can only add actors of its own runtime and runner");
         if (json_count(new->command) && !json_equal(new->command, foreman->command))
-                return refuse(call, "a foreman can only add actors with its own command");
+                return actor_add_refuse(call, "a foreman can only add actors with its own command");
         if (json_count(new->env) && !json_equal(new->env, foreman->env))
-                return refuse(call, "a foreman can only add actors with its own env");
+                return actor_add_refuse(call, "a foreman can only add actors with its own env");
         if (!actor_sandbox_is_same(new->sandbox, doc, foreman))
-                return refuse(call, "a foreman can only add actors with its own sandbox");
+                return actor_add_refuse(call, "a foreman can only add actors with its own sandbox");
         new->sandbox = foreman->json;
         new->command = actor_strings(&call->arena, foreman->command);
         new->env = actor_env(&call->arena, foreman->env);
@@ -55,7 +55,7 @@ static int check_id(Call *call, const GroupDoc *doc, NewActor *new) {
                 new->id = actor_free_id(&call->arena, doc, new->runtime);
         fault = actor_id_fault(new->id);
         if (fault)
-                return refuse(call, fault);
+                return actor_add_refuse(call, fault);
         if (actor_id_is_reserved(new->id))
                 return call_fail(call, CALL_E_ACTOR_ADD_FAILED,
                                  "'" STR_FMT "' is reserved; choose another name", STR_ARG(new->id));
@@ -74,7 +74,7 @@ static int complete(Call *call, const GroupDoc *doc, NewActor *new) {
         if (r)
                 return r;
         if (!actor_runtime_is_known(new->runtime))
-                return refuse(call, "invalid runtime");
+                return actor_add_refuse(call, "invalid runtime");
         r = check_id(call, doc, new);
         if (!r && group_doc_actor(doc, new->by)) /* it may send what it was shown of itself */
                 r = restore_env(call, new, group_foreman(doc)->env);
@@ -89,13 +89,13 @@ static int complete(Call *call, const GroupDoc *doc, NewActor *new) {
         fault = actor_fault(new->runtime, new->runner, new->submit, new->command);
         fault = fault ? fault : actor_sandbox_fault(new->sandbox);
         if (fault)
-                return refuse(call, fault);
+                return actor_add_refuse(call, fault);
         return new->command ? 0 : error_origin(-ENOMEM);
 }
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
-static int fill(Document *document, Json *entry, const NewActor *new, Str now) {
+static int actor_add_fill(Document *document, Json *entry, const NewActor *new, Str now) {
         const struct {
                 const char *key;
                 Str text;
@@ -116,9 +116,9 @@ static int fill(Document *document, Json *entry, const NewActor *new, Str now) {
         return error_trace(r ? r : actor_sandbox_apply(document, entry, new->sandbox));
 }
 
-static int put(GroupDoc *doc, const NewActor *new, Str now) {
+static int actor_add_put(GroupDoc *doc, const NewActor *new, Str now) {
         Json *list = group_doc_list(doc, "actors"), *entry = json_new(&doc->document->arena, JSON_OBJECT);
-        int r = list && entry ? fill(doc->document, entry, new, now) : error_origin(-ENOMEM);
+        int r = list && entry ? actor_add_fill(doc->document, entry, new, now) : error_origin(-ENOMEM);
 
         if (!r)
                 r = json_push(list, entry);
@@ -139,7 +139,7 @@ static int take_sandbox(Call *call, const CcccActorAddArgs *args, NewActor *new)
         return error_trace(r);
 }
 
-static int add(Call *call, Group *group, const void *user) {
+static int actor_add_add(Call *call, Group *group, const void *user) {
         const CcccActorAddArgs *args = user;
         NewActor new = {.id = args->actor_id,
                         .title = args->title.data ? args->title : STR(""),
@@ -161,7 +161,7 @@ static int add(Call *call, Group *group, const void *user) {
         change = group_change_begin(group, call, CALL_E_ACTOR_ADD_FAILED);
         doc = group_change_doc(change);
         time_format_us(loop_wall_us(call->daemon->loop), now);
-        if (!doc || !change_try(change, put(doc, &new, str_from(now))))
+        if (!doc || !change_try(change, actor_add_put(doc, &new, str_from(now))))
                 return group_change_abort(change);
         actor_write_added(&call->daemon->config, doc, group_doc_actor(doc, new.id),
                           group_change_event(change, "actor.add", new.by, STR("")));
@@ -174,5 +174,5 @@ static int add(Call *call, Group *group, const void *user) {
 int op_cccc_actor_add(Call *call, const CcccActorAddArgs *args) {
         int r = caller_env_take(call, args->group_id, args->actor_id, args->caller_env);
 
-        return r ? r : collab_edit(call, args->group_id, add, args);
+        return r ? r : collab_edit(call, args->group_id, actor_add_add, args);
 }

@@ -10,7 +10,7 @@ static size_t unread(const Group *group, Str actor) {
         return 0;
 }
 
-static int list(Call *call, Group *group, const void *user) {
+static int actor_list_list(Call *call, Group *group, const void *user) {
         const CcccActorListArgs *args = user;
         JsonWriter *w = call_result(call);
 
@@ -33,6 +33,6 @@ static int list(Call *call, Group *group, const void *user) {
 
 int op_cccc_actor_list(Call *call, const CcccActorListArgs *args) {
         if (args->include_unread)
-                return collab_read(call, args->group_id, list, args);
-        return collab_call(call, args->group_id, list, args);
+                return collab_read(call, args->group_id, actor_list_list, args);
+        return collab_call(call, args->group_id, actor_list_list, args);
 }

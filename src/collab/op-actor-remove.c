@@ -4,7 +4,7 @@
 #include "collab/runner.h"
 #include "gen/cccc-ops.h"
 
-static void reply(Call *call, GroupChange *change) {
+static void actor_remove_reply(Call *call, GroupChange *change) {
         JsonWriter *w = call_result(call);
 
         runners_end_unlisted(change->group);
@@ -14,7 +14,7 @@ static void reply(Call *call, GroupChange *change) {
         jw_end_object(w);
 }
 
-static int check(Call *call, const GroupDoc *doc, const CcccActorRemoveArgs *args) {
+static int actor_remove_check(Call *call, const GroupDoc *doc, const CcccActorRemoveArgs *args) {
         int r = group_require(call, doc, args->by, RIGHT_SELF, args->actor_id, "actor.remove",
                               CALL_E_ACTOR_REMOVE_FAILED);
 
@@ -24,11 +24,11 @@ static int check(Call *call, const GroupDoc *doc, const CcccActorRemoveArgs *arg
         return r;
 }
 
-static int drop(Call *call, Group *group, const void *user) {
+static int actor_remove_drop(Call *call, Group *group, const void *user) {
         const CcccActorRemoveArgs *args = user;
         GroupChange *change;
         GroupDoc *doc;
-        int r = check(call, group->doc, args);
+        int r = actor_remove_check(call, group->doc, args);
 
         if (r)
                 return r;
@@ -41,15 +41,15 @@ static int drop(Call *call, Group *group, const void *user) {
         actor_change_running(change);
         actor_change_event(change, "actor.remove", args->by, args->actor_id, STR_NULL);
         change->user = (char *)args->actor_id.data;
-        return group_change_commit(change, reply);
+        return group_change_commit(change, actor_remove_reply);
 }
 
 /* What runs is ended first, so that nobody is left whom the document does not know. */
 static int ended(Call *call, Group *group, const void *user) {
-        return collab_edit(call, str_from(group->id), drop, user);
+        return collab_edit(call, str_from(group->id), actor_remove_drop, user);
 }
 
-static int stop(Call *call, Group *group, const void *user) {
+static int actor_remove_stop(Call *call, Group *group, const void *user) {
         const CcccActorRemoveArgs *args = user;
         int r = group_require(call, group->doc, args->by, RIGHT_SELF, args->actor_id, "actor.remove",
                               CALL_E_ACTOR_REMOVE_FAILED);
@@ -58,7 +58,7 @@ static int stop(Call *call, Group *group, const void *user) {
                 return runner_call_lost(call, str_from(group->id), args->actor_id, args->by,
                                         CALL_E_ACTOR_REMOVE_FAILED);
         if (!r)
-                r = check(call, group->doc, args);
+                r = actor_remove_check(call, group->doc, args);
         return r ? r : runner_call_stop(call, group, args->actor_id, ended, args);
 }
 
@@ -72,5 +72,5 @@ static int remove_lost(Call *call, Str group_id, const void *user) {
 }
 
 int op_cccc_actor_remove(Call *call, const CcccActorRemoveArgs *args) {
-        return collab_call_or(call, args->group_id, stop, remove_lost, args);
+        return collab_call_or(call, args->group_id, actor_remove_stop, remove_lost, args);
 }

@@ -28,7 +28,7 @@ typedef struct RunArgs {
         Str actor_id, by;
 } RunArgs;
 
-static int check(Call *call, const GroupDoc *doc, const RunArgs *args) {
+static int actor_run_check(Call *call, const GroupDoc *doc, const RunArgs *args) {
         int r = group_require(call, doc, args->by, args->op->right, args->actor_id, args->op->action,
                               args->op->error);
 
@@ -39,7 +39,7 @@ static int check(Call *call, const GroupDoc *doc, const RunArgs *args) {
 
 /* ---- the last step: the event ---------------------------------------------------------------- */
 
-static int record(Call *call, Group *group, const void *user) {
+static int actor_run_record(Call *call, Group *group, const void *user) {
         const RunArgs *args = user;
         const ActorView *actor = group_doc_actor(group->doc, args->actor_id);
         bool is_stop = args->op == &stop_op;
@@ -64,37 +64,37 @@ static int record(Call *call, Group *group, const void *user) {
 }
 
 static int then_record(Call *call, Group *group, const void *args) {
-        return collab_edit(call, str_from(group->id), record, args);
+        return collab_edit(call, str_from(group->id), actor_run_record, args);
 }
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-static int start(Call *call, Group *group, const void *user) {
+static int actor_run_start(Call *call, Group *group, const void *user) {
         const RunArgs *args = user;
 
         return runner_call_start(call, group, &args->actor_id, 1, args->op->error, then_record, args);
 }
 
 static int start_again(Call *call, Group *group, const void *user) {
-        return group->doc->is_running ? start(call, group, user) : then_record(call, group, user);
+        return group->doc->is_running ? actor_run_start(call, group, user) : then_record(call, group, user);
 }
 
-static int run(Call *call, Group *group, const void *user) {
+static int actor_run_run(Call *call, Group *group, const void *user) {
         const RunArgs *args = user;
 
         if (args->op == &start_op)
-                return start(call, group, user);
+                return actor_run_start(call, group, user);
         return runner_call_stop(call, group, args->actor_id, start_again, args);
 }
 
 /* ---- the wish -------------------------------------------------------------------------------- */
 
 /* The call goes on after this change. */
-static void enabled(Call *call, GroupChange *change) {
+static void actor_run_enabled(Call *call, GroupChange *change) {
         int r;
 
         change->call = NULL;
-        r = collab_call(call, str_from(change->group->id), run, change->user);
+        r = collab_call(call, str_from(change->group->id), actor_run_run, change->user);
         if (r != CALL_LATER)
                 call_finish(call, r);
 }
@@ -102,7 +102,7 @@ static void enabled(Call *call, GroupChange *change) {
 static int enable(Call *call, Group *group, const void *user) {
         const RunArgs *args = user;
         GroupChange *change;
-        int r = check(call, group->doc, args);
+        int r = actor_run_check(call, group->doc, args);
 
         if (r)
                 return r;
@@ -111,7 +111,7 @@ static int enable(Call *call, Group *group, const void *user) {
                 return group_change_abort(change);
         actor_change_enabled(change, args->actor_id, true);
         change->user = (void *)user;
-        return group_change_commit(change, enabled);
+        return group_change_commit(change, actor_run_enabled);
 }
 
 /* One that runs although the document does not know it: somebody took it out by hand. */
@@ -120,7 +120,7 @@ static bool is_unlisted(const Group *group, const RunArgs *args) {
                runner_find(group->collab, str_from(group->id), args->actor_id);
 }
 
-static int begin(Call *call, Group *group, const void *user) {
+static int actor_run_begin(Call *call, Group *group, const void *user) {
         const RunArgs *args = user;
         int r = group_require(call, group->doc, args->by, args->op->right, args->actor_id, args->op->action,
                               args->op->error);
@@ -129,17 +129,17 @@ static int begin(Call *call, Group *group, const void *user) {
                 return runner_call_lost(call, str_from(group->id), args->actor_id, args->by,
                                         args->op->error);
         if (!r)
-                r = check(call, group->doc, args);
+                r = actor_run_check(call, group->doc, args);
         if (r)
                 return r;
         if (args->op == &stop_op)
                 return runner_call_stop(call, group, args->actor_id, then_record, args);
         if (group_doc_actor(group->doc, args->actor_id)->is_enabled)
-                return run(call, group, user);
+                return actor_run_run(call, group, user);
         return collab_edit(call, str_from(group->id), enable, args);
 }
 
-static int stop_lost(Call *call, Str group_id, const void *user) {
+static int actor_run_stop_lost(Call *call, Str group_id, const void *user) {
         const RunArgs *args = user;
 
         return args->actor_id.n
@@ -148,27 +148,28 @@ static int stop_lost(Call *call, Str group_id, const void *user) {
                                    STR_ARG(group_id));
 }
 
-static int call_op(Call *call, const RunOp *op, Str group_id, Str actor_id, Str by) {
+static int actor_run_call_op(Call *call, const RunOp *op, Str group_id, Str actor_id, Str by) {
         RunArgs *args = arena_alloc(&call->arena, sizeof(*args));
 
         if (!args)
                 return error_origin(-ENOMEM);
         *args = (RunArgs){.op = op, .actor_id = actor_id.data ? actor_id : STR(""), .by = by};
-        return collab_call_or(call, group_id, begin, op == &stop_op ? stop_lost : NULL, args);
+        return collab_call_or(call, group_id, actor_run_begin, op == &stop_op ? actor_run_stop_lost : NULL,
+                              args);
 }
 
 int op_cccc_actor_start(Call *call, const CcccActorStartArgs *args) {
         int r = caller_env_take(call, args->group_id, args->actor_id, args->caller_env);
 
-        return r ? r : call_op(call, &start_op, args->group_id, args->actor_id, args->by);
+        return r ? r : actor_run_call_op(call, &start_op, args->group_id, args->actor_id, args->by);
 }
 
 int op_cccc_actor_stop(Call *call, const CcccActorStopArgs *args) {
-        return call_op(call, &stop_op, args->group_id, args->actor_id, args->by);
+        return actor_run_call_op(call, &stop_op, args->group_id, args->actor_id, args->by);
 }
 
 int op_cccc_actor_restart(Call *call, const CcccActorRestartArgs *args) {
         int r = caller_env_take(call, args->group_id, args->actor_id, args->caller_env);
 
-        return r ? r : call_op(call, &restart_op, args->group_id, args->actor_id, args->by);
+        return r ? r : actor_run_call_op(call, &restart_op, args->group_id, args->actor_id, args->by);
 }

@@ -28,15 +28,15 @@ typedef struct Patched {
         bool is_enabled;
 } Patched;
 
-static Str text_of(Call *call, const Json *patch, const char *key, Str before) {
+static Str actor_update_text_of(Call *call, const Json *patch, const char *key, Str before) {
         const Json *value = json_get(patch, key);
 
         return value ? patch_text(&call->arena, value) : before;
 }
 
 /* One of the words, or null for the usual one. */
-static bool take_word(const Json *patch, const char *key, const char *usual, bool (*is_known)(Str),
-                      Str *word) {
+static bool actor_update_take_word(const Json *patch, const char *key, const char *usual,
+                                   bool (*is_known)(Str), Str *word) {
         const Json *value = json_get(patch, key);
 
         if (value)
@@ -72,23 +72,24 @@ static const char *merge_words(const Json *patch, Patched *new) {
                 return "a custom runtime needs a command";
         if (!take_strings(patch, "env", JSON_OBJECT, &new->env))
                 return "invalid env";
-        if (!take_word(patch, "submit", "enter", actor_submit_is_known, &new->submit))
+        if (!actor_update_take_word(patch, "submit", "enter", actor_submit_is_known, &new->submit))
                 return "invalid submit (must be enter, newline or none)";
-        if (!take_word(patch, "runner", "pty", actor_runner_is_known, &new->runner))
+        if (!actor_update_take_word(patch, "runner", "pty", actor_runner_is_known, &new->runner))
                 return "invalid runner (must be pty or headless)";
-        if (!take_word(patch, "runtime", "codex", actor_runtime_is_known, &new->runtime))
+        if (!actor_update_take_word(patch, "runtime", "codex", actor_runtime_is_known, &new->runtime))
                 return "invalid runtime";
         if (json_get(patch, "runtime") && lacks_command(new))
                 return "a custom runtime needs a command";
         return actor_sandbox_fault(patch);
 }
 
-static int merge(Call *call, const ActorView *actor, const Json *patch, Patched *ret) {
+static int actor_update_merge(Call *call, const ActorView *actor, const Json *patch, Patched *ret) {
         const Json *enabled = json_get(patch, "enabled");
         const char *fault;
 
-        *ret = (Patched){.title = text_of(call, patch, "title", actor->title),
-                         .scope_key = text_of(call, patch, "default_scope_key", actor->default_scope_key),
+        *ret = (Patched){.title = actor_update_text_of(call, patch, "title", actor->title),
+                         .scope_key = actor_update_text_of(call, patch, "default_scope_key",
+                                                           actor->default_scope_key),
                          .submit = actor->submit,
                          .runner = actor->runner,
                          .runtime = actor->runtime,
@@ -110,7 +111,7 @@ static int merge(Call *call, const ActorView *actor, const Json *patch, Patched 
         return ret->command && ret->env ? 0 : error_origin(-ENOMEM);
 }
 
-static int apply(GroupDoc *doc, Str id, const Patched *new, Str now) {
+static int actor_update_apply(GroupDoc *doc, Str id, const Patched *new, Str now) {
         Json *entry = group_doc_actor(doc, id)->json;
         Document *document = doc->document;
         int r = document_set_str(document, entry, "title", new->title);
@@ -137,7 +138,8 @@ static Json *shown_patch(Call *call, const Json *patch) {
         return env && !json_set(&call->arena, shown, STR("env"), env) ? shown : NULL;
 }
 
-static void write_event(GroupChange *change, const CcccActorUpdateArgs *args, const Json *patch) {
+static void actor_update_write_event(GroupChange *change, const CcccActorUpdateArgs *args,
+                                     const Json *patch) {
         JsonWriter *w = group_change_event(change, "actor.update", args->by, STR(""));
 
         jw_begin_object(w);
@@ -146,7 +148,8 @@ static void write_event(GroupChange *change, const CcccActorUpdateArgs *args, co
         jw_end_object(w);
 }
 
-static int check(Call *call, const GroupDoc *doc, const CcccActorUpdateArgs *args, Patched *ret) {
+static int actor_update_check(Call *call, const GroupDoc *doc, const CcccActorUpdateArgs *args,
+                              Patched *ret) {
         const ActorView *actor = group_doc_actor(doc, args->actor_id);
         int r = patch_check(call, args->patch, patch_keys);
 
@@ -158,7 +161,7 @@ static int check(Call *call, const GroupDoc *doc, const CcccActorUpdateArgs *arg
         if (!actor)
                 return call_fail(call, CALL_E_ACTOR_UPDATE_FAILED, "actor not found: " STR_FMT,
                                  STR_ARG(args->actor_id));
-        return merge(call, actor, args->patch, ret);
+        return actor_update_merge(call, actor, args->patch, ret);
 }
 
 /* ---- switching on and off --------------------------------------------------------------------- */
@@ -168,7 +171,7 @@ typedef struct Updated {
         Str actor_id, event;
 } Updated;
 
-static int reply_started(Call *call, Group *group, const void *user) {
+static int actor_update_reply_started(Call *call, Group *group, const void *user) {
         const Updated *self = user;
         const ActorView *actor = group_doc_actor(group->doc, self->actor_id);
         JsonWriter *w = call_result(call);
@@ -184,11 +187,11 @@ static int reply_started(Call *call, Group *group, const void *user) {
         return 0;
 }
 
-static int start(Call *call, Group *group, const void *user) {
+static int actor_update_start(Call *call, Group *group, const void *user) {
         const Updated *self = user;
 
-        return runner_call_start(call, group, &self->actor_id, 1, CALL_E_ACTOR_UPDATE_FAILED, reply_started,
-                                 self);
+        return runner_call_start(call, group, &self->actor_id, 1, CALL_E_ACTOR_UPDATE_FAILED,
+                                 actor_update_reply_started, self);
 }
 
 /* Switched on in a running group: the reply waits for the start. */
@@ -200,20 +203,22 @@ static void kept(Call *call, GroupChange *change) {
         if (self) {
                 *self = (Updated){.actor_id = str_from(change->user),
                                   .event = arena_str(&call->arena, change->events[0].line)};
-                r = self->event.data ? collab_call(call, str_from(change->group->id), start, self) : r;
+                r = self->event.data
+                            ? collab_call(call, str_from(change->group->id), actor_update_start, self)
+                            : r;
         }
         if (r != CALL_LATER)
                 call_finish(call, r);
 }
 
-static int update(Call *call, Group *group, const void *user) {
+static int actor_update_update(Call *call, Group *group, const void *user) {
         const CcccActorUpdateArgs *args = user;
         char now[TIME_TEXT_MAX];
         GroupChange *change;
         GroupDoc *doc;
         Patched new = {0};
         bool is_start;
-        int r = check(call, group->doc, args, &new);
+        int r = actor_update_check(call, group->doc, args, &new);
         const Json *shown = r ? NULL : shown_patch(call, args->patch);
 
         if (r)
@@ -223,7 +228,7 @@ static int update(Call *call, Group *group, const void *user) {
         change = group_change_begin(group, call, CALL_E_ACTOR_UPDATE_FAILED);
         doc = group_change_doc(change);
         time_format_us(loop_wall_us(call->daemon->loop), now);
-        if (!doc || !change_try(change, apply(doc, args->actor_id, &new, str_from(now))))
+        if (!doc || !change_try(change, actor_update_apply(doc, args->actor_id, &new, str_from(now))))
                 return group_change_abort(change);
         is_start = json_get(args->patch, "enabled") && new.is_enabled && doc->is_running;
         r = is_start ? runner_check(call, doc, group_doc_actor(doc, args->actor_id)) : 0;
@@ -232,20 +237,20 @@ static int update(Call *call, Group *group, const void *user) {
                 return r;
         }
         actor_change_running(change);
-        write_event(change, args, shown);
+        actor_update_write_event(change, args, shown);
         change->user = (char *)args->actor_id.data;
         return group_change_commit(change, is_start ? kept : actor_change_reply);
 }
 
 static int then_update(Call *call, Group *group, const void *user) {
-        return collab_edit(call, str_from(group->id), update, user);
+        return collab_edit(call, str_from(group->id), actor_update_update, user);
 }
 
 /* An actor that the patch switches off is ended first. */
-static int begin(Call *call, Group *group, const void *user) {
+static int actor_update_begin(Call *call, Group *group, const void *user) {
         const CcccActorUpdateArgs *args = user;
         Patched new = {0};
-        int r = check(call, group->doc, args, &new);
+        int r = actor_update_check(call, group->doc, args, &new);
 
         if (r)
                 return r;
@@ -255,5 +260,5 @@ static int begin(Call *call, Group *group, const void *user) {
 }
 
 int op_cccc_actor_update(Call *call, const CcccActorUpdateArgs *args) {
-        return collab_call(call, args->group_id, begin, args);
+        return collab_call(call, args->group_id, actor_update_begin, args);
 }

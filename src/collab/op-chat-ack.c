@@ -6,7 +6,7 @@
 #include "collab/lines.h"
 #include "gen/cccc-ops.h"
 
-static void write_reply(Call *call, const GroupChange *change) {
+static void chat_ack_write_reply(Call *call, const GroupChange *change) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
@@ -19,23 +19,23 @@ static void write_reply(Call *call, const GroupChange *change) {
         jw_end_object(w);
 }
 
-static void reply(Call *call, GroupChange *change) {
-        write_reply(call, change);
+static void chat_ack_reply(Call *call, GroupChange *change) {
+        chat_ack_write_reply(call, change);
 }
 
-static int keep(Call *call, Group *group, const void *user) {
+static int chat_ack_keep(Call *call, Group *group, const void *user) {
         const CcccChatAckArgs *args = user;
         GroupChange *change;
 
         switch (ack_state(call, group, args->event_id, args->actor_id)) {
-        case ACK_PENDING: return lines_wait(call, group, keep, args);
-        case ACK_KEPT: write_reply(call, NULL); return 0;
+        case ACK_PENDING: return lines_wait(call, group, chat_ack_keep, args);
+        case ACK_KEPT: chat_ack_write_reply(call, NULL); return 0;
         case ACK_NONE: break;
         }
         change = group_change_begin(group, call, 0);
         if (change)
                 ack_add(change, args->actor_id, args->event_id);
-        return group_change_commit(change, reply);
+        return group_change_commit(change, chat_ack_reply);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static bool is_addressed(const Group *group, const Json *event, Str actor) {
         return inbox_shows(group->doc, event, actor, true);
 }
 
-static int check(Call *call, Group *group, const Json *event, const void *user) {
+static int chat_ack_check(Call *call, Group *group, const Json *event, const void *user) {
         const CcccChatAckArgs *args = user;
 
         if (!str_is(json_str(json_get(event, "kind")), "chat.message"))
@@ -71,16 +71,16 @@ static int check(Call *call, Group *group, const Json *event, const void *user) 
         if (!is_addressed(group, event, args->actor_id))
                 return call_fail(call, CALL_E_EVENT_NOT_FOR_ACTOR,
                                  "event is not addressed to actor: " STR_FMT, STR_ARG(args->actor_id));
-        return keep(call, group, args);
+        return chat_ack_keep(call, group, args);
 }
 
-static int find(Call *call, Group *group, const void *user) {
+static int chat_ack_find(Call *call, Group *group, const void *user) {
         const CcccChatAckArgs *args = user;
 
         if (!str_is(args->actor_id, "user") && !group_doc_actor(group->doc, args->actor_id))
                 return call_fail(call, CALL_E_UNKNOWN_ACTOR, "unknown actor: " STR_FMT,
                                  STR_ARG(args->actor_id));
-        return event_find(call, group, args->event_id, check, args);
+        return event_find(call, group, args->event_id, chat_ack_check, args);
 }
 
 int op_cccc_chat_ack(Call *call, const CcccChatAckArgs *args) {
@@ -93,5 +93,5 @@ int op_cccc_chat_ack(Call *call, const CcccChatAckArgs *args) {
         if (!str_eq(args->by, args->actor_id))
                 return call_fail(call, CALL_E_PERMISSION_DENIED,
                                  "ack must be performed by the recipient (by must equal actor_id)");
-        return collab_read(call, args->group_id, find, args);
+        return collab_read(call, args->group_id, chat_ack_find, args);
 }

@@ -8,14 +8,14 @@
 #include "collab/context-lane.h"
 #include "gen/cccc-ops.h"
 
-static int answer(ContextJob *job) {
+static int context_get_answer(ContextJob *job) {
         if (job->r)
                 return job->r;
         jw_raw(call_result(job->call), buf_str(&job->result));
         return 0;
 }
 
-static int end_result(const JsonWriter *w) {
+static int context_get_end_result(const JsonWriter *w) {
         return w->failed ? -ENOMEM : 0;
 }
 
@@ -25,11 +25,11 @@ static int run_summary(ContextJob *job) {
         JsonWriter w = JSON_WRITER(&job->result);
         int r = context_write_summary(&job->context, &w);
 
-        return r ? r : end_result(&w);
+        return r ? r : context_get_end_result(&w);
 }
 
 static int get_summary(Call *call, Group *group, const void *args) {
-        return context_job_start(call, group, run_summary, answer, args);
+        return context_job_start(call, group, run_summary, context_get_answer, args);
 }
 
 int op_cccc_context_get(Call *call, const CcccContextGetArgs *args) {
@@ -52,7 +52,7 @@ static int run_tasks(ContextJob *job) {
         else
                 context_write_tasks(&job->context, &w);
         jw_end_object(&w);
-        return end_result(&w);
+        return context_get_end_result(&w);
 }
 
 static int answer_tasks(ContextJob *job) {
@@ -61,7 +61,7 @@ static int answer_tasks(ContextJob *job) {
         if (!job->r && !job->result.n)
                 return call_fail(job->call, CALL_E_TASK_NOT_FOUND, "Task not found: " STR_FMT,
                                  STR_ARG(args->task_id));
-        return answer(job);
+        return context_get_answer(job);
 }
 
 static int list_tasks(Call *call, Group *group, const void *args) {
@@ -82,11 +82,11 @@ static int run_presence(ContextJob *job) {
         context_write_agents(&job->context, &w);
         jw_field_int(&w, "heartbeat_timeout_seconds", context_heartbeat_s(&job->context));
         jw_end_object(&w);
-        return end_result(&w);
+        return context_get_end_result(&w);
 }
 
 static int get_presence(Call *call, Group *group, const void *args) {
-        return context_job_start(call, group, run_presence, answer, args);
+        return context_job_start(call, group, run_presence, context_get_answer, args);
 }
 
 int op_cccc_presence_get(Call *call, const CcccPresenceGetArgs *args) {

@@ -20,7 +20,7 @@ static bool is_expected_version(const ContextJob *job) {
         return !args->if_version || str_is(str_trim(json_str(args->if_version)), job->version);
 }
 
-static int apply(ContextJob *job) {
+static int context_sync_apply(ContextJob *job) {
         const CcccContextSyncArgs *args = job->args;
         int r = 0;
 
@@ -37,12 +37,12 @@ static int apply(ContextJob *job) {
         return r ? r : context_version(&job->context, job->version);
 }
 
-static int run(ContextJob *job) {
+static int context_sync_run(ContextJob *job) {
         const CcccContextSyncArgs *args = job->args;
         JsonWriter w = JSON_WRITER(&job->result);
         int r;
 
-        r = apply(job);
+        r = context_sync_apply(job);
         if (r)
                 return r;
         jw_begin_object(&w);
@@ -56,7 +56,7 @@ static int run(ContextJob *job) {
 
 /* ---- loop ------------------------------------------------------------------------------------ */
 
-static void reply(Call *call, GroupChange *change) {
+static void context_sync_reply(Call *call, GroupChange *change) {
         jw_raw(call_result(call), *(const Str *)change->user);
 }
 
@@ -77,10 +77,10 @@ static int append_event(ContextJob *job) {
                 *result = arena_str(&job->call->arena, buf_str(&job->result));
         change_try(change, result && result->data ? 0 : -ENOMEM);
         change->user = result;
-        return group_change_commit(change, reply);
+        return group_change_commit(change, context_sync_reply);
 }
 
-static int done(ContextJob *job) {
+static int context_sync_done(ContextJob *job) {
         const CcccContextSyncArgs *args = job->args;
 
         if (job->r == SYNC_E_CONFLICT)
@@ -98,8 +98,8 @@ static int done(ContextJob *job) {
         return 0;
 }
 
-static int start(Call *call, Group *group, const void *args) {
-        return context_job_start(call, group, run, done, args);
+static int context_sync_start(Call *call, Group *group, const void *args) {
+        return context_job_start(call, group, context_sync_run, context_sync_done, args);
 }
 
 /* Null, false, 0, "" and {} count as not given. */
@@ -117,5 +117,5 @@ static bool is_nothing(const Json *ops) {
 int op_cccc_context_sync(Call *call, const CcccContextSyncArgs *args) {
         if (args->group_id.n && !json_is(args->ops, JSON_ARRAY) && !is_nothing(args->ops))
                 return call_fail(call, CALL_E_INVALID_OPS, "ops must be a list");
-        return collab_call(call, args->group_id, start, args);
+        return collab_call(call, args->group_id, context_sync_start, args);
 }

@@ -82,7 +82,7 @@ static int make_empty(const char *path) {
         return fd < 0 ? error_origin(-errno) : 0;
 }
 
-static void run(void *user) {
+static void debug_logs_run(void *user) {
         LogJob *job = user;
 
         job->r = job->is_clear ? make_empty(job->path) : read_tail(job->path, &job->text);
@@ -91,7 +91,7 @@ static void run(void *user) {
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* Where the last n lines begin. */
-static size_t last_lines(Str text, size_t n) {
+static size_t debug_logs_last_lines(Str text, size_t n) {
         size_t at = text.n;
 
         if (at && text.data[at - 1] == '\n')
@@ -105,7 +105,7 @@ static size_t last_lines(Str text, size_t n) {
 }
 
 static void write_lines(JsonWriter *w, Str text, size_t n) {
-        size_t start = text.data ? last_lines(text, n) : 0;
+        size_t start = text.data ? debug_logs_last_lines(text, n) : 0;
 
         jw_begin_array(w);
         if (text.data)
@@ -120,7 +120,7 @@ static void write_lines(JsonWriter *w, Str text, size_t n) {
         jw_end_array(w);
 }
 
-static int answer(LogJob *job) {
+static int debug_logs_answer(LogJob *job) {
         JsonWriter *w;
 
         if (job->r && job->is_clear)
@@ -143,10 +143,10 @@ static int answer(LogJob *job) {
         return 0;
 }
 
-static void done(void *user) {
+static void debug_logs_done(void *user) {
         LogJob *job = user;
         Call *call = job->call;
-        int r = answer(job);
+        int r = debug_logs_answer(job);
 
         buf_deinit(&job->text);
         free(job->path);
@@ -161,7 +161,7 @@ static Str lower_case(Arena *arena, Str word) {
         return copy;
 }
 
-static int start(Call *call, Group *group, const LogJob *wanted) {
+static int debug_logs_start(Call *call, Group *group, const LogJob *wanted) {
         LogJob *job = arena_alloc(&call->arena, sizeof(*job));
         int r;
 
@@ -175,32 +175,33 @@ static int start(Call *call, Group *group, const LogJob *wanted) {
         r = find_path(call, group, job->component, &job->path);
         if (r)
                 return r;
-        if (!loop_work(call->daemon->loop, run, done, job))
+        if (!loop_work(call->daemon->loop, debug_logs_run, debug_logs_done, job))
                 return CALL_LATER;
         free(job->path);
         return error_origin(-ENOMEM);
 }
 
-static int tail(Call *call, Group *group, _unused_ const Json *settings, const void *user) {
+static int debug_logs_tail(Call *call, Group *group, _unused_ const Json *settings, const void *user) {
         const CcccDebugTailLogsArgs *args = user;
         int64_t n = args->lines <= 0 ? LINES_DEFAULT : MIN(args->lines, LINES_MAX);
 
-        return start(
+        return debug_logs_start(
                 call, group,
                 &(LogJob){.component = args->component, .group_id = args->group_id, .n_lines = (size_t)n});
 }
 
 int op_cccc_debug_tail_logs(Call *call, const CcccDebugTailLogsArgs *args) {
-        return debug_call(call, args->group_id, args->by, tail, args);
+        return debug_call(call, args->group_id, args->by, debug_logs_tail, args);
 }
 
-static int clear(Call *call, Group *group, _unused_ const Json *settings, const void *user) {
+static int debug_logs_clear(Call *call, Group *group, _unused_ const Json *settings, const void *user) {
         const CcccDebugClearLogsArgs *args = user;
 
-        return start(call, group,
-                     &(LogJob){.component = args->component, .group_id = args->group_id, .is_clear = true});
+        return debug_logs_start(
+                call, group,
+                &(LogJob){.component = args->component, .group_id = args->group_id, .is_clear = true});
 }
 
 int op_cccc_debug_clear_logs(Call *call, const CcccDebugClearLogsArgs *args) {
-        return debug_call(call, args->group_id, args->by, clear, args);
+        return debug_call(call, args->group_id, args->by, debug_logs_clear, args);
 }

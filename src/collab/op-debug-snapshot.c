@@ -28,7 +28,7 @@ static void write_group(JsonWriter *w, const Group *group) {
         jw_end_object(w);
 }
 
-static void write_actor(JsonWriter *w, const Group *group, const ActorView *actor) {
+static void debug_snapshot_write_actor(JsonWriter *w, const Group *group, const ActorView *actor) {
         jw_begin_object(w);
         jw_field_str(w, "id", actor->id);
         jw_field_cstr(w, "role", group_role(group->doc, actor->id));
@@ -56,7 +56,8 @@ static void write_delivery(JsonWriter *w, const Group *group) {
         jw_end_object(w);
 }
 
-static int snapshot(Call *call, Group *group, const Json *settings, _unused_ const void *args) {
+static int debug_snapshot_snapshot(Call *call, Group *group, const Json *settings,
+                                   _unused_ const void *args) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
@@ -70,7 +71,7 @@ static int snapshot(Call *call, Group *group, const Json *settings, _unused_ con
                 jw_key(w, "actors");
                 jw_begin_array(w);
                 for (size_t i = 0; i < group->doc->n_actors; i++)
-                        write_actor(w, group, &group->doc->actors[i]);
+                        debug_snapshot_write_actor(w, group, &group->doc->actors[i]);
                 jw_end_array(w);
                 jw_key(w, "delivery");
                 write_delivery(w, group);
@@ -80,5 +81,5 @@ static int snapshot(Call *call, Group *group, const Json *settings, _unused_ con
 }
 
 int op_cccc_debug_snapshot(Call *call, const CcccDebugSnapshotArgs *args) {
-        return debug_call(call, args->group_id, args->by, snapshot, args);
+        return debug_call(call, args->group_id, args->by, debug_snapshot_snapshot, args);
 }

@@ -13,7 +13,7 @@ typedef struct Opening {
         EventStreamOptions options;
 } Opening;
 
-static void begin(Call *call) {
+static void events_stream_begin(Call *call) {
         Opening *opening = call->target;
 
         event_stream_start(call->client, opening->group, &opening->options);
@@ -28,7 +28,7 @@ static unsigned kinds_of(const StrList *kinds) {
         return bits;
 }
 
-static bool is_any(const StrList *kinds) {
+static bool events_stream_is_any(const StrList *kinds) {
         for (size_t i = 0; i < kinds->n; i++)
                 if (str_trim(kinds->items[i]).n)
                         return true;
@@ -49,7 +49,7 @@ static int refuse_kinds(Call *call) {
 }
 
 /* Whether a stream of these kinds would have shown that line. */
-static bool is_shown(const Group *group, const StrList *kinds, uint64_t position) {
+static bool events_stream_is_shown(const Group *group, const StrList *kinds, uint64_t position) {
         unsigned wanted = kinds_of(kinds), bit = stream_kind_bit(ledger_entry(group->ledger, position).kind);
 
         return bit && (!wanted || wanted & bit);
@@ -72,7 +72,7 @@ static int find_start(const Group *group, const CcccEventsStreamArgs *args, uint
                 return 0;
         }
         r = ledger_find_id(group->ledger, args->since_event_id, &position);
-        if (!r && (args->since_any || is_shown(group, &args->kinds, position)))
+        if (!r && (args->since_any || events_stream_is_shown(group, &args->kinds, position)))
                 *ret = position + 1;
         return r == LEDGER_E_PENDING ? r : 0;
 }
@@ -99,14 +99,14 @@ static int subscribe(Call *call, Group *group, const void *user) {
                 return 0;
         group_ref(group);
         call->target = opening;
-        call_after(call, begin);
+        call_after(call, events_stream_begin);
         return 0;
 }
 
 int op_cccc_events_stream(Call *call, const CcccEventsStreamArgs *args) {
         if (!args->group_id.n)
                 return call_fail(call, CALL_E_MISSING_GROUP_ID, "missing group_id");
-        if (is_any(&args->kinds) && !kinds_of(&args->kinds))
+        if (events_stream_is_any(&args->kinds) && !kinds_of(&args->kinds))
                 return refuse_kinds(call);
         return collab_read(call, args->group_id, subscribe, args);
 }

@@ -6,7 +6,7 @@
 #include "collab/group-folder.h"
 #include "gen/cccc-ops.h"
 
-static void reply(Call *call, GroupChange *change) {
+static void group_create_reply(Call *call, GroupChange *change) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
@@ -18,18 +18,18 @@ static void reply(Call *call, GroupChange *change) {
 
 /* ---- the event could not be kept: the folder must not stay --------------------------------------- */
 
-static void on_removed(void *user, _unused_ int r) {
+static void group_create_on_removed(void *user, _unused_ int r) {
         call_finish(user, -EIO);
 }
 
-static void on_failed(GroupChange *change, int r) {
-        if (group_remove(change->group, on_removed, change->call))
+static void group_create_on_failed(GroupChange *change, int r) {
+        if (group_remove(change->group, group_create_on_removed, change->call))
                 call_finish(change->call, r);
 }
 
 /* ---- the group is there and ours ------------------------------------------------------------------ */
 
-static void tell_registry(GroupChange *change) {
+static void group_create_tell_registry(GroupChange *change) {
         const GroupDoc *doc = change->group->doc;
         RegistryEdit *edit = group_change_registry(change);
 
@@ -40,7 +40,7 @@ static void tell_registry(GroupChange *change) {
         edit->default_scope_key = STR("");
 }
 
-static void write_feed(GroupChange *change) {
+static void group_create_write_feed(GroupChange *change) {
         JsonWriter *w = group_change_feed(change, "group.created");
 
         jw_begin_object(w);
@@ -49,7 +49,7 @@ static void write_feed(GroupChange *change) {
         jw_end_object(w);
 }
 
-static int announce(Call *call, Group *group, const void *user) {
+static int group_create_announce(Call *call, Group *group, const void *user) {
         const CcccGroupCreateArgs *args = user;
         GroupChange *change = group_change_begin(group, call, 0);
         JsonWriter *w;
@@ -61,9 +61,9 @@ static int announce(Call *call, Group *group, const void *user) {
         jw_field_str(w, "title", args->title);
         jw_field_str(w, "topic", args->topic);
         jw_end_object(w);
-        tell_registry(change);
-        write_feed(change);
-        return group_change_commit_or(change, reply, on_failed);
+        group_create_tell_registry(change);
+        group_create_write_feed(change);
+        return group_change_commit_or(change, group_create_reply, group_create_on_failed);
 }
 
 int op_cccc_group_create(Call *call, const CcccGroupCreateArgs *args) {
@@ -74,5 +74,5 @@ int op_cccc_group_create(Call *call, const CcccGroupCreateArgs *args) {
         *spec = (GroupSpec){.id = group_new_id(&call->arena), .title = args->title, .topic = args->topic};
         if (!spec->id.data)
                 return error_origin(-ENOMEM);
-        return collab_make_group(call, spec, announce, args);
+        return collab_make_group(call, spec, group_create_announce, args);
 }

@@ -33,7 +33,7 @@ typedef struct Deletion { /* in the call's arena */
 
 /* ---- last: the answer ------------------------------------------------------------------------ */
 
-static void finish(Deletion *self) {
+static void group_delete_finish(Deletion *self) {
         Call *call = self->call;
         JsonWriter *w = call_result(call);
 
@@ -45,11 +45,11 @@ static void finish(Deletion *self) {
         call_finish(call, 0);
 }
 
-static void on_feed_done(void *user, _unused_ int r) {
-        finish(user);
+static void group_delete_on_feed_done(void *user, _unused_ int r) {
+        group_delete_finish(user);
 }
 
-static void write_feed(Deletion *self) {
+static void group_delete_write_feed(Deletion *self) {
         char id[EVENT_ID_DIGITS + 1] = "", ts[TIME_TEXT_MAX];
         JsonWriter w = JSON_WRITER(&self->feed);
 
@@ -66,8 +66,8 @@ static void write_feed(Deletion *self) {
         jw_end_object(&w);
         jw_end_object(&w);
         if (w.failed || buf_append_str(&self->feed, STR("\n")) ||
-            feed_append(self->group->collab, buf_str(&self->feed), on_feed_done, self))
-                finish(self);
+            feed_append(self->group->collab, buf_str(&self->feed), group_delete_on_feed_done, self))
+                group_delete_finish(self);
 }
 
 /* ---- active.json: the command line's current group ------------------------------------------- */
@@ -90,19 +90,19 @@ static void clear_active(void *user) {
 }
 
 static void active_cleared(void *user) {
-        write_feed(user);
+        group_delete_write_feed(user);
 }
 
-static void on_registry_done(RegistryEdit *edit, _unused_ int r) {
+static void group_delete_on_registry_done(RegistryEdit *edit, _unused_ int r) {
         Deletion *self = container_of(edit, Deletion, edit);
 
         if (loop_work(self->call->daemon->loop, clear_active, active_cleared, self))
-                write_feed(self);
+                group_delete_write_feed(self);
 }
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
-static void fail(Deletion *self, int r) {
+static void group_delete_fail(Deletion *self, int r) {
         Call *call = self->call;
         Group *group = self->group;
 
@@ -113,12 +113,12 @@ static void fail(Deletion *self, int r) {
                                     strerror(-r)));
 }
 
-static void on_removed(void *user, int r) {
+static void group_delete_on_removed(void *user, int r) {
         Deletion *self = user;
         Group *group = self->group;
 
         if (r) {
-                fail(self, r);
+                group_delete_fail(self, r);
                 return;
         }
         for (const CollabPart *const *part = collab_parts; *part; part++)
@@ -126,33 +126,33 @@ static void on_removed(void *user, int r) {
                         (*part)->group_deleted(group);
         group_edit_end(group);
         self->edit = (RegistryEdit){
-                .group_id = str_from(group->id), .is_removal = true, .done = on_registry_done};
+                .group_id = str_from(group->id), .is_removal = true, .done = group_delete_on_registry_done};
         registry_commit(&group->collab->registry, &self->edit);
 }
 
 /* ---- whatever runs --------------------------------------------------------------------------- */
 
-static void on_settled(LedgerChange *barrier, int r) {
+static void group_delete_on_settled(LedgerChange *barrier, int r) {
         Deletion *self = container_of(barrier, Deletion, barrier);
 
         (void)r; /* whether others failed does not matter to us */
-        r = group_remove(self->group, on_removed, self);
+        r = group_remove(self->group, group_delete_on_removed, self);
         if (r)
-                fail(self, r);
+                group_delete_fail(self, r);
 }
 
 /* Nothing may write into the folder while it goes: new changes are refused, those under way are waited for.
  */
-static void on_stopped(void *user) {
+static void group_delete_on_stopped(void *user) {
         Deletion *self = user;
         int r;
 
-        ledger_change_init(&self->barrier, self->group->ledger, on_settled);
+        ledger_change_init(&self->barrier, self->group->ledger, group_delete_on_settled);
         r = ledger_change_commit(&self->barrier);
         if (!r)
                 return;
         ledger_change_deinit(&self->barrier);
-        fail(self, r);
+        group_delete_fail(self, r);
 }
 
 static int delete_group(Call *call, Group *group, const void *user) {
@@ -169,7 +169,7 @@ static int delete_group(Call *call, Group *group, const void *user) {
         *self = (Deletion){
                 .call = call, .group = group_ref(group), .now_us = loop_wall_us(call->daemon->loop)};
         group->is_deleting = true;
-        group_stop_all(&self->stop, group, on_stopped, self);
+        group_stop_all(&self->stop, group, group_delete_on_stopped, self);
         return CALL_LATER;
 }
 

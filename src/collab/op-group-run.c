@@ -19,7 +19,7 @@ typedef struct GroupRun {
         size_t n;
 } GroupRun;
 
-static int gather(Call *call, const GroupDoc *doc, Str by, GroupRun **ret) {
+static int group_run_gather(Call *call, const GroupDoc *doc, Str by, GroupRun **ret) {
         GroupRun *self = arena_alloc(&call->arena, sizeof(*self));
         Str *ids = arena_alloc(&call->arena, (doc->n_actors + 1) * sizeof(*ids));
 
@@ -35,7 +35,7 @@ static int gather(Call *call, const GroupDoc *doc, Str by, GroupRun **ret) {
         return 0;
 }
 
-static void write_ids(JsonWriter *w, const char *key, const GroupRun *self) {
+static void group_run_write_ids(JsonWriter *w, const char *key, const GroupRun *self) {
         jw_key(w, key);
         jw_begin_array(w);
         for (size_t i = 0; i < self->n; i++)
@@ -43,20 +43,20 @@ static void write_ids(JsonWriter *w, const char *key, const GroupRun *self) {
         jw_end_array(w);
 }
 
-static void write_reply(Call *call, GroupChange *change, const char *key) {
+static void group_run_write_reply(Call *call, GroupChange *change, const char *key) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
         jw_field_cstr(w, "group_id", change->group->id);
-        write_ids(w, key, change->user);
+        group_run_write_ids(w, key, change->user);
         group_change_write_event(change, w, "event", 0);
         jw_end_object(w);
 }
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-static void reply_started(Call *call, GroupChange *change) {
-        write_reply(call, change, "started");
+static void group_run_reply_started(Call *call, GroupChange *change) {
+        group_run_write_reply(call, change, "started");
 }
 
 static int record_start(Call *call, Group *group, const void *user) {
@@ -71,12 +71,12 @@ static int record_start(Call *call, Group *group, const void *user) {
                 change_try(change, group_doc_set_bool(doc, "running", true));
         w = group_change_event(change, "group.start", self->by, STR(""));
         jw_begin_object(w);
-        write_ids(w, "started", self);
+        group_run_write_ids(w, "started", self);
         jw_key(w, "forced_headless");
         jw_raw(w, STR("[]"));
         jw_end_object(w);
         change->user = (void *)user;
-        return group_change_commit(change, reply_started);
+        return group_change_commit(change, group_run_reply_started);
 }
 
 /* A group that is started is not held down any more: kept before the start is recorded. */
@@ -138,18 +138,18 @@ static int then_record_start(Call *call, Group *group, const void *user) {
         return collab_edit(call, str_from(group->id), record_start, user);
 }
 
-static int start(Call *call, Group *group, const void *user) {
+static int group_run_start(Call *call, Group *group, const void *user) {
         const GroupRun *self = user;
 
         return runner_call_start(call, group, self->ids, self->n, CALL_E_GROUP_START_FAILED,
                                  then_record_start, self);
 }
 
-static void enabled(Call *call, GroupChange *change) {
+static void group_run_enabled(Call *call, GroupChange *change) {
         int r;
 
         change->call = NULL; /* it goes on */
-        r = collab_call(call, str_from(change->group->id), start, change->user);
+        r = collab_call(call, str_from(change->group->id), group_run_start, change->user);
         if (r != CALL_LATER)
                 call_finish(call, r);
 }
@@ -173,7 +173,7 @@ static int enable_all(Call *call, Group *group, const void *user) {
         int r = check_start(call, group->doc, args->by);
 
         if (!r)
-                r = gather(call, group->doc, args->by, &self);
+                r = group_run_gather(call, group->doc, args->by, &self);
         if (r)
                 return r;
         change = group_change_begin(group, call, CALL_E_GROUP_START_FAILED);
@@ -182,7 +182,7 @@ static int enable_all(Call *call, Group *group, const void *user) {
         for (size_t i = 0; i < self->n; i++)
                 actor_change_enabled(change, self->ids[i], true);
         change->user = self;
-        return group_change_commit(change, enabled);
+        return group_change_commit(change, group_run_enabled);
 }
 
 int op_cccc_group_start(Call *call, const CcccGroupStartArgs *args) {
@@ -194,7 +194,7 @@ int op_cccc_group_start(Call *call, const CcccGroupStartArgs *args) {
 /* ---- stop ------------------------------------------------------------------------------------ */
 
 static void reply_stopped(Call *call, GroupChange *change) {
-        write_reply(call, change, "stopped");
+        group_run_write_reply(call, change, "stopped");
 }
 
 static int record_stop(Call *call, Group *group, const void *user) {
@@ -202,7 +202,7 @@ static int record_stop(Call *call, Group *group, const void *user) {
         GroupChange *change;
         GroupRun *self;
         JsonWriter *w;
-        int r = gather(call, group->doc, args->by, &self);
+        int r = group_run_gather(call, group->doc, args->by, &self);
 
         if (r)
                 return r;
@@ -214,7 +214,7 @@ static int record_stop(Call *call, Group *group, const void *user) {
         change_try(change, group_doc_set_bool(group_change_doc(change), "running", false));
         w = group_change_event(change, "group.stop", self->by, STR(""));
         jw_begin_object(w);
-        write_ids(w, "stopped", self);
+        group_run_write_ids(w, "stopped", self);
         jw_end_object(w);
         change->user = self;
         return group_change_commit(change, reply_stopped);
@@ -224,7 +224,7 @@ static int then_record_stop(Call *call, Group *group, const void *user) {
         return collab_edit(call, str_from(group->id), record_stop, user);
 }
 
-static int stop(Call *call, Group *group, const void *user) {
+static int group_run_stop(Call *call, Group *group, const void *user) {
         const CcccGroupStopArgs *args = user;
         int r = group_require(call, group->doc, args->by, RIGHT_FOREMAN, STR_NULL, "group.stop",
                               CALL_E_GROUP_STOP_FAILED);
@@ -232,12 +232,12 @@ static int stop(Call *call, Group *group, const void *user) {
         return r ? r : runner_call_stop_all(call, group, then_record_stop, args);
 }
 
-static int stop_lost(Call *call, Str group_id, const void *user) {
+static int group_run_stop_lost(Call *call, Str group_id, const void *user) {
         const CcccGroupStopArgs *args = user;
 
         return runner_call_lost(call, group_id, STR(""), args->by, CALL_E_GROUP_NOT_FOUND);
 }
 
 int op_cccc_group_stop(Call *call, const CcccGroupStopArgs *args) {
-        return collab_call_or(call, args->group_id, stop, stop_lost, args);
+        return collab_call_or(call, args->group_id, group_run_stop, group_run_stop_lost, args);
 }

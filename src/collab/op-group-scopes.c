@@ -10,7 +10,7 @@
 #include "collab/scope.h"
 #include "gen/cccc-ops.h"
 
-static void tell_registry(GroupChange *change, Str active) {
+static void group_scopes_tell_registry(GroupChange *change, Str active) {
         RegistryEdit *edit = group_change_registry(change);
 
         edit->default_scope_key = arena_str(&change->arena, active);
@@ -23,7 +23,7 @@ typedef struct Use {
         const Scope *scope;
 } Use;
 
-static int refuse_scope(Call *call, Str key) {
+static int group_scopes_refuse_scope(Call *call, Str key) {
         JsonWriter *w = call_details(call);
 
         jw_begin_object(w);
@@ -42,7 +42,7 @@ static void reply_use(Call *call, GroupChange *change) {
         jw_end_object(w);
 }
 
-static int use(Call *call, Group *group, const void *user) {
+static int group_scopes_use(Call *call, Group *group, const void *user) {
         const Use *self = user;
         const ScopeView *scope = group_doc_scope(group->doc, self->scope->key);
         GroupChange *change;
@@ -50,7 +50,7 @@ static int use(Call *call, Group *group, const void *user) {
         JsonWriter *w;
 
         if (!scope)
-                return refuse_scope(call, self->scope->key);
+                return group_scopes_refuse_scope(call, self->scope->key);
         change = group_change_begin(group, call, 0);
         doc = group_change_doc(change);
         if (!doc)
@@ -60,23 +60,23 @@ static int use(Call *call, Group *group, const void *user) {
         jw_begin_object(w);
         jw_field_str(w, "path", self->scope->root); /* another clone's than the attached one, perhaps */
         jw_end_object(w);
-        tell_registry(change, scope->key);
+        group_scopes_tell_registry(change, scope->key);
         return group_change_commit(change, reply_use);
 }
 
-static int on_scope(Call *call, const Scope *scope, const void *args) {
+static int group_scopes_on_scope(Call *call, const Scope *scope, const void *args) {
         Use *self = arena_alloc(&call->arena, sizeof(*self));
 
         if (!self)
                 return error_origin(-ENOMEM);
         *self = (Use){.args = args, .scope = scope};
-        return collab_edit(call, self->args->group_id, use, self);
+        return collab_edit(call, self->args->group_id, group_scopes_use, self);
 }
 
 int op_cccc_group_use(Call *call, const CcccGroupUseArgs *args) {
         if (!args->group_id.n)
                 return call_fail(call, CALL_E_MISSING_GROUP_ID, "missing group_id");
-        return scope_call(call, args->path, on_scope, args);
+        return scope_call(call, args->path, group_scopes_on_scope, args);
 }
 
 /* ---- group_detach_scope ---------------------------------------------------------------------- */
@@ -108,7 +108,7 @@ static int detach(Call *call, Group *group, const void *user) {
         jw_begin_object(w);
         jw_field_str(w, "scope_key", args->scope_key);
         jw_end_object(w);
-        tell_registry(change, active);
+        group_scopes_tell_registry(change, active);
         change->registry.detached_scope = args->scope_key;
         return group_change_commit(change, group_change_reply);
 }

@@ -3,7 +3,7 @@
 #include "collab/permissions.h"
 #include "gen/cccc-ops.h"
 
-static void reply(Call *call, GroupChange *change) {
+static void group_set_state_reply(Call *call, GroupChange *change) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
@@ -13,7 +13,7 @@ static void reply(Call *call, GroupChange *change) {
         jw_end_object(w);
 }
 
-static void write_event(GroupChange *change, Str by, GroupState old, GroupState new) {
+static void group_set_state_write_event(GroupChange *change, Str by, GroupState old, GroupState new) {
         JsonWriter *w = group_change_event(change, "group.set_state", by, STR(""));
 
         jw_begin_object(w);
@@ -38,9 +38,9 @@ static int set_state(Call *call, Group *group, const void *user) {
         change = group_change_begin(group, call, CALL_E_GROUP_SET_STATE_FAILED);
         if (!group_change_doc(change))
                 return group_change_abort(change);
-        write_event(change, args->by, group->doc->state, state);
+        group_set_state_write_event(change, args->by, group->doc->state, state);
         group_change_state(change, state);
-        return group_change_commit(change, reply);
+        return group_change_commit(change, group_set_state_reply);
 }
 
 int op_cccc_group_set_state(Call *call, const CcccGroupSetStateArgs *args) {

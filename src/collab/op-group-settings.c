@@ -13,7 +13,7 @@
 #include "collab/settings.h"
 #include "gen/cccc-ops.h"
 
-static void reply(Call *call, GroupChange *change) {
+static void group_settings_reply(Call *call, GroupChange *change) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
@@ -39,7 +39,7 @@ static int refuse_value(Call *call, const SettingsFault *fault) {
         return call_fail(call, CALL_E_INVALID_PATCH, "%s must be 'foreman' or 'broadcast'", fault->key);
 }
 
-static void write_event(GroupChange *change, const CcccGroupSettingsUpdateArgs *args) {
+static void group_settings_write_event(GroupChange *change, const CcccGroupSettingsUpdateArgs *args) {
         JsonWriter *w = group_change_event(change, "group.settings_update", args->by, STR(""));
 
         jw_begin_object(w);
@@ -55,7 +55,7 @@ static bool is_of_sandbox(const Json *patch) {
         return false;
 }
 
-static int check(Call *call, const GroupDoc *doc, const CcccGroupSettingsUpdateArgs *args) {
+static int group_settings_check(Call *call, const GroupDoc *doc, const CcccGroupSettingsUpdateArgs *args) {
         SettingsFault fault = {0};
         int r = patch_check(call, args->patch, settings_keys());
 
@@ -70,11 +70,11 @@ static int check(Call *call, const GroupDoc *doc, const CcccGroupSettingsUpdateA
         return fault.key || fault.why ? refuse_value(call, &fault) : 0;
 }
 
-static int update(Call *call, Group *group, const void *user) {
+static int group_settings_change(Call *call, Group *group, const void *user) {
         const CcccGroupSettingsUpdateArgs *args = user;
         GroupChange *change;
         GroupDoc *doc;
-        int r = check(call, group->doc, args);
+        int r = group_settings_check(call, group->doc, args);
 
         if (r)
                 return r;
@@ -83,10 +83,10 @@ static int update(Call *call, Group *group, const void *user) {
         if (!doc)
                 return group_change_abort(change);
         change_try(change, settings_apply(doc, args->patch));
-        write_event(change, args);
-        return group_change_commit(change, reply);
+        group_settings_write_event(change, args);
+        return group_change_commit(change, group_settings_reply);
 }
 
 int op_cccc_group_settings_update(Call *call, const CcccGroupSettingsUpdateArgs *args) {
-        return collab_edit(call, args->group_id, update, args);
+        return collab_edit(call, args->group_id, group_settings_change, args);
 }

@@ -3,7 +3,7 @@
 #include "core/daemon.h"
 #include "gen/cccc-ops.h"
 
-static int show(Call *call, Group *group, _unused_ const void *args) {
+static int group_show_show(Call *call, Group *group, _unused_ const void *args) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
@@ -14,5 +14,5 @@ static int show(Call *call, Group *group, _unused_ const void *args) {
 }
 
 int op_cccc_group_show(Call *call, const CcccGroupShowArgs *args) {
-        return collab_call(call, args->group_id, show, args);
+        return collab_call(call, args->group_id, group_show_show, args);
 }

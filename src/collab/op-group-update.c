@@ -7,7 +7,7 @@
 
 static const char *const patch_keys[] = {"title", "topic", NULL};
 
-static void reply(Call *call, GroupChange *change) {
+static void group_update_reply(Call *call, GroupChange *change) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
@@ -18,7 +18,7 @@ static void reply(Call *call, GroupChange *change) {
         jw_end_object(w);
 }
 
-static void write_event(GroupChange *change, const CcccGroupUpdateArgs *args) {
+static void group_update_write_event(GroupChange *change, const CcccGroupUpdateArgs *args) {
         JsonWriter *w = group_change_event(change, "group.update", args->by, STR(""));
 
         jw_begin_object(w);
@@ -39,7 +39,7 @@ static void tell_others(GroupChange *change, const GroupDoc *doc) {
         jw_end_object(w);
 }
 
-static int update(Call *call, Group *group, const void *user) {
+static int group_update_update(Call *call, Group *group, const void *user) {
         const CcccGroupUpdateArgs *args = user;
         const Json *topic = json_get(args->patch, "topic");
         Str title = patch_text(&call->arena, json_get(args->patch, "title"));
@@ -61,11 +61,11 @@ static int update(Call *call, Group *group, const void *user) {
                 change_try(change, group_doc_set_str(doc, "title", title));
         if (topic)
                 change_try(change, group_doc_set_str(doc, "topic", patch_text(&call->arena, topic)));
-        write_event(change, args);
+        group_update_write_event(change, args);
         tell_others(change, doc);
-        return group_change_commit(change, reply);
+        return group_change_commit(change, group_update_reply);
 }
 
 int op_cccc_group_update(Call *call, const CcccGroupUpdateArgs *args) {
-        return collab_edit(call, args->group_id, update, args);
+        return collab_edit(call, args->group_id, group_update_update, args);
 }

@@ -55,7 +55,7 @@ static void write_entry(JsonWriter *w, const Entry *entry) {
         jw_end_object(w);
 }
 
-static void answer(ListJob *job) {
+static void groups_answer(ListJob *job) {
         JsonWriter *w = call_result(job->call);
 
         qsort(job->entries, job->n, sizeof(*job->entries), newest_first);
@@ -73,7 +73,7 @@ static void answer(ListJob *job) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static void run(void *user) {
+static void groups_run(void *user) {
         ListJob *job = user;
 
         for (size_t i = 0; i < job->n; i++) {
@@ -84,7 +84,7 @@ static void run(void *user) {
         }
 }
 
-static void done(void *user) {
+static void groups_done(void *user) {
         ListJob *job = user;
         Call *call = job->call;
 
@@ -99,11 +99,11 @@ static void done(void *user) {
                 else
                         group_offer_doc(entry->group, entry->read);
         }
-        answer(job);
+        groups_answer(job);
         call_finish(call, 0);
 }
 
-static int add_entry(Collab *collab, ListJob *job, const Json *json) {
+static int groups_add_entry(Collab *collab, ListJob *job, const Json *json) {
         Entry *entry = &job->entries[job->n];
         int r = 0;
 
@@ -128,7 +128,7 @@ static int add_entry(Collab *collab, ListJob *job, const Json *json) {
         return 0;
 }
 
-static int list(Call *call, Registry *registry, _unused_ const void *args) {
+static int groups_list(Call *call, Registry *registry, _unused_ const void *args) {
         const Json *groups = json_get(registry->document->json, "groups");
         ListJob *job = arena_alloc(&call->arena, sizeof(*job));
         bool is_stale = false;
@@ -138,16 +138,16 @@ static int list(Call *call, Registry *registry, _unused_ const void *args) {
         *job = (ListJob){.call = call, .registry = document_ref(registry->document)};
         job->entries = arena_alloc(&call->arena, (json_count(groups) + 1) * sizeof(*job->entries));
         json_each (item, json_is(groups, JSON_OBJECT) && job->entries ? groups : NULL) {
-                if (add_entry(registry->collab, job, item))
+                if (groups_add_entry(registry->collab, job, item))
                         break; /* without memory: the list is as long as it got */
                 is_stale |= job->entries[job->n ? job->n - 1 : 0].is_stale;
         }
-        if (is_stale && !loop_work(call->daemon->loop, run, done, job))
+        if (is_stale && !loop_work(call->daemon->loop, groups_run, groups_done, job))
                 return CALL_LATER;
-        answer(job);
+        groups_answer(job);
         return 0;
 }
 
 int op_cccc_groups(Call *call, const CcccGroupsArgs *args) {
-        return registry_call(call, list, args);
+        return registry_call(call, groups_list, args);
 }

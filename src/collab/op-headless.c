@@ -12,14 +12,14 @@
 
 static const char *const statuses[] = {"idle", "working", "waiting", "stopped"};
 
-static void field_or_null(JsonWriter *w, const char *key, const char *text) {
+static void headless_field_or_null(JsonWriter *w, const char *key, const char *text) {
         if (text)
                 jw_field_cstr(w, key, text);
         else
                 jw_field_null(w, key);
 }
 
-static void write_state(Call *call, const Runner *runner) {
+static void headless_write_state(Call *call, const Runner *runner) {
         JsonWriter *w = call_result(call);
         char started[TIME_TEXT_MAX], updated[TIME_TEXT_MAX];
 
@@ -32,15 +32,15 @@ static void write_state(Call *call, const Runner *runner) {
         jw_field_cstr(w, "group_id", runner->group_id);
         jw_field_cstr(w, "actor_id", runner->actor_id);
         jw_field_cstr(w, "status", runner->headless.status);
-        field_or_null(w, "current_task_id", runner->headless.task_id);
-        field_or_null(w, "last_message_id", runner->headless.message_id);
+        headless_field_or_null(w, "current_task_id", runner->headless.task_id);
+        headless_field_or_null(w, "last_message_id", runner->headless.message_id);
         jw_field_cstr(w, "started_at", started);
         jw_field_cstr(w, "updated_at", updated);
         jw_end_object(w);
         jw_end_object(w);
 }
 
-static int session_of(Call *call, const Group *group, Str actor, Runner **ret) {
+static int headless_session_of(Call *call, const Group *group, Str actor, Runner **ret) {
         Runner *runner = runner_find(group->collab, str_from(group->id), actor);
 
         if (!runner || runner->kind != RUNNER_HEADLESS || runner->state != RUNNER_UP)
@@ -50,7 +50,7 @@ static int session_of(Call *call, const Group *group, Str actor, Runner **ret) {
         return 0;
 }
 
-static int set_text(char **place, Str text) {
+static int headless_set_text(char **place, Str text) {
         char *copy = strndup(text.data, text.n);
 
         if (!copy)
@@ -71,11 +71,11 @@ static int missing_actor(Call *call, Str group_id) {
 static int status(Call *call, Group *group, const void *user) {
         const CcccHeadlessStatusArgs *args = user;
         Runner *runner = NULL;
-        int r = session_of(call, group, args->actor_id, &runner);
+        int r = headless_session_of(call, group, args->actor_id, &runner);
 
         if (r || !runner)
                 return r;
-        write_state(call, runner);
+        headless_write_state(call, runner);
         return 0;
 }
 
@@ -92,20 +92,20 @@ static const char *status_word(Str word) {
         return NULL;
 }
 
-static int set_status(Call *call, Group *group, const void *user) {
+static int headless_change_status(Call *call, Group *group, const void *user) {
         const CcccHeadlessSetStatusArgs *args = user;
         Runner *runner = NULL;
-        int r = session_of(call, group, args->actor_id, &runner);
+        int r = headless_session_of(call, group, args->actor_id, &runner);
 
         if (r || !runner)
                 return r;
         if (args->task_id.n)
-                r = set_text(&runner->headless.task_id, args->task_id);
+                r = headless_set_text(&runner->headless.task_id, args->task_id);
         if (r)
                 return r;
         runner->headless.status = status_word(args->status);
         runner->headless.updated_us = loop_wall_us(call->daemon->loop);
-        write_state(call, runner);
+        headless_write_state(call, runner);
         return 0;
 }
 
@@ -115,7 +115,7 @@ int op_cccc_headless_set_status(Call *call, const CcccHeadlessSetStatusArgs *arg
         if (!status_word(args->status))
                 return call_fail(call, CALL_E_INVALID_STATUS,
                                  "invalid status (must be idle, working, waiting or stopped)");
-        return collab_call(call, args->group_id, set_status, args);
+        return collab_call(call, args->group_id, headless_change_status, args);
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -125,11 +125,11 @@ static int ack(Call *call, Group *group, const void *user) {
         Runner *runner = NULL;
         char now[TIME_TEXT_MAX];
         JsonWriter *w;
-        int r = session_of(call, group, args->actor_id, &runner);
+        int r = headless_session_of(call, group, args->actor_id, &runner);
 
         if (r || !runner)
                 return r;
-        r = set_text(&runner->headless.message_id, args->message_id);
+        r = headless_set_text(&runner->headless.message_id, args->message_id);
         if (r)
                 return r;
         runner->headless.updated_us = loop_wall_us(call->daemon->loop);

@@ -35,7 +35,7 @@ static void write_cursor(JsonWriter *w, const Group *group, const Mark *mark, bo
         jw_end_object(w);
 }
 
-static void reply(Call *call, GroupChange *change) {
+static void inbox_mark_reply(Call *call, GroupChange *change) {
         const Mark *mark = change->user;
         JsonWriter *w = call_result(call);
 
@@ -58,7 +58,7 @@ static bool moves_forward(const Group *group, const Mark *mark) {
 
 static int keep_waited(Call *call, Group *group, const void *user);
 
-static int keep(Call *call, Group *group, const void *user) {
+static int inbox_mark_keep(Call *call, Group *group, const void *user) {
         Mark *mark = (Mark *)user;
         AckState state = mark->wants_ack ? ack_state(call, group, mark->event_id, mark->actor) : ACK_KEPT;
         GroupChange *change;
@@ -75,12 +75,12 @@ static int keep(Call *call, Group *group, const void *user) {
                 ack_add(change, mark->actor, mark->event_id);
         if (moves_forward(group, mark))
                 group_change_cursor(change, mark->actor, mark->event_id, mark->ts);
-        return group_change_commit(change, reply);
+        return group_change_commit(change, inbox_mark_reply);
 }
 
 /* Still this call's turn: who goes on by himself also ends it. */
 static int keep_waited(Call *call, Group *group, const void *user) {
-        int r = keep(call, group, user);
+        int r = inbox_mark_keep(call, group, user);
 
         if (r != CALL_LATER)
                 group_edit_end(group);
@@ -95,7 +95,7 @@ static bool wants_ack(const Json *event, const Mark *mark) {
                !str_eq(json_str(json_get(event, "by")), mark->actor);
 }
 
-static int check(Call *call, Group *group, const Json *event, const void *user) {
+static int inbox_mark_check(Call *call, Group *group, const Json *event, const void *user) {
         Mark *mark = (Mark *)user;
         Str kind = json_str(json_get(event, "kind"));
 
@@ -107,17 +107,17 @@ static int check(Call *call, Group *group, const Json *event, const void *user) 
                                  "event is not addressed to actor: " STR_FMT, STR_ARG(mark->actor));
         mark->ts = json_str(json_get(event, "ts"));
         mark->wants_ack = wants_ack(event, mark);
-        return collab_edit(call, mark->group_id, keep, mark);
+        return collab_edit(call, mark->group_id, inbox_mark_keep, mark);
 }
 
-static int find(Call *call, Group *group, const void *user) {
+static int inbox_mark_find(Call *call, Group *group, const void *user) {
         const Mark *mark = user;
         int r = inbox_require(call, group, mark->by, mark->actor);
 
-        return r ? r : event_find(call, group, mark->event_id, check, mark);
+        return r ? r : event_find(call, group, mark->event_id, inbox_mark_check, mark);
 }
 
-static int start(Call *call, const Mark *mark, GroupFn fn) {
+static int inbox_mark_start(Call *call, const Mark *mark, GroupFn fn) {
         Mark *copy = arena_alloc(&call->arena, sizeof(*copy));
 
         if (!copy)
@@ -138,7 +138,7 @@ int op_cccc_inbox_mark_read(Call *call, const CcccInboxMarkReadArgs *args) {
                 return call_fail(call, CALL_E_MISSING_ACTOR_ID, "missing actor_id");
         if (!args->event_id.n)
                 return call_fail(call, CALL_E_MISSING_EVENT_ID, "missing event_id");
-        return start(call, &mark, find);
+        return inbox_mark_start(call, &mark, inbox_mark_find);
 }
 
 /* ---- inbox_mark_all_read --------------------------------------------------------------------- */
@@ -163,7 +163,7 @@ static int got_newest(Call *call, _unused_ Group *group, const LedgerRead *lines
                 return error_fold(r);
         mark->event_id = json_str(json_get(event, "id"));
         mark->ts = json_str(json_get(event, "ts"));
-        return collab_edit(call, mark->group_id, keep, mark);
+        return collab_edit(call, mark->group_id, inbox_mark_keep, mark);
 }
 
 static int find_newest(Call *call, Group *group, const void *user) {
@@ -189,5 +189,5 @@ int op_cccc_inbox_mark_all_read(Call *call, const CcccInboxMarkAllReadArgs *args
                 return call_fail(call, CALL_E_MISSING_GROUP_ID, "missing group_id");
         if (!args->actor_id.n)
                 return call_fail(call, CALL_E_MISSING_ACTOR_ID, "missing actor_id");
-        return start(call, &mark, find_newest);
+        return inbox_mark_start(call, &mark, find_newest);
 }

@@ -22,7 +22,7 @@ typedef struct Page {
 } Page;
 
 /* Room doubles; what was used before stays in the arena, which is as much again at most. */
-static int make_room(Arena *arena, Page *page) {
+static int inbox_make_room(Arena *arena, Page *page) {
         size_t n_room = page->n_room ? page->n_room * 2 : LIMIT_DEFAULT;
         uint64_t *positions = arena_alloc(arena, n_room * sizeof(*positions));
         bool *is_certain = arena_alloc(arena, n_room * sizeof(*is_certain));
@@ -58,7 +58,7 @@ static int fill_page(Call *call, Group *group, const CcccInboxListArgs *args, Pa
                 if (page->n && n_bytes > ANSWER_MAX)
                         break;
                 if (page->n == page->n_room)
-                        r = make_room(&call->arena, page);
+                        r = inbox_make_room(&call->arena, page);
                 if (r)
                         break;
                 page->is_certain[page->n] = inbox_is_certain(&inbox, position);
@@ -74,7 +74,7 @@ typedef struct Listing {
         Page page;
 } Listing;
 
-static bool is_shown(const Group *group, Str line, Str actor) {
+static bool inbox_is_shown(const Group *group, Str line, Str actor) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         Json *event;
 
@@ -82,7 +82,7 @@ static bool is_shown(const Group *group, Str line, Str actor) {
                inbox_shows(group->doc, event, actor, false);
 }
 
-static int answer(Call *call, Group *group, const LedgerRead *lines, const void *user) {
+static int inbox_answer(Call *call, Group *group, const LedgerRead *lines, const void *user) {
         const Listing *listing = user;
         Str actor = listing->args->actor_id;
         CursorView cursor = group_cursor(group, actor);
@@ -94,7 +94,7 @@ static int answer(Call *call, Group *group, const LedgerRead *lines, const void 
         for (size_t i = 0; i < listing->page.n; i++) {
                 Str line = ledger_read_line(lines, i);
 
-                if (listing->page.is_certain[i] || is_shown(group, line, actor))
+                if (listing->page.is_certain[i] || inbox_is_shown(group, line, actor))
                         jw_stored(w, line);
         }
         jw_end_array(w);
@@ -107,9 +107,9 @@ static int answer(Call *call, Group *group, const LedgerRead *lines, const void 
         return 0;
 }
 
-static int list_again(Call *call, Group *group, const void *user);
+static int inbox_list_again(Call *call, Group *group, const void *user);
 
-static int list(Call *call, Group *group, const void *user) {
+static int inbox_list_own(Call *call, Group *group, const void *user) {
         const CcccInboxListArgs *args = user;
         Listing *listing;
         int r = inbox_require(call, group, args->by, args->actor_id);
@@ -124,15 +124,15 @@ static int list(Call *call, Group *group, const void *user) {
         if (r)
                 return error_trace(r);
         if (!listing->page.n)
-                return answer(call, group, NULL, listing);
-        return lines_read(call, group, listing->page.positions, listing->page.n, answer, list_again,
-                          listing);
+                return inbox_answer(call, group, NULL, listing);
+        return lines_read(call, group, listing->page.positions, listing->page.n, inbox_answer,
+                          inbox_list_again, listing);
 }
 
-static int list_again(Call *call, Group *group, const void *user) {
+static int inbox_list_again(Call *call, Group *group, const void *user) {
         const Listing *listing = user;
 
-        return list(call, group, listing->args);
+        return inbox_list_own(call, group, listing->args);
 }
 
 int op_cccc_inbox_list(Call *call, const CcccInboxListArgs *args) {
@@ -140,5 +140,5 @@ int op_cccc_inbox_list(Call *call, const CcccInboxListArgs *args) {
                 return call_fail(call, CALL_E_MISSING_GROUP_ID, "missing group_id");
         if (!args->actor_id.n)
                 return call_fail(call, CALL_E_MISSING_ACTOR_ID, "missing actor_id");
-        return collab_read(call, args->group_id, list, args);
+        return collab_read(call, args->group_id, inbox_list_own, args);
 }

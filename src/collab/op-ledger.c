@@ -18,7 +18,7 @@ typedef struct Taking { /* in the call's arena */
         Snapshot snapshot;
 } Taking;
 
-static int failure(Call *call, int r) {
+static int ledger_failure(Call *call, int r) {
         return call_fail(call, CALL_E_LEDGER_SNAPSHOT_FAILED, "cannot take a snapshot: %s", strerror(-r));
 }
 
@@ -35,22 +35,22 @@ static void on_taken(Snapshot *snapshot, int r) {
                 jw_end_object(w);
         }
         snapshot_deinit(snapshot);
-        call_finish(call, r ? failure(call, r) : 0);
+        call_finish(call, r ? ledger_failure(call, r) : 0);
         group_unref(group);
 }
 
-static int take(Call *call, Group *group, const void *user) {
+static int ledger_take(Call *call, Group *group, const void *user) {
         Taking *self = (Taking *)user;
 
         if (self->r)
-                return failure(call, self->r);
+                return ledger_failure(call, self->r);
         self->snapshot =
                 (Snapshot){.group = group_ref(group), .reason = self->args->reason, .done = on_taken};
         snapshot_take(&self->snapshot);
         return CALL_LATER;
 }
 
-static int make_folder(const Group *group, void *user) {
+static int ledger_make_folder(const Group *group, void *user) {
         ((Taking *)user)->r = snapshot_make_folder(group);
         return 0;
 }
@@ -67,7 +67,7 @@ static int snapshot_group(Call *call, Group *group, const void *user) {
         if (!self)
                 return error_origin(-ENOMEM);
         *self = (Taking){.call = call, .args = args};
-        return group_work(call, group, make_folder, take, self);
+        return group_work(call, group, ledger_make_folder, ledger_take, self);
 }
 
 int op_cccc_ledger_snapshot(Call *call, const CcccLedgerSnapshotArgs *args) {

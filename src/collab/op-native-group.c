@@ -16,13 +16,13 @@
 enum { ANSWER_MAX = 8 * 1024 * 1024 }; /* bytes of events; older ones are left out */
 enum { CANDIDATES_MAX = 8 };           /* that an ambiguous name is answered with */
 
-static int unavailable(Call *call) {
+static int native_group_unavailable(Call *call) {
         return call_fail(call, CALL_E_UNAVAILABLE, "this daemon serves no CCCC home");
 }
 
 /* ---- group.find ------------------------------------------------------------------------------ */
 
-static int tell(Call *call, Group *group, _unused_ const void *args) {
+static int native_group_tell(Call *call, Group *group, _unused_ const void *args) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
@@ -89,17 +89,17 @@ static int find_named(Call *call, Registry *registry, const void *user) {
         if (!id.n && !group_id_is_valid(name))
                 return call_fail(call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT, STR_ARG(name));
         id = arena_str(&call->arena, id.n ? id : name);
-        return id.data ? collab_call(call, id, tell, args) : error_origin(-ENOMEM);
+        return id.data ? collab_call(call, id, native_group_tell, args) : error_origin(-ENOMEM);
 }
 
-static int find_scope(Call *call, Registry *registry, const void *user) {
+static int native_group_find_scope(Call *call, Registry *registry, const void *user) {
         const Str *path = user, *key = path + 1;
         Str id = arena_str(&call->arena, registry_default(registry, *key));
 
         if (!id.n)
                 return call_fail(call, CALL_E_GROUP_NOT_FOUND, "no group has the folder " STR_FMT,
                                  STR_ARG(*path));
-        return collab_call(call, id, tell, NULL);
+        return collab_call(call, id, native_group_tell, NULL);
 }
 
 static int got_scope(Call *call, const Scope *scope, const void *user) {
@@ -110,12 +110,12 @@ static int got_scope(Call *call, const Scope *scope, const void *user) {
                 return error_origin(-ENOMEM);
         words[0] = args->path;
         words[1] = arena_str(&call->arena, scope->key);
-        return words[1].data ? registry_call(call, find_scope, words) : error_origin(-ENOMEM);
+        return words[1].data ? registry_call(call, native_group_find_scope, words) : error_origin(-ENOMEM);
 }
 
 int op_native_group_find(Call *call, const NativeGroupFindArgs *args) {
         if (!call->daemon->collab)
-                return unavailable(call);
+                return native_group_unavailable(call);
         if (str_trim(args->group).n)
                 return registry_call(call, find_named, args);
         if (args->path.n)
@@ -131,7 +131,7 @@ typedef struct Page {
         size_t n;
 } Page;
 
-static Str id_of(Arena *arena, Str line) {
+static Str native_group_id_of(Arena *arena, Str line) {
         Json *event;
 
         return json_parse(arena, line.data, line.n, NULL, &event, NULL) ? STR_NULL
@@ -167,7 +167,8 @@ static void event_write(Call *call, JsonWriter *w, Arena *arena, Str line) {
         arena_reset(arena);
 }
 
-static int answer(Call *call, _unused_ Group *group, const LedgerRead *lines, const void *user) {
+static int native_group_answer(Call *call, _unused_ Group *group, const LedgerRead *lines,
+                               const void *user) {
         const Page *page = user;
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         JsonWriter *w = call_result(call);
@@ -178,13 +179,14 @@ static int answer(Call *call, _unused_ Group *group, const LedgerRead *lines, co
         for (size_t i = page->n; i > 1; i--)
                 event_write(call, w, &arena, ledger_read_line(lines, i - 1));
         jw_end_array(w);
-        jw_field_str(w, "last_event_id", page->n ? id_of(&arena, ledger_read_line(lines, 0)) : STR(""));
+        jw_field_str(w, "last_event_id",
+                     page->n ? native_group_id_of(&arena, ledger_read_line(lines, 0)) : STR(""));
         jw_end_object(w);
         return 0;
 }
 
 /* Without a kind every line counts; with one, at most all lines are looked at, never read. */
-static void fill(const Group *group, Page *page) {
+static void native_group_fill(const Group *group, Page *page) {
         uint64_t at = ledger_n_committed(group->ledger), n_bytes = 0;
         size_t n_max = (size_t)page->args->limit + 1;
 
@@ -202,9 +204,9 @@ static void fill(const Group *group, Page *page) {
         }
 }
 
-static int list_again(Call *call, Group *group, const void *user);
+static int native_group_list_again(Call *call, Group *group, const void *user);
 
-static int list(Call *call, Group *group, const void *user) {
+static int native_group_list(Call *call, Group *group, const void *user) {
         const NativeGroupEventsArgs *args = user;
         Page *page = arena_alloc(&call->arena, sizeof(*page));
         uint64_t *positions = arena_alloc(&call->arena, ((size_t)args->limit + 1) * sizeof(*positions));
@@ -212,18 +214,20 @@ static int list(Call *call, Group *group, const void *user) {
         if (!page || !positions)
                 return error_origin(-ENOMEM);
         *page = (Page){.args = args, .positions = positions};
-        fill(group, page);
+        native_group_fill(group, page);
         if (!page->n)
-                return answer(call, group, NULL, page);
-        return lines_read(call, group, page->positions, page->n, answer, list_again, page);
+                return native_group_answer(call, group, NULL, page);
+        return lines_read(call, group, page->positions, page->n, native_group_answer,
+                          native_group_list_again, page);
 }
 
-static int list_again(Call *call, Group *group, const void *user) {
+static int native_group_list_again(Call *call, Group *group, const void *user) {
         const Page *page = user;
 
-        return list(call, group, page->args);
+        return native_group_list(call, group, page->args);
 }
 
 int op_native_group_events(Call *call, const NativeGroupEventsArgs *args) {
-        return call->daemon->collab ? collab_read(call, args->group, list, args) : unavailable(call);
+        return call->daemon->collab ? collab_read(call, args->group, native_group_list, args)
+                                    : native_group_unavailable(call);
 }

@@ -33,13 +33,13 @@ typedef struct Mail { /* in the call's arena */
         LedgerRead read;
 } Mail;
 
-static Str id_of(const Json *event) {
+static Str native_mail_id_of(const Json *event) {
         return json_str(json_get(event, "id"));
 }
 
 /* ---- the queues ------------------------------------------------------------------------------ */
 
-static void write_item(JsonWriter *w, const MailItem *item) {
+static void native_mail_write_item(JsonWriter *w, const MailItem *item) {
         char since[TIME_TEXT_MAX];
 
         time_format_us(item->queued_us, since);
@@ -50,14 +50,14 @@ static void write_item(JsonWriter *w, const MailItem *item) {
         jw_end_object(w);
 }
 
-static void write_mailbox(JsonWriter *w, const Mailbox *mailbox) {
+static void native_mail_write_mailbox(JsonWriter *w, const Mailbox *mailbox) {
         jw_begin_object(w);
         jw_field_cstr(w, "actor_id", mailbox->actor);
         jw_field_cstr(w, "why", mailbox_why(mailbox));
         jw_key(w, "queued");
         jw_begin_array(w);
         for (const MailItem *item = mailbox->items; item; item = item->next)
-                write_item(w, item);
+                native_mail_write_item(w, item);
         jw_end_array(w);
         jw_end_object(w);
 }
@@ -70,7 +70,7 @@ static void write_mailboxes(JsonWriter *w, const Group *group) {
         for (const Mailbox *mailbox = delivery ? delivery->mailboxes : NULL; mailbox;
              mailbox = mailbox->next)
                 if (mailbox->items)
-                        write_mailbox(w, mailbox);
+                        native_mail_write_mailbox(w, mailbox);
         jw_end_array(w);
 }
 
@@ -100,8 +100,8 @@ static void write_typed(JsonWriter *w, const Mail *mail, Str event_id, Str actor
                 jw_field_str(w, "why", why);
 }
 
-static void write_answer(JsonWriter *w, const Mail *mail, Str event_id, Str actor, const char *kind,
-                         const char *key) {
+static void native_mail_write_answer(JsonWriter *w, const Mail *mail, Str event_id, Str actor,
+                                     const char *kind, const char *key) {
         const Ledger *ledger = mail->group->ledger;
         Arena *arena = &mail->call->arena;
         LedgerTag re = ledger_tag(ledger, event_tag(arena, "re:", event_id)),
@@ -125,14 +125,14 @@ static void write_answer(JsonWriter *w, const Mail *mail, Str event_id, Str acto
 }
 
 static void write_recipient(JsonWriter *w, const Mail *mail, size_t i, Str actor) {
-        Str event_id = id_of(mail->events[i]);
+        Str event_id = native_mail_id_of(mail->events[i]);
 
         jw_begin_object(w);
         jw_field_str(w, "actor_id", actor);
         write_typed(w, mail, event_id, actor);
         jw_field_bool(w, "read", inbox_start(mail->group, actor) > mail->positions[i]);
-        write_answer(w, mail, event_id, actor, "chat.ack", "acknowledged");
-        write_answer(w, mail, event_id, actor, "chat.message", "replied");
+        native_mail_write_answer(w, mail, event_id, actor, "chat.ack", "acknowledged");
+        native_mail_write_answer(w, mail, event_id, actor, "chat.message", "replied");
         jw_end_object(w);
 }
 
@@ -141,7 +141,7 @@ static void write_message(JsonWriter *w, const Mail *mail, size_t i) {
         const Json *event = mail->events[i];
 
         jw_begin_object(w);
-        jw_field_str(w, "event_id", id_of(event));
+        jw_field_str(w, "event_id", native_mail_id_of(event));
         jw_field_str(w, "by", json_str(json_get(event, "by")));
         jw_field_str(w, "stored", json_str(json_get(event, "ts")));
         jw_field_str(w, "text", utf8_first(json_str(json_get(json_get(event, "data"), "text")), TEXT_SHOWN));
@@ -154,7 +154,7 @@ static void write_message(JsonWriter *w, const Mail *mail, size_t i) {
         jw_end_object(w);
 }
 
-static int answer(const Mail *mail) {
+static int native_mail_answer(const Mail *mail) {
         JsonWriter *w = call_result(mail->call);
 
         jw_begin_object(w);
@@ -189,10 +189,10 @@ static int end_read(Mail *mail, int r) {
                 r = take_facts(mail);
         ledger_read_deinit(&mail->read);
         delivery_unref(mail->delivery);
-        return r ? r : answer(mail);
+        return r ? r : native_mail_answer(mail);
 }
 
-static void on_read(LedgerRead *read, int r) {
+static void native_mail_on_read(LedgerRead *read, int r) {
         Mail *mail = container_of(read, Mail, read);
         Call *call = mail->call;
         Group *group = mail->group;
@@ -206,8 +206,8 @@ static void find_facts(Mail *mail) {
         const Ledger *ledger = mail->delivery->ledger;
 
         for (size_t i = 0; i < mail->n; i++) {
-                LedgerTag tag =
-                        ledger_tag(ledger, event_tag(&mail->call->arena, "ev:", id_of(mail->events[i])));
+                LedgerTag tag = ledger_tag(
+                        ledger, event_tag(&mail->call->arena, "ev:", native_mail_id_of(mail->events[i])));
                 LedgerCursor cursor;
 
                 if (ledger_tag_is_none(tag) || ledger_cursor_init(&cursor, ledger, &tag, 1, 0, false))
@@ -226,7 +226,7 @@ static int read_facts(Mail *mail) {
                 return error_origin(-ENOMEM);
         find_facts(mail);
         delivery_ref(mail->delivery);
-        mail->read = (LedgerRead){.done = on_read};
+        mail->read = (LedgerRead){.done = native_mail_on_read};
         r = mail->n_facts ? ledger_read(mail->delivery->ledger, &mail->read, mail->facts, mail->n_facts) : 0;
         if (r != LEDGER_LATER)
                 return end_read(mail, r);
@@ -252,12 +252,12 @@ static int got_messages(Call *call, Group *group, const LedgerRead *lines, const
         mail->n = n;
         mail->group = group;
         mail->delivery = delivery_of(group);
-        return mail->delivery && mail->delivery->is_ready ? read_facts(mail) : answer(mail);
+        return mail->delivery && mail->delivery->is_ready ? read_facts(mail) : native_mail_answer(mail);
 }
 
-static int list_again(Call *call, Group *group, const void *user);
+static int native_mail_list_again(Call *call, Group *group, const void *user);
 
-static int list(Call *call, Group *group, const void *user) {
+static int native_mail_list(Call *call, Group *group, const void *user) {
         const NativeGroupMailArgs *args = user;
         size_t n_max = (size_t)args->limit;
         Mail *mail = arena_alloc(&call->arena, sizeof(*mail));
@@ -275,17 +275,17 @@ static int list(Call *call, Group *group, const void *user) {
                         mail->positions[mail->n++] = at;
         if (!mail->n)
                 return got_messages(call, group, NULL, mail);
-        return lines_read(call, group, mail->positions, mail->n, got_messages, list_again, mail);
+        return lines_read(call, group, mail->positions, mail->n, got_messages, native_mail_list_again, mail);
 }
 
-static int list_again(Call *call, Group *group, const void *user) {
+static int native_mail_list_again(Call *call, Group *group, const void *user) {
         const Mail *mail = user;
 
-        return list(call, group, mail->args);
+        return native_mail_list(call, group, mail->args);
 }
 
 int op_native_group_mail(Call *call, const NativeGroupMailArgs *args) {
         if (!call->daemon->collab)
                 return call_fail(call, CALL_E_UNAVAILABLE, "this daemon serves no CCCC home");
-        return collab_read(call, args->group, list, args);
+        return collab_read(call, args->group, native_mail_list, args);
 }

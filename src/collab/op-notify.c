@@ -13,7 +13,7 @@ static const char *one_of(Str word, const char *const *words) {
         return words[0];
 }
 
-static void write_notice(JsonWriter *w, const CcccSystemNotifyArgs *args) {
+static void notify_write_notice(JsonWriter *w, const CcccSystemNotifyArgs *args) {
         static const char *const kinds[] = {
                 "info",          "nudge",   "keepalive",     "help_nudge", "actor_idle",
                 "silence_check", "standup", "status_change", "error",      NULL};
@@ -38,7 +38,7 @@ static void write_notice(JsonWriter *w, const CcccSystemNotifyArgs *args) {
         jw_end_object(w);
 }
 
-static void reply(Call *call, GroupChange *change) {
+static void notify_reply(Call *call, GroupChange *change) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
@@ -46,17 +46,17 @@ static void reply(Call *call, GroupChange *change) {
         jw_end_object(w);
 }
 
-static int notify(Call *call, Group *group, const void *user) {
+static int notify_notify(Call *call, Group *group, const void *user) {
         const CcccSystemNotifyArgs *args = user;
         GroupChange *change = group_change_begin(group, call, 0);
 
         if (change)
-                write_notice(group_change_event(change, "system.notify", args->by, STR("")), args);
-        return group_change_commit(change, reply);
+                notify_write_notice(group_change_event(change, "system.notify", args->by, STR("")), args);
+        return group_change_commit(change, notify_reply);
 }
 
 int op_cccc_system_notify(Call *call, const CcccSystemNotifyArgs *args) {
-        return collab_call(call, args->group_id, notify, args);
+        return collab_call(call, args->group_id, notify_notify, args);
 }
 
 /* ---- notify_ack ------------------------------------------------------------------------------ */
@@ -76,10 +76,10 @@ static int acknowledge(Call *call, Group *group, const Json *event, const void *
                 jw_field_str(w, "actor_id", args->actor_id);
                 jw_end_object(w);
         }
-        return group_change_commit(change, reply);
+        return group_change_commit(change, notify_reply);
 }
 
-static int find(Call *call, Group *group, const void *user) {
+static int notify_find(Call *call, Group *group, const void *user) {
         const CcccNotifyAckArgs *args = user;
 
         return event_find(call, group, args->notify_event_id, acknowledge, args);
@@ -96,5 +96,5 @@ int op_cccc_notify_ack(Call *call, const CcccNotifyAckArgs *args) {
         if (args->by.n && !str_eq(args->by, args->actor_id))
                 return call_fail(call, CALL_E_PERMISSION_DENIED,
                                  "ack must be performed by the recipient (by must equal actor_id)");
-        return collab_read(call, args->group_id, find, args);
+        return collab_read(call, args->group_id, notify_find, args);
 }

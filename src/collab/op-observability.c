@@ -18,7 +18,7 @@ typedef struct Job {
         int r;
 } Job;
 
-static void run(void *user) {
+static void observability_run(void *user) {
         Job *job = user;
 
         pthread_mutex_lock(&job->collab->settings_lock);
@@ -26,7 +26,7 @@ static void run(void *user) {
         pthread_mutex_unlock(&job->collab->settings_lock);
 }
 
-static int answer(Job *job) {
+static int observability_answer(Job *job) {
         JsonWriter *w;
 
         if (job->r && json_count(job->patch))
@@ -43,21 +43,21 @@ static int answer(Job *job) {
         return 0;
 }
 
-static void done(void *user) {
+static void observability_done(void *user) {
         Job *job = user;
 
-        call_finish(job->call, answer(job));
+        call_finish(job->call, observability_answer(job));
         arena_deinit(&job->arena);
         free(job);
 }
 
-static int start(Call *call, const Json *patch) {
+static int observability_start(Call *call, const Json *patch) {
         Job *job = calloc(1, sizeof(*job));
 
         if (!job)
                 return -ENOMEM;
         *job = (Job){.call = call, .collab = call->daemon->collab, .patch = patch};
-        if (loop_work(call->daemon->loop, run, done, job)) {
+        if (loop_work(call->daemon->loop, observability_run, observability_done, job)) {
                 free(job);
                 return -ENOMEM;
         }
@@ -65,12 +65,12 @@ static int start(Call *call, const Json *patch) {
 }
 
 int op_cccc_observability_get(Call *call, _unused_ const CcccObservabilityGetArgs *args) {
-        return start(call, NULL);
+        return observability_start(call, NULL);
 }
 
 int op_cccc_observability_update(Call *call, const CcccObservabilityUpdateArgs *args) {
         if (!str_is(args->by, "user"))
                 return call_fail(call, CALL_E_PERMISSION_DENIED,
                                  "only user can update global observability settings");
-        return start(call, args->patch);
+        return observability_start(call, args->patch);
 }

@@ -44,8 +44,8 @@ static int default_tokens(Call *call, const Json *original, Str by, StrList *ret
         return 0;
 }
 
-static int choose(Call *call, const Group *group, const CcccReplyArgs *args, const Json *original,
-                  StrList *ret) {
+static int reply_choose(Call *call, const Group *group, const CcccReplyArgs *args, const Json *original,
+                        StrList *ret) {
         StrList tokens;
         int r = post_resolve(call, group, &args->to, ret);
 
@@ -59,7 +59,7 @@ static int choose(Call *call, const Group *group, const CcccReplyArgs *args, con
         return r;
 }
 
-static int answer(Call *call, Group *group, const Json *original, const void *user) {
+static int reply_answer(Call *call, Group *group, const Json *original, const void *user) {
         const CcccReplyArgs *args = user;
         Post *post = arena_alloc(&call->arena, sizeof(*post));
         int r;
@@ -74,14 +74,14 @@ static int answer(Call *call, Group *group, const Json *original, const void *us
                        .reply_to = args->reply_to,
                        .quote = quote(call, original),
                        .client_id = args->client_id};
-        r = choose(call, group, args, original, &post->to);
+        r = reply_choose(call, group, args, original, &post->to);
         return r ? r : post_run(call, group, post);
 }
 
-static int find(Call *call, Group *group, const void *user) {
+static int reply_find(Call *call, Group *group, const void *user) {
         const CcccReplyArgs *args = user;
 
-        return event_find(call, group, args->reply_to, answer, args);
+        return event_find(call, group, args->reply_to, reply_answer, args);
 }
 
 int op_cccc_reply(Call *call, const CcccReplyArgs *args) {
@@ -94,5 +94,5 @@ int op_cccc_reply(Call *call, const CcccReplyArgs *args) {
                 return call_fail(call, CALL_E_MISSING_GROUP_ID, "missing group_id");
         if (!args->reply_to.n)
                 return call_fail(call, CALL_E_MISSING_REPLY_TO, "missing reply_to event_id");
-        return collab_read(call, args->group_id, find, args);
+        return collab_read(call, args->group_id, reply_find, args);
 }

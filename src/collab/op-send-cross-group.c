@@ -23,7 +23,7 @@ typedef struct Crossing {
 
 /* ---- the destination's copy ------------------------------------------------------------------ */
 
-static void reply(Call *call, GroupChange *change) {
+static void send_cross_group_reply(Call *call, GroupChange *change) {
         const Post *post = change->user;
         const Crossing *crossing = post->user;
         JsonWriter *w = call_result(call);
@@ -35,7 +35,7 @@ static void reply(Call *call, GroupChange *change) {
         jw_end_object(w);
 }
 
-static int put_message(Call *call, Group *group, const void *user) {
+static int send_cross_group_put_message(Call *call, Group *group, const void *user) {
         Crossing *crossing = (Crossing *)user;
 
         return post_run(call, group, &crossing->destination);
@@ -43,7 +43,7 @@ static int put_message(Call *call, Group *group, const void *user) {
 
 /* ---- the source's record --------------------------------------------------------------------- */
 
-static void on_recorded(Call *call, GroupChange *change) {
+static void send_cross_group_on_recorded(Call *call, GroupChange *change) {
         const Post *post = change->user;
         Crossing *crossing = post->user;
         Str id = arena_str(&call->arena, str_from(change->events[0].id));
@@ -53,7 +53,7 @@ static void on_recorded(Call *call, GroupChange *change) {
         crossing->destination.src_group_id = crossing->args->group_id;
         crossing->destination.src_event_id = crossing->event_id = id;
         if (id.data && crossing->source_line.data)
-                r = collab_call(call, crossing->args->dst_group_id, put_message, crossing);
+                r = collab_call(call, crossing->args->dst_group_id, send_cross_group_put_message, crossing);
         if (r != CALL_LATER)
                 call_finish(call, r);
 }
@@ -65,7 +65,7 @@ static void add_note(GroupChange *change, const Post *post) {
 }
 
 /* Answered, be it with an error: nothing is left to be done. */
-static void over(Call *call) {
+static void send_cross_group_over(Call *call) {
         const Crossing *crossing = call->target;
 
         if (crossing->event_id.n)
@@ -80,7 +80,7 @@ static int put_record(Call *call, Group *group, const void *user) {
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static int choose(Call *call, const Group *group, Crossing *crossing) {
+static int send_cross_group_choose(Call *call, const Group *group, Crossing *crossing) {
         Post *post = &crossing->destination;
         int r = post_resolve(call, group, &crossing->args->to, &crossing->dst_to);
 
@@ -94,7 +94,7 @@ static int choose(Call *call, const Group *group, Crossing *crossing) {
 
 static int check_destination(Call *call, Group *group, const void *user) {
         Crossing *crossing = (Crossing *)user;
-        int r = choose(call, group, crossing);
+        int r = send_cross_group_choose(call, group, crossing);
 
         if (!r)
                 r = post_require_reader(call, group, &crossing->destination);
@@ -107,7 +107,7 @@ static int check_source(Call *call, _unused_ Group *group, const void *user) {
         return collab_call(call, crossing->args->dst_group_id, check_destination, crossing);
 }
 
-static int begin(Call *call, const CcccSendCrossGroupArgs *args, bool is_attention) {
+static int send_cross_group_begin(Call *call, const CcccSendCrossGroupArgs *args, bool is_attention) {
         Crossing *crossing = arena_alloc(&call->arena, sizeof(*crossing));
         Post post = {.by = args->by, .text = args->text, .is_attention = is_attention, .user = crossing};
 
@@ -118,12 +118,12 @@ static int begin(Call *call, const CcccSendCrossGroupArgs *args, bool is_attenti
         crossing->source.to = (StrList){crossing->to_user, 1};
         crossing->source.dst_group_id = args->dst_group_id;
         crossing->source.dst_to = &crossing->dst_to;
-        crossing->source.kept = on_recorded;
+        crossing->source.kept = send_cross_group_on_recorded;
         crossing->source.more = add_note;
         crossing->destination.group_id = args->dst_group_id;
-        crossing->destination.reply = reply;
+        crossing->destination.reply = send_cross_group_reply;
         call->target = crossing;
-        call->over = over;
+        call->over = send_cross_group_over;
         return collab_call(call, args->group_id, check_source, crossing);
 }
 
@@ -144,5 +144,5 @@ int op_cccc_send_cross_group(Call *call, const CcccSendCrossGroupArgs *args) {
         if (str_eq(args->group_id, args->dst_group_id))
                 return call_fail(call, CALL_E_INVALID_DST_GROUP_ID,
                                  "dst_group_id must be different from group_id");
-        return begin(call, args, is_attention);
+        return send_cross_group_begin(call, args, is_attention);
 }

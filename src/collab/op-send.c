@@ -7,7 +7,7 @@
 #include "gen/cccc-ops.h"
 
 /* Named, else mentioned, else by policy. */
-static int choose(Call *call, const Group *group, const CcccSendArgs *args, StrList *ret) {
+static int send_choose(Call *call, const Group *group, const CcccSendArgs *args, StrList *ret) {
         int r = post_resolve(call, group, &args->to, ret);
 
         if (!r && !ret->n)
@@ -35,7 +35,7 @@ static int send_to(Call *call, Group *group, const void *user) {
                        .dst_group_id = args->dst_group_id,
                        .dst_to = args->dst_to.items ? &args->dst_to : NULL,
                        .client_id = args->client_id};
-        r = choose(call, group, args, &post->to);
+        r = send_choose(call, group, args, &post->to);
         return r ? r : post_run(call, group, post);
 }
 

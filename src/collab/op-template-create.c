@@ -30,46 +30,46 @@ typedef struct Creation { /* in the call's arena */
         bool has_prompts; /* the project's prompts were read, and written */
 } Creation;
 
-static int refuse(Call *call, int r) {
+static int template_create_refuse(Call *call, int r) {
         return call_fail(call, CALL_E_TEMPLATE_APPLY_FAILED, "cannot apply the template: %s", strerror(-r));
 }
 
 /* ---- when it cannot be kept ------------------------------------------------------------------ */
 
-static void on_removed(void *user, _unused_ int r) {
+static void template_create_on_removed(void *user, _unused_ int r) {
         Creation *self = user;
 
-        call_finish(self->call, refuse(self->call, self->job->r));
+        call_finish(self->call, template_create_refuse(self->call, self->job->r));
 }
 
-static void run_restore(void *user) {
+static void template_create_run_restore(void *user) {
         Creation *self = user;
 
         template_job_restore(self->job);
 }
 
-static void restored(void *user) {
+static void template_create_restored(void *user) {
         Creation *self = user;
 
-        if (group_remove(self->group, on_removed, self))
-                on_removed(self, 0);
+        if (group_remove(self->group, template_create_on_removed, self))
+                template_create_on_removed(self, 0);
         group_unref(self->group);
 }
 
 static void undo(Creation *self, int r) {
         self->job->r = r < 0 ? r : -ENOTRECOVERABLE;
         group_ref(self->group);
-        if (loop_work(self->call->daemon->loop, run_restore, restored, self))
-                restored(self);
+        if (loop_work(self->call->daemon->loop, template_create_run_restore, template_create_restored, self))
+                template_create_restored(self);
 }
 
-static void on_failed(GroupChange *change, int r) {
+static void template_create_on_failed(GroupChange *change, int r) {
         undo(change->user, r);
 }
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
-static void reply(Call *call, GroupChange *change) {
+static void template_create_reply(Call *call, GroupChange *change) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
@@ -87,7 +87,7 @@ static void write_creation(GroupChange *change, const CcccGroupCreateFromTemplat
         jw_end_object(w);
 }
 
-static void write_feed(GroupChange *change, Str title) {
+static void template_create_write_feed(GroupChange *change, Str title) {
         JsonWriter *w = group_change_feed(change, "group.created");
 
         jw_begin_object(w);
@@ -96,7 +96,7 @@ static void write_feed(GroupChange *change, Str title) {
         jw_end_object(w);
 }
 
-static int change_group(Call *call, Group *group, Creation *self) {
+static int template_create_change_group(Call *call, Group *group, Creation *self) {
         GroupChange *change = group_change_begin(group, call, CALL_E_TEMPLATE_APPLY_FAILED);
 
         if (!group_change_doc(change))
@@ -106,16 +106,16 @@ static int change_group(Call *call, Group *group, Creation *self) {
         group_change_attach(change, &self->scope, self->args->by);
         if (!template_apply(change, &self->job->template, self->args->by))
                 return group_change_abort(change);
-        write_feed(change, self->args->title);
-        return group_change_commit_or(change, reply, on_failed);
+        template_create_write_feed(change, self->args->title);
+        return group_change_commit_or(change, template_create_reply, template_create_on_failed);
 }
 
-static int apply(Call *call, Group *group, const void *user) {
+static int template_create_apply(Call *call, Group *group, const void *user) {
         Creation *self = (Creation *)user;
         int r = self->job->r;
 
         if (!r)
-                r = change_group(call, group, self);
+                r = template_create_change_group(call, group, self);
         if (r == CALL_LATER)
                 return r;
         group_edit_end(group);
@@ -138,17 +138,17 @@ static int run_files(const Group *group, void *user) {
         return 0; /* the failure has a code of its own */
 }
 
-static int fill(Call *call, Group *group, const void *user) {
+static int template_create_fill(Call *call, Group *group, const void *user) {
         Creation *self = (Creation *)user;
 
         self->group = group;
         self->now_us = loop_wall_us(call->daemon->loop);
-        return group_work(call, group, run_files, apply, self);
+        return group_work(call, group, run_files, template_create_apply, self);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static int refuse_scope(Call *call, const Creation *self, Str group_id) {
+static int template_create_refuse_scope(Call *call, const Creation *self, Str group_id) {
         JsonWriter *w = call_details(call);
 
         jw_begin_object(w);
@@ -168,18 +168,19 @@ static bool is_there(Collab *collab, Str id) {
                !file_identify(group->doc_path, &identity) && identity.ino;
 }
 
-static int make(Call *call, Registry *registry, const void *user) {
+static int template_create_make(Call *call, Registry *registry, const void *user) {
         Creation *self = (Creation *)user;
         Str id = arena_str(&call->arena, registry_default(registry, self->scope.key));
 
         if (is_there(registry->collab, id))
-                return refuse_scope(call, self, id);
+                return template_create_refuse_scope(call, self, id);
         self->spec = (GroupSpec){
                 .id = group_new_id(&call->arena), .title = self->args->title, .topic = self->args->topic};
-        return self->spec.id.data ? collab_make_group(call, &self->spec, fill, self) : error_origin(-ENOMEM);
+        return self->spec.id.data ? collab_make_group(call, &self->spec, template_create_fill, self)
+                                  : error_origin(-ENOMEM);
 }
 
-static int judge(Call *call, const Creation *self) {
+static int template_create_judge(Call *call, const Creation *self) {
         const TemplateJob *job = self->job;
 
         if (!self->is_path)
@@ -207,13 +208,13 @@ static void run_checks(void *user) {
         job->root = self->scope.root;
 }
 
-static void checked(void *user) {
+static void template_create_checked(void *user) {
         Creation *self = user;
         Call *call = self->call;
-        int r = judge(call, self);
+        int r = template_create_judge(call, self);
 
         if (!r)
-                r = registry_call(call, make, self);
+                r = registry_call(call, template_create_make, self);
         if (r != CALL_LATER)
                 call_finish(call, r);
 }
@@ -233,5 +234,7 @@ int op_cccc_group_create_from_template(Call *call, const CcccGroupCreateFromTemp
         if (!self->job)
                 return error_origin(-ENOMEM);
         self->job->is_for_apply = true;
-        return loop_work(call->daemon->loop, run_checks, checked, self) ? error_origin(-ENOMEM) : CALL_LATER;
+        return loop_work(call->daemon->loop, run_checks, template_create_checked, self)
+                       ? error_origin(-ENOMEM)
+                       : CALL_LATER;
 }

@@ -7,14 +7,14 @@
 #include "collab/template-job.h"
 #include "gen/cccc-ops.h"
 
-static int run(_unused_ const Group *group, void *user) {
+static int template_export_run(_unused_ const Group *group, void *user) {
         TemplateJob *job = user;
 
         job->r = template_job_read(job);
         return 0; /* the failure has a code of its own */
 }
 
-static int fail(Call *call, int r) {
+static int template_export_fail(Call *call, int r) {
         return call_fail(call, CALL_E_TEMPLATE_EXPORT_FAILED, "cannot export: %s", strerror(-r));
 }
 
@@ -28,12 +28,12 @@ static int export(Call *call, Group *group, const void *user) {
 
         r = job->r ? job->r : template_of_group(&now, &call->arena, group->doc->json, job->prompts);
         if (r)
-                return fail(call, r);
+                return template_export_fail(call, r);
         now.exported_at = (Str){ts, time_format_s(loop_wall_us(call->daemon->loop), ts)};
         now.cccc_version = str_from(collab_version(group->collab));
         r = template_export(&now, &call->arena, &text);
         if (r)
-                return fail(call, r);
+                return template_export_fail(call, r);
         w = call_result(call);
         jw_begin_object(w);
         jw_field_str(w, "template", buf_str(&text));
@@ -42,12 +42,12 @@ static int export(Call *call, Group *group, const void *user) {
         return 0;
 }
 
-static int start(Call *call, Group *group, const void *args) {
+static int template_export_start(Call *call, Group *group, const void *args) {
         TemplateJob *job = template_job_new(&call->arena, args, STR_NULL, STR_NULL, group->doc);
 
-        return job ? group_work(call, group, run, export, job) : -ENOMEM;
+        return job ? group_work(call, group, template_export_run, export, job) : -ENOMEM;
 }
 
 int op_cccc_group_template_export(Call *call, const CcccGroupTemplateExportArgs *args) {
-        return collab_call(call, args->group_id, start, args);
+        return collab_call(call, args->group_id, template_export_start, args);
 }

@@ -28,7 +28,7 @@ typedef struct Import { /* in the call's arena */
         Group *group;
 } Import;
 
-static int refuse(Call *call, int r) {
+static int template_import_refuse(Call *call, int r) {
         return call_fail(call, CALL_E_TEMPLATE_APPLY_FAILED, "cannot apply the template: %s", strerror(-r));
 }
 
@@ -46,7 +46,7 @@ static void write_prompt_paths(const TemplateJob *job, JsonWriter *w) {
         jw_end_object(w);
 }
 
-static void reply(Call *call, GroupChange *change) {
+static void template_import_reply(Call *call, GroupChange *change) {
         const Import *import = change->user;
         JsonWriter *w = call_result(call);
 
@@ -64,41 +64,42 @@ static void reply(Call *call, GroupChange *change) {
 
 /* ---- undoing --------------------------------------------------------------------------------- */
 
-static void run_restore(void *user) {
+static void template_import_run_restore(void *user) {
         Import *import = user;
 
         template_job_restore(import->job);
 }
 
-static void restored(void *user) {
+static void template_import_restored(void *user) {
         Import *import = user;
 
-        call_finish(import->call, refuse(import->call, import->job->r));
+        call_finish(import->call, template_import_refuse(import->call, import->job->r));
 }
 
 /* The edit has ended; the call ends when the files are as they were. */
-static void on_failed(GroupChange *change, int r) {
+static void template_import_on_failed(GroupChange *change, int r) {
         Import *import = change->user;
 
         import->job->r = r;
-        if (loop_work(import->call->daemon->loop, run_restore, restored, import))
-                restored(import);
+        if (loop_work(import->call->daemon->loop, template_import_run_restore, template_import_restored,
+                      import))
+                template_import_restored(import);
 }
 
 static int run_undo(_unused_ const Group *group, void *user) {
-        run_restore(user);
+        template_import_run_restore(user);
         return 0;
 }
 
 static int undone(Call *call, _unused_ Group *group, const void *user) {
         const Import *import = user;
 
-        return refuse(call, import->job->r);
+        return template_import_refuse(call, import->job->r);
 }
 
 /* ---- document and events --------------------------------------------------------------------- */
 
-static int change_group(Call *call, Group *group, Import *import) {
+static int template_import_change_group(Call *call, Group *group, Import *import) {
         GroupChange *change = group_change_begin(group, call, CALL_E_TEMPLATE_APPLY_FAILED);
 
         if (!change)
@@ -107,16 +108,16 @@ static int change_group(Call *call, Group *group, Import *import) {
         import->result = template_apply(change, &import->job->template, import->job->by);
         if (!import->result)
                 return group_change_abort(change);
-        return group_change_commit_or(change, reply, on_failed);
+        return group_change_commit_or(change, template_import_reply, template_import_on_failed);
 }
 
-static int apply(Call *call, Group *group, const void *user) {
+static int template_import_apply(Call *call, Group *group, const void *user) {
         Import *import = (Import *)user;
         int r;
 
         if (import->job->r)
-                return refuse(call, import->job->r);
-        r = change_group(call, group, import);
+                return template_import_refuse(call, import->job->r);
+        r = template_import_change_group(call, group, import);
         if (r == CALL_LATER)
                 return r;
         import->job->r = r < 0 ? r : -ENOTRECOVERABLE;
@@ -130,11 +131,11 @@ static int run_write(_unused_ const Group *group, void *user) {
         return 0; /* the failure has a code of its own */
 }
 
-static void on_stopped(void *user) {
+static void template_import_on_stopped(void *user) {
         Import *import = user;
         Group *group = import->group;
         Call *call = import->call;
-        int r = group_work(call, group, run_write, apply, import);
+        int r = group_work(call, group, run_write, template_import_apply, import);
 
         if (r == CALL_LATER)
                 return;
@@ -144,14 +145,14 @@ static void on_stopped(void *user) {
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static int run_read(_unused_ const Group *group, void *user) {
+static int template_import_run_read(_unused_ const Group *group, void *user) {
         Import *import = user;
 
         import->job->r = template_job_read(import->job);
         return 0;
 }
 
-static int checked(Call *call, Group *group, const void *user) {
+static int template_import_checked(Call *call, Group *group, const void *user) {
         Import *import = (Import *)user;
         const TemplateJob *job = import->job;
 
@@ -163,12 +164,12 @@ static int checked(Call *call, Group *group, const void *user) {
         if (job->is_invalid)
                 return call_fail(call, CALL_E_INVALID_TEMPLATE, "%s", job->why);
         if (job->r)
-                return refuse(call, job->r);
-        group_stop_all(&import->stop, group, on_stopped, import);
+                return template_import_refuse(call, job->r);
+        group_stop_all(&import->stop, group, template_import_on_stopped, import);
         return CALL_LATER;
 }
 
-static int start(Call *call, Group *group, const void *user) {
+static int template_import_start(Call *call, Group *group, const void *user) {
         const CcccGroupTemplateImportReplaceArgs *args = user;
         Import *import;
         int r;
@@ -185,7 +186,7 @@ static int start(Call *call, Group *group, const void *user) {
         if (!import->job)
                 return error_origin(-ENOMEM);
         import->job->is_for_apply = true;
-        return group_work(call, group, run_read, checked, import);
+        return group_work(call, group, template_import_run_read, template_import_checked, import);
 }
 
 int op_cccc_group_template_import_replace(Call *call, const CcccGroupTemplateImportReplaceArgs *args) {
@@ -194,5 +195,5 @@ int op_cccc_group_template_import_replace(Call *call, const CcccGroupTemplateImp
                                  STR_ARG(args->group_id));
         if (args->group_id.n && !str_trim(args->template).n)
                 return call_fail(call, CALL_E_MISSING_TEMPLATE, "missing template");
-        return collab_edit(call, args->group_id, start, args);
+        return collab_edit(call, args->group_id, template_import_start, args);
 }

@@ -6,7 +6,7 @@
 #include "collab/template-job.h"
 #include "gen/cccc-ops.h"
 
-static int run(_unused_ const Group *group, void *user) {
+static int template_preview_run(_unused_ const Group *group, void *user) {
         return template_job_read(user);
 }
 
@@ -32,7 +32,7 @@ static int preview(Call *call, Group *group, const void *user) {
         return 0;
 }
 
-static int start(Call *call, Group *group, const void *user) {
+static int template_preview_start(Call *call, Group *group, const void *user) {
         const CcccGroupTemplatePreviewArgs *args = user;
         TemplateJob *job;
         int r;
@@ -42,11 +42,11 @@ static int start(Call *call, Group *group, const void *user) {
         if (r)
                 return r;
         job = template_job_new(&call->arena, args, args->template, args->by, group->doc);
-        return job ? group_work(call, group, run, preview, job) : -ENOMEM;
+        return job ? group_work(call, group, template_preview_run, preview, job) : -ENOMEM;
 }
 
 int op_cccc_group_template_preview(Call *call, const CcccGroupTemplatePreviewArgs *args) {
         if (args->group_id.n && !str_trim(args->template).n)
                 return call_fail(call, CALL_E_MISSING_TEMPLATE, "missing template");
-        return collab_call(call, args->group_id, start, args);
+        return collab_call(call, args->group_id, template_preview_start, args);
 }

@@ -11,7 +11,7 @@ typedef struct TermTarget { /* in the call's arena */
 } TermTarget;
 
 /* The process may have ended since: then there is nothing to show. */
-static void stream(Call *call) {
+static void term_attach_stream(Call *call) {
         Client *client = call->client;
         const TermTarget *target = call->target;
         Runner *runner = runner_find(call->daemon->collab, target->group_id, target->actor_id);
@@ -37,7 +37,7 @@ int op_cccc_term_attach(Call *call, const CcccTermAttachArgs *args) {
                 return call_fail(call, CALL_E_ACTOR_NOT_RUNNING, "actor is not running");
         *target = (TermTarget){args->group_id, args->actor_id, str_is(args->mode, "viewer")};
         call->target = target;
-        call_after(call, stream);
+        call_after(call, term_attach_stream);
         w = call_result(call);
         jw_begin_object(w);
         jw_field_str(w, "group_id", args->group_id);

@@ -37,7 +37,7 @@ static bool may_look(const GroupDoc *doc, Str by, Str target) {
                (visibility == TRANSCRIPT_FOREMAN && group_is_foreman(doc, by));
 }
 
-static int refuse(Call *call, const GroupDoc *doc, Str by, Str target) {
+static int terminal_refuse(Call *call, const GroupDoc *doc, Str by, Str target) {
         JsonWriter *w = call_details(call);
 
         jw_begin_object(w);
@@ -61,12 +61,13 @@ static int refuse_runner(Call *call, const ActorView *actor) {
         return call_fail(call, CALL_E_NOT_PTY_ACTOR, "terminal transcript is only available for PTY actors");
 }
 
-static int look(Call *call, const Group *group, Str by, Str target, const char *what, Runner **ret) {
+static int terminal_look(Call *call, const Group *group, Str by, Str target, const char *what,
+                         Runner **ret) {
         const ActorView *actor = group_doc_actor(group->doc, target);
         Runner *runner = runner_find(group->collab, str_from(group->id), target);
 
         if (!may_look(group->doc, by, target))
-                return refuse(call, group->doc, by, target);
+                return terminal_refuse(call, group->doc, by, target);
         if (!actor)
                 return call_fail(call, CALL_E_ACTOR_NOT_FOUND, "actor not found: " STR_FMT, STR_ARG(target));
         if (!str_is(actor->runner, "pty"))
@@ -100,7 +101,7 @@ typedef struct Tail {
         Buf text;
 } Tail;
 
-static int copy(Tail *tail, const Hosted *hosted) {
+static int terminal_copy(Tail *tail, const Hosted *hosted) {
         Str bytes = hosted_scrollback(hosted, tail->n_copy + 1);
         size_t n = MIN(bytes.n, tail->n_copy);
 
@@ -142,7 +143,7 @@ static bool is_enough(const Tail *tail) {
                utf8_count(buf_str(&tail->text)) >= tail->options.max_chars;
 }
 
-static int answer(Call *call, const Group *group, const Tail *tail) {
+static int terminal_answer(Call *call, const Group *group, const Tail *tail) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
@@ -158,9 +159,9 @@ static int answer(Call *call, const Group *group, const Tail *tail) {
         return 0;
 }
 
-static int look_at(Call *call, Group *group, Tail *tail, const Hosted *hosted);
+static int terminal_look_at(Call *call, Group *group, Tail *tail, const Hosted *hosted);
 
-static int show(Call *call, Group *group, const void *args) {
+static int terminal_show(Call *call, Group *group, const void *args) {
         Tail *tail = (Tail *)args;
         const Runner *runner =
                 is_enough(tail) ? NULL : runner_find(group->collab, str_from(group->id), tail->actor_id);
@@ -168,28 +169,29 @@ static int show(Call *call, Group *group, const void *args) {
 
         if (runner && runner->hosted) {
                 tail->n_copy = MIN(tail->n_copy * COPY_TIMES, (size_t)COPY_MAX);
-                return look_at(call, group, tail, runner->hosted);
+                return terminal_look_at(call, group, tail, runner->hosted);
         }
-        r = answer(call, group, tail);
+        r = terminal_answer(call, group, tail);
         tail_deinit(tail);
         return r;
 }
 
-static int look_at(Call *call, Group *group, Tail *tail, const Hosted *hosted) {
-        int r = copy(tail, hosted);
+static int terminal_look_at(Call *call, Group *group, Tail *tail, const Hosted *hosted) {
+        int r = terminal_copy(tail, hosted);
 
         if (!r)
-                r = group_work(call, group, render, show, tail);
+                r = group_work(call, group, render, terminal_show, tail);
         if (r != CALL_LATER)
                 tail_deinit(tail);
         return error_trace(r);
 }
 
-static int tail(Call *call, Group *group, const void *user) {
+static int terminal_tail_text(Call *call, Group *group, const void *user) {
         const CcccTerminalTailArgs *args = user;
         Tail *self = arena_alloc(&call->arena, sizeof(*self));
         Runner *runner = NULL;
-        int r = look(call, group, args->by, args->actor_id, "no live transcript available", &runner);
+        int r = terminal_look(call, group, args->by, args->actor_id, "no live transcript available",
+                              &runner);
 
         if (!runner)
                 return r;
@@ -203,22 +205,22 @@ static int tail(Call *call, Group *group, const void *user) {
                        .is_raw = !args->strip_ansi};
         self->n_copy = self->is_raw ? transcript_raw_bytes(self->options.max_chars)
                                     : COPY_FIRST + 4 * self->options.max_chars;
-        return look_at(call, group, self, runner->hosted);
+        return terminal_look_at(call, group, self, runner->hosted);
 }
 
 int op_cccc_terminal_tail(Call *call, const CcccTerminalTailArgs *args) {
         if (!args->group_id.n || !args->actor_id.n)
                 return missing(call, args->group_id);
-        return collab_call(call, args->group_id, tail, args);
+        return collab_call(call, args->group_id, terminal_tail_text, args);
 }
 
 /* ---- clear ----------------------------------------------------------------------------------- */
 
-static int clear(Call *call, Group *group, const void *user) {
+static int terminal_clear_now(Call *call, Group *group, const void *user) {
         const CcccTerminalClearArgs *args = user;
         Runner *runner = NULL;
         JsonWriter *w;
-        int r = look(call, group, args->by, args->actor_id, "nothing to clear", &runner);
+        int r = terminal_look(call, group, args->by, args->actor_id, "nothing to clear", &runner);
 
         if (!runner)
                 return r;
@@ -235,12 +237,12 @@ static int clear(Call *call, Group *group, const void *user) {
 int op_cccc_terminal_clear(Call *call, const CcccTerminalClearArgs *args) {
         if (!args->group_id.n || !args->actor_id.n)
                 return missing(call, args->group_id);
-        return collab_call(call, args->group_id, clear, args);
+        return collab_call(call, args->group_id, terminal_clear_now, args);
 }
 
 /* ---- size ------------------------------------------------------------------------------------ */
 
-static int resize(Call *call, Group *group, const void *user) {
+static int terminal_resize(Call *call, Group *group, const void *user) {
         const CcccTermResizeArgs *args = user;
         Runner *runner = runner_find(group->collab, str_from(group->id), args->actor_id);
         JsonWriter *w = call_result(call);
@@ -260,5 +262,5 @@ static int resize(Call *call, Group *group, const void *user) {
 int op_cccc_term_resize(Call *call, const CcccTermResizeArgs *args) {
         if (!args->group_id.n || !args->actor_id.n)
                 return missing(call, args->group_id);
-        return collab_call(call, args->group_id, resize, args);
+        return collab_call(call, args->group_id, terminal_resize, args);
 }

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-static bool is_known(Str key, const char *const keys[]) {
+static bool patch_is_known(Str key, const char *const keys[]) {
         for (; *keys; keys++)
                 if (str_is(key, *keys))
                         return true;
@@ -42,7 +42,7 @@ int patch_check(Call *call, const Json *patch, const char *const keys[]) {
         if (!unknown)
                 return error_origin(-ENOMEM);
         json_each (member, patch)
-                if (!is_known(json_key(member), keys))
+                if (!patch_is_known(json_key(member), keys))
                         unknown[n++] = json_key(member);
         if (n)
                 return refuse_keys(call, unknown, n);
@@ -110,7 +110,7 @@ bool patch_int(const Json *value, int64_t *ret) {
         return true;
 }
 
-static bool is_word(Str s, const char *const words[]) {
+static bool patch_is_word(Str s, const char *const words[]) {
         for (; *words; words++)
                 if (s.n == strlen(*words) && !strncasecmp(s.data, *words, s.n))
                         return true;
@@ -124,8 +124,8 @@ bool patch_switch(const Json *value, bool *ret) {
 
         if (json_bool(value, ret))
                 return true;
-        if (json_is(value, JSON_NUMBER) || is_word(s, yes) || is_word(s, no)) {
-                *ret = json_is(value, JSON_NUMBER) ? patch_truth(value) : is_word(s, yes);
+        if (json_is(value, JSON_NUMBER) || patch_is_word(s, yes) || patch_is_word(s, no)) {
+                *ret = json_is(value, JSON_NUMBER) ? patch_truth(value) : patch_is_word(s, yes);
                 return true;
         }
         return false;

@@ -18,7 +18,7 @@ const char *group_role(const GroupDoc *doc, Str actor) {
         return group_is_foreman(doc, actor) ? "foreman" : "peer";
 }
 
-static bool is_allowed(const GroupDoc *doc, Str by, GroupRight right, Str target) {
+static bool permissions_is_allowed(const GroupDoc *doc, Str by, GroupRight right, Str target) {
         switch (right) {
         case RIGHT_FOREMAN: return group_is_foreman(doc, by);
         case RIGHT_FOREMAN_OR_SELF: return group_is_foreman(doc, by) || str_eq(by, target);
@@ -34,7 +34,7 @@ int group_require(Call *call, const GroupDoc *doc, Str by, GroupRight right, Str
                 return 0;
         if (!group_doc_actor(doc, by))
                 return call_fail(call, error, "unknown actor: " STR_FMT, STR_ARG(by));
-        if (is_allowed(doc, by, right, target))
+        if (permissions_is_allowed(doc, by, right, target))
                 return 0;
         return call_fail(call, error, "permission denied: " STR_FMT " cannot %s", STR_ARG(by), action);
 }

@@ -33,13 +33,13 @@ bool post_has_attachments(const Json *attachments) {
 }
 
 /* Something to look at: also what is no list, and refused. */
-static bool is_given(const Json *attachments) {
+static bool post_prepare_is_given(const Json *attachments) {
         return attachments && !json_is(attachments, JSON_NULL) &&
                (!json_is(attachments, JSON_ARRAY) || json_count(attachments));
 }
 
 bool post_needs_worker(const Post *post) {
-        return post->path.n || is_given(post->attachments) || post->text.n > EVENT_TEXT_MAX ||
+        return post->path.n || post_prepare_is_given(post->attachments) || post->text.n > EVENT_TEXT_MAX ||
                post->dst_group_id.n;
 }
 
@@ -62,7 +62,7 @@ static bool is_blob_path(Str path) {
         return true;
 }
 
-static Str text_of(const Json *item, const char *key) {
+static Str post_prepare_text_of(const Json *item, const char *key) {
         return str_trim(json_str(json_get(item, key)));
 }
 
@@ -71,11 +71,11 @@ static const char *check_file(const Group *group, const Post *post, const Json *
         _cleanup_(freep) char *path = NULL;
         struct stat st;
 
-        *file = (PostFile){.kind = text_of(item, "kind"),
-                           .path = text_of(item, "path"),
-                           .title = text_of(item, "title"),
-                           .mime_type = text_of(item, "mime_type"),
-                           .sha256 = text_of(item, "sha256")};
+        *file = (PostFile){.kind = post_prepare_text_of(item, "kind"),
+                           .path = post_prepare_text_of(item, "path"),
+                           .title = post_prepare_text_of(item, "title"),
+                           .mime_type = post_prepare_text_of(item, "mime_type"),
+                           .sha256 = post_prepare_text_of(item, "sha256")};
         if (!file->kind.n)
                 file->kind = STR("file");
         if (!json_is(item, JSON_OBJECT))
@@ -95,7 +95,7 @@ static int check_files(const Group *group, Post *post) {
         const Json *list = post->attachments;
         PostPrepared *prepared = &post->prepared;
 
-        if (!is_given(list))
+        if (!post_prepare_is_given(list))
                 return 0;
         if (!json_is(list, JSON_ARRAY)) {
                 prepared->file_fault = "attachments must be a list";
@@ -114,7 +114,7 @@ static int check_files(const Group *group, Post *post) {
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-static int find_scope(Post *post) {
+static int post_prepare_find_scope(Post *post) {
         Scope scope;
         int r = post->path.n ? scope_detect(&post->call->arena, post->path, &scope) : 0;
 
@@ -140,9 +140,9 @@ static int make_room_for_text(const Group *group, Post *post) {
         return post->prepared.text_sha256.data ? 0 : error_origin(-ENOMEM);
 }
 
-static int run(const Group *group, void *user) {
+static int post_prepare_run(const Group *group, void *user) {
         Post *post = user;
-        int r = find_scope(post);
+        int r = post_prepare_find_scope(post);
 
         if (!r)
                 r = check_files(group, post);
@@ -156,5 +156,5 @@ static int run(const Group *group, void *user) {
 
 int post_prepare(Call *call, Group *group, Post *post, GroupFn again) {
         post->call = call;
-        return group_work(call, group, run, again, post);
+        return group_work(call, group, post_prepare_run, again, post);
 }

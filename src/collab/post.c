@@ -32,7 +32,7 @@ int post_resolve(Call *call, const Group *group, const StrList *tokens, StrList 
 
 /* ---- known ----------------------------------------------------------------------------------- */
 
-static int again(Call *call, Group *group, const void *user) {
+static int post_again(Call *call, Group *group, const void *user) {
         return post_run(call, group, (Post *)user);
 }
 
@@ -48,7 +48,7 @@ static int answer_known(Call *call, _unused_ Group *group, const LedgerRead *lin
 }
 
 /* False: nobody has used this key yet. */
-static bool is_known(Call *call, Group *group, Post *post, int *ret) {
+static bool post_is_known(Call *call, Group *group, Post *post, int *ret) {
         Str word = event_tag(&call->arena, "client:", post->client_id);
         LedgerCursor cursor;
         LedgerTag tag;
@@ -59,20 +59,20 @@ static bool is_known(Call *call, Group *group, Post *post, int *ret) {
                 return true;
         }
         if (ledger_is_tag_pending(group->ledger, word)) {
-                *ret = lines_wait(call, group, again, post);
+                *ret = lines_wait(call, group, post_again, post);
                 return true;
         }
         tag = ledger_tag(group->ledger, word);
         if (ledger_tag_is_none(tag) || ledger_cursor_init(&cursor, group->ledger, &tag, 1, 0, false) ||
             !ledger_cursor_next(&cursor, &position))
                 return false;
-        *ret = lines_read(call, group, &position, 1, answer_known, again, post);
+        *ret = lines_read(call, group, &position, 1, answer_known, post_again, post);
         return true;
 }
 
 /* ---- readers --------------------------------------------------------------------------------- */
 
-static void write_list(JsonWriter *w, const StrList *list) {
+static void post_write_list(JsonWriter *w, const StrList *list) {
         jw_begin_array(w);
         for (size_t i = 0; i < list->n; i++)
                 jw_str(w, list->items[i]);
@@ -90,13 +90,13 @@ int post_require_reader(Call *call, const Group *group, const Post *post) {
         w = call_details(call);
         jw_begin_object(w);
         jw_key(w, "to");
-        write_list(w, &post->to);
+        post_write_list(w, &post->to);
         jw_end_object(w);
         return call_fail(call, CALL_E_NO_ENABLED_RECIPIENTS, "no enabled agents match recipients: " STR_FMT,
                          STR_ARG(names.n ? buf_str(&names) : STR("@all")));
 }
 
-static int refuse_scope(Call *call, Str key) {
+static int post_refuse_scope(Call *call, Str key) {
         JsonWriter *w = call_details(call);
 
         jw_begin_object(w);
@@ -107,7 +107,7 @@ static int refuse_scope(Call *call, Str key) {
 
 static int check_prepared(Call *call, const Group *group, const Post *post) {
         if (post->path.n && !group_doc_scope(group->doc, post->prepared.scope_key))
-                return refuse_scope(call, post->prepared.scope_key);
+                return post_refuse_scope(call, post->prepared.scope_key);
         if (post->prepared.file_fault)
                 return call_fail(call, CALL_E_INVALID_ATTACHMENTS, "%s", post->prepared.file_fault);
         return 0;
@@ -115,7 +115,7 @@ static int check_prepared(Call *call, const Group *group, const Post *post) {
 
 /* ---- the event ------------------------------------------------------------------------------- */
 
-static void field_or_null(JsonWriter *w, const char *key, Str value) {
+static void post_field_or_null(JsonWriter *w, const char *key, Str value) {
         if (value.n)
                 jw_field_str(w, key, value);
         else
@@ -130,7 +130,7 @@ static bool is_long(const Post *post) {
         return post->text.n > EVENT_TEXT_MAX;
 }
 
-static void write_text(GroupChange *change, JsonWriter *w, const Post *post) {
+static void post_write_text(GroupChange *change, JsonWriter *w, const Post *post) {
         Str pointer = post->text;
 
         if (is_long(post))
@@ -139,7 +139,7 @@ static void write_text(GroupChange *change, JsonWriter *w, const Post *post) {
         jw_field_str(w, "text", pointer);
 }
 
-static void write_file(JsonWriter *w, const PostFile *file) {
+static void post_write_file(JsonWriter *w, const PostFile *file) {
         jw_begin_object(w);
         jw_field_str(w, "kind", file->kind);
         jw_field_str(w, "path", file->path);
@@ -154,7 +154,7 @@ static void write_attachments(GroupChange *change, JsonWriter *w, const Post *po
         jw_key(w, "attachments");
         jw_begin_array(w);
         for (size_t i = 0; i < post->prepared.n_files; i++)
-                write_file(w, &post->prepared.files[i]);
+                post_write_file(w, &post->prepared.files[i]);
         if (is_long(post)) {
                 jw_begin_object(w);
                 jw_field_cstr(w, "kind", "text");
@@ -186,30 +186,30 @@ static void write_dst_to(JsonWriter *w, const Post *post) {
 static void write_links(JsonWriter *w, const Post *post) {
         bool has_source = post->src_group_id.n && post->src_event_id.n;
 
-        field_or_null(w, "reply_to", post->reply_to);
+        post_field_or_null(w, "reply_to", post->reply_to);
         if (post->quote.data)
                 jw_field_str(w, "quote_text", post->quote);
         else
                 jw_field_null(w, "quote_text");
-        field_or_null(w, "src_group_id", has_source ? post->src_group_id : STR_NULL);
-        field_or_null(w, "src_event_id", has_source ? post->src_event_id : STR_NULL);
-        field_or_null(w, "dst_group_id", post->dst_group_id);
+        post_field_or_null(w, "src_group_id", has_source ? post->src_group_id : STR_NULL);
+        post_field_or_null(w, "src_event_id", has_source ? post->src_event_id : STR_NULL);
+        post_field_or_null(w, "dst_group_id", post->dst_group_id);
         write_dst_to(w, post);
 }
 
 static void write_data(GroupChange *change, JsonWriter *w, const Post *post) {
         jw_begin_object(w);
-        write_text(change, w, post);
+        post_write_text(change, w, post);
         jw_field_cstr(w, "format", "plain");
         jw_field_cstr(w, "priority", post->is_attention ? "attention" : "normal");
         jw_key(w, "to");
-        write_list(w, &post->to);
+        post_write_list(w, &post->to);
         write_links(w, post);
         jw_key(w, "refs");
         jw_raw(w, STR("[]"));
         write_attachments(change, w, post);
         jw_field_cstr(w, "thread", "");
-        field_or_null(w, "client_id", post->client_id);
+        post_field_or_null(w, "client_id", post->client_id);
         jw_end_object(w);
 }
 
@@ -235,7 +235,7 @@ static bool has_to_wake(const Group *group, Str by) {
 
 /* ---- keep ------------------------------------------------------------------------------------ */
 
-static GroupChange *begin(Call *call, Group *group, Post *post) {
+static GroupChange *post_begin(Call *call, Group *group, Post *post) {
         GroupChange *change = group_change_begin(group, post->kept ? NULL : call, 0);
         Str scope_key = post->path.n ? post->prepared.scope_key : group->doc->active_scope_key;
 
@@ -253,7 +253,7 @@ static GroupChange *begin(Call *call, Group *group, Post *post) {
         return change;
 }
 
-static void reply(Call *call, GroupChange *change) {
+static void post_reply(Call *call, GroupChange *change) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
@@ -261,7 +261,7 @@ static void reply(Call *call, GroupChange *change) {
         jw_end_object(w);
 }
 
-static void on_kept(Call *call, GroupChange *change) {
+static void post_on_kept(Call *call, GroupChange *change) {
         Post *post = change->user;
 
         group_touch(change->group, change->events[0].ts_us);
@@ -270,11 +270,11 @@ static void on_kept(Call *call, GroupChange *change) {
         else if (post->reply)
                 post->reply(call, change);
         else
-                reply(call, change);
+                post_reply(call, change);
 }
 
 /* Only of a change without a call. */
-static void on_failed(GroupChange *change, int r) {
+static void post_on_failed(GroupChange *change, int r) {
         Post *post = change->user;
 
         if (r == -EMSGSIZE)
@@ -282,27 +282,27 @@ static void on_failed(GroupChange *change, int r) {
         call_finish(post->call, r);
 }
 
-static int keep(Call *call, Group *group, Post *post) {
-        GroupChange *change = begin(call, group, post);
+static int post_keep(Call *call, Group *group, Post *post) {
+        GroupChange *change = post_begin(call, group, post);
 
         post->call = call;
-        return group_change_commit_or(change, on_kept, post->kept ? on_failed : NULL);
+        return group_change_commit_or(change, post_on_kept, post->kept ? post_on_failed : NULL);
 }
 
 int post_run(Call *call, Group *group, Post *post) {
         int r;
 
-        if (post->client_id.n && is_known(call, group, post, &r))
+        if (post->client_id.n && post_is_known(call, group, post, &r))
                 return r;
         r = post_require_reader(call, group, post);
         if (r)
                 return r;
         if (post_needs_worker(post) && !post->prepared.is_done)
-                return post_prepare(call, group, post, again);
+                return post_prepare(call, group, post, post_again);
         r = check_prepared(call, group, post);
         if (r)
                 return r;
         if (has_to_wake(group, post->by) && !group_is_editing(group, call))
-                return collab_edit(call, post->group_id, again, post);
-        return keep(call, group, post);
+                return collab_edit(call, post->group_id, post_again, post);
+        return post_keep(call, group, post);
 }

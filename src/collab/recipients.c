@@ -28,7 +28,7 @@ static int list_add(Arena *arena, StrList *list, size_t room, Str item) {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static const ActorView *by_id(const GroupDoc *doc, Str id) {
+static const ActorView *recipients_by_id(const GroupDoc *doc, Str id) {
         for (size_t i = 0; i < doc->n_actors; i++)
                 if (str_eq(doc->actors[i].id, id))
                         return &doc->actors[i];
@@ -60,7 +60,7 @@ static Str without_at(Str token) {
 /* token is trimmed and more than an @. */
 static int resolve_one(const GroupDoc *doc, Str token, Str *ret) {
         Str name = without_at(token);
-        const ActorView *actor = by_id(doc, name);
+        const ActorView *actor = recipients_by_id(doc, name);
         int r;
 
         *ret = is_crowd(token) ? token : STR("user");
@@ -93,7 +93,7 @@ int recipients_resolve(Arena *arena, const GroupDoc *doc, const StrList *tokens,
 /* ---- mentions -------------------------------------------------------------------------------- */
 
 /* The word at the front: a letter, digit or _, then also -. */
-static Str take_word(Str *text) {
+static Str recipients_take_word(Str *text) {
         Str at = *text, rest = at;
 
         while (rest.n) {
@@ -109,7 +109,7 @@ static Str take_word(Str *text) {
 }
 
 static bool mention_of(const GroupDoc *doc, Str word, Str *ret) {
-        const ActorView *actor = by_id(doc, word);
+        const ActorView *actor = recipients_by_id(doc, word);
 
         if (actor)
                 *ret = actor->id;
@@ -132,7 +132,7 @@ int recipients_mentioned(Arena *arena, const GroupDoc *doc, Str text, StrList *r
                 Str name;
 
                 text = (Str){at + 1, text.n - (size_t)(at + 1 - text.data)};
-                if (mention_of(doc, take_word(&text), &name)) {
+                if (mention_of(doc, recipients_take_word(&text), &name)) {
                         int r = list_add(arena, ret, doc->n_actors + 3, name);
 
                         if (r)

@@ -52,25 +52,25 @@ RegistryEdit *registry_edit_copy(const RegistryEdit *source) {
         return edit;
 }
 
-static int set(Document *document, Json *entry, const char *key, Str value) {
+static int registry_file_set(Document *document, Json *entry, const char *key, Str value) {
         return value.data ? document_set_str(document, entry, key, value) : 0;
 }
 
 static int fill_entry(Document *document, Json *entry, const RegistryEdit *edit) {
-        int r = set(document, entry, "group_id", edit->group_id);
+        int r = registry_file_set(document, entry, "group_id", edit->group_id);
 
         if (!r)
-                r = set(document, entry, "title", edit->title);
+                r = registry_file_set(document, entry, "title", edit->title);
         if (!r)
-                r = set(document, entry, "topic", edit->topic);
+                r = registry_file_set(document, entry, "topic", edit->topic);
         if (!r)
-                r = set(document, entry, "path", edit->path);
+                r = registry_file_set(document, entry, "path", edit->path);
         if (!r)
-                r = set(document, entry, "default_scope_key", edit->default_scope_key);
+                r = registry_file_set(document, entry, "default_scope_key", edit->default_scope_key);
         if (!r)
-                r = set(document, entry, "created_at", edit->created_at);
+                r = registry_file_set(document, entry, "created_at", edit->created_at);
         if (!r)
-                r = set(document, entry, "updated_at", edit->updated_at);
+                r = registry_file_set(document, entry, "updated_at", edit->updated_at);
         return error_trace(r);
 }
 
@@ -86,7 +86,7 @@ static void remove_defaults(Json *defaults, Str group_id) {
 
 /* A bump or update of a group that somebody has removed meanwhile does not bring it back: an entry needs a
  * path. */
-static int apply(Document *document, const RegistryEdit *edit) {
+static int registry_file_apply(Document *document, const RegistryEdit *edit) {
         Json *groups = document_section(document, document->json, "groups"),
              *defaults = document_section(document, document->json, "defaults"), *entry;
         int r;
@@ -131,19 +131,20 @@ static int add_group(Document *document, const char *groups_path, const char *id
         doc = group_doc_new(source);
         if (!doc)
                 return error_origin(-ENOMEM);
-        r = apply(document,
-                  &(RegistryEdit){.group_id = str_from(id),
-                                  .title = doc->title,
-                                  .topic = doc->topic.data ? doc->topic : STR(""),
-                                  .path = str_from(dir),
-                                  .default_scope_key =
-                                          doc->active_scope_key.data ? doc->active_scope_key : STR(""),
-                                  .created_at = doc->created_at,
-                                  .updated_at = doc->updated_at});
+        r = registry_file_apply(document,
+                                &(RegistryEdit){.group_id = str_from(id),
+                                                .title = doc->title,
+                                                .topic = doc->topic.data ? doc->topic : STR(""),
+                                                .path = str_from(dir),
+                                                .default_scope_key = doc->active_scope_key.data
+                                                                             ? doc->active_scope_key
+                                                                             : STR(""),
+                                                .created_at = doc->created_at,
+                                                .updated_at = doc->updated_at});
         for (size_t i = 0; !r && i < doc->n_scopes; i++)
-                r = apply(document, &(RegistryEdit){.group_id = str_from(id),
-                                                    .scope_key = doc->scopes[i].key,
-                                                    .path = str_from(dir)});
+                r = registry_file_apply(document, &(RegistryEdit){.group_id = str_from(id),
+                                                                  .scope_key = doc->scopes[i].key,
+                                                                  .path = str_from(dir)});
         group_doc_unref(doc);
         return error_trace(r);
 }
@@ -162,7 +163,7 @@ static int rebuild(Document *document, const char *groups_path) {
         return error_trace(r);
 }
 
-static int make(RegistryJob *job, Str now) {
+static int registry_file_make(RegistryJob *job, Str now) {
         Document *document = document_new();
         int r = document ? 0 : error_origin(-ENOMEM);
 
@@ -181,7 +182,7 @@ static int make(RegistryJob *job, Str now) {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static int keep_aside(const char *path) {
+static int registry_file_keep_aside(const char *path) {
         char aside[4096];
 
         if ((size_t)snprintf(aside, sizeof(aside), "%s.broken", path) >= sizeof(aside))
@@ -189,18 +190,18 @@ static int keep_aside(const char *path) {
         return rename(path, aside) < 0 ? error_origin(-errno) : 0;
 }
 
-static int load(RegistryJob *job, Str now, bool *ret_is_new) {
+static int registry_file_load(RegistryJob *job, Str now, bool *ret_is_new) {
         int r = document_read(&job->document, job->path, DOCUMENT_JSON);
 
         *ret_is_new = r > 0;
         if (r == DOCUMENT_E_BROKEN)
-                r = keep_aside(job->path);
+                r = registry_file_keep_aside(job->path);
         if (r < 0)
                 return error_trace(r);
-        return *ret_is_new ? make(job, now) : 0;
+        return *ret_is_new ? registry_file_make(job, now) : 0;
 }
 
-static int store(RegistryJob *job, Str now) {
+static int registry_file_store(RegistryJob *job, Str now) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         int r = document_set_str(job->document, job->document->json, "updated_at", now);
 
@@ -218,11 +219,11 @@ void registry_job_run(RegistryJob *job) {
         Str now = {text, time_format_us(job->now_us, text)};
         bool is_new = false;
 
-        job->r = load(job, now, &is_new);
+        job->r = registry_file_load(job, now, &is_new);
         for (RegistryEdit *edit = job->edits; edit && !job->r; edit = edit->next)
-                job->r = apply(job->document, edit);
+                job->r = registry_file_apply(job->document, edit);
         if (!job->r && (job->edits || is_new))
-                job->write_r = store(job, now);
+                job->write_r = registry_file_store(job, now);
         if (job->write_r)
                 job->document->identity = (FileIdentity){0}; /* not what the file says: read again */
         if (job->r)

@@ -20,11 +20,11 @@ typedef struct RegistryWait {
         struct RegistryWait *next;
 } RegistryWait;
 
-static void start(Registry *registry);
+static void registry_start(Registry *registry);
 
 /* ---- one job at a time: reads the file, applies what is queued, writes it if there was something ------ */
 
-static void put_back(Registry *registry, RegistryEdit *edits) {
+static void registry_put_back(Registry *registry, RegistryEdit *edits) {
         RegistryEdit **end = &edits;
 
         while (*end)
@@ -53,7 +53,7 @@ static void tell_edits(Registry *registry, RegistryEdit *edits, int r) {
                         free(edit);
         }
         if (kept)
-                put_back(registry, kept);
+                registry_put_back(registry, kept);
 }
 
 static void tell_waiting(Registry *registry, RegistryWait *wait, int r) {
@@ -66,7 +66,7 @@ static void tell_waiting(Registry *registry, RegistryWait *wait, int r) {
         }
 }
 
-static void done(void *user) {
+static void registry_done(void *user) {
         RegistryJob *job = user;
         Registry *registry = job->registry;
         RegistryWait *waiting = job->user;
@@ -84,11 +84,11 @@ static void done(void *user) {
         if ((job->r || job->write_r) && registry->queue)
                 (void)timer_set(&registry->behind, REGISTRY_BEHIND_MS);
         else if (!registry->is_busy && (registry->queue || registry->waiting))
-                start(registry);
+                registry_start(registry);
         free(job);
 }
 
-static void take_all(Registry *registry, RegistryJob *job) {
+static void registry_take_all(Registry *registry, RegistryJob *job) {
         job->edits = registry->queue;
         job->user = registry->waiting;
         registry->queue = NULL;
@@ -97,11 +97,11 @@ static void take_all(Registry *registry, RegistryJob *job) {
         registry->waiting_end = &registry->waiting;
 }
 
-static void run(void *user) {
+static void registry_run(void *user) {
         registry_job_run(user);
 }
 
-static void start(Registry *registry) {
+static void registry_start(Registry *registry) {
         RegistryJob *job = calloc(1, sizeof(*job));
 
         if (!job) {
@@ -112,30 +112,30 @@ static void start(Registry *registry) {
                              .path = registry->path,
                              .groups_path = registry->collab->groups_path,
                              .now_us = loop_wall_us(registry->collab->daemon->loop)};
-        take_all(registry, job);
+        registry_take_all(registry, job);
         registry->is_busy = true;
-        if (!loop_work(registry->collab->daemon->loop, run, done, job))
+        if (!loop_work(registry->collab->daemon->loop, registry_run, registry_done, job))
                 return;
         job->r = -ENOMEM;
-        done(job);
+        registry_done(job);
 }
 
 /* ---- edits ----------------------------------------------------------------------------------- */
 
-static void push(Registry *registry, RegistryEdit *edit) {
+static void registry_push(Registry *registry, RegistryEdit *edit) {
         edit->next = NULL;
         *registry->queue_end = edit;
         registry->queue_end = &edit->next;
 }
 
 void registry_commit(Registry *registry, RegistryEdit *edit) {
-        push(registry, edit);
+        registry_push(registry, edit);
         if (!registry->is_busy)
-                start(registry);
+                registry_start(registry);
 }
 
 /* What messages have done to groups becomes edits. */
-static void gather(Registry *registry) {
+static void registry_gather(Registry *registry) {
         Collab *collab = registry->collab;
 
         for (size_t i = 0; i < COLLAB_BUCKETS; i++)
@@ -150,16 +150,16 @@ static void gather(Registry *registry) {
                         if (!edit)
                                 continue; /* next time */
                         group->touched_us = 0;
-                        push(registry, edit);
+                        registry_push(registry, edit);
                 }
 }
 
 static void on_behind(Timer *timer) {
         Registry *registry = container_of(timer, Registry, behind);
 
-        gather(registry);
+        registry_gather(registry);
         if (!registry->is_busy && registry->queue)
-                start(registry);
+                registry_start(registry);
 }
 
 void registry_touch_soon(Registry *registry) {
@@ -187,7 +187,7 @@ int registry_call(Call *call, RegistryFn fn, const void *args) {
         *registry->waiting_end = wait;
         registry->waiting_end = &wait->next;
         if (!registry->is_busy)
-                start(registry);
+                registry_start(registry);
         return CALL_LATER;
 }
 
@@ -206,11 +206,11 @@ void registry_deinit(Registry *registry) {
         RegistryJob job = {.registry = registry, .path = registry->path};
 
         timer_clear(&registry->behind);
-        gather(registry);
+        registry_gather(registry);
         if (registry->queue) {
                 job.groups_path = registry->collab->groups_path;
                 job.now_us = loop_wall_us(registry->collab->daemon->loop);
-                take_all(registry, &job);
+                registry_take_all(registry, &job);
                 registry_job_run(&job);
                 document_unref(job.document);
         }

@@ -63,7 +63,7 @@ static int refuse_sandbox(const RunnerJob *job) {
 }
 
 /* A program that was not found: where it was looked for, too. */
-static int refuse(const RunnerJob *job) {
+static int runner_call_refuse(const RunnerJob *job) {
         const char *path = job->first_error == ENOENT ? runner_search_path(job->group, job->failed) : NULL;
 
         return call_fail(job->call, job->error, "cannot start " STR_FMT ": %s%s%s%s", STR_ARG(job->failed),
@@ -72,12 +72,12 @@ static int refuse(const RunnerJob *job) {
 }
 
 /* Everybody is where he should be. */
-static int finish(RunnerJob *job) {
+static int runner_call_finish(RunnerJob *job) {
         Group *group = job->group;
         int r;
 
         if (job->first_error)
-                r = job->why.n ? refuse_sandbox(job) : refuse(job);
+                r = job->why.n ? refuse_sandbox(job) : runner_call_refuse(job);
         else
                 r = group_run(job->call, group, job->fn, job->args);
         group_unref(group);
@@ -90,19 +90,19 @@ static void step_done(RunnerJob *job) {
 
         if (--job->n_left)
                 return;
-        r = finish(job);
+        r = runner_call_finish(job);
         if (r != CALL_LATER)
                 call_finish(call, r);
 }
 
 /* One reference to the job is held while steps are begun: what ends it at once ends the call as usual. */
 static int job_begun(RunnerJob *job) {
-        return --job->n_left ? CALL_LATER : finish(job);
+        return --job->n_left ? CALL_LATER : runner_call_finish(job);
 }
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-static void start(RunnerStep *step);
+static void runner_call_start_next(RunnerStep *step);
 
 static void start_failed(RunnerStep *step, int error, const char *why) {
         RunnerJob *job = step->job;
@@ -125,23 +125,23 @@ static void on_up(RunnerWait *wait, int error) {
 static void on_cleared_away(RunnerWait *wait, _unused_ int error) {
         RunnerStep *step = container_of(wait, RunnerStep, wait);
 
-        start(step);
+        runner_call_start_next(step);
         step_done(step->job);
 }
 
 /* What came up since the call was checked. */
-static int obstacle(const Group *group, const ActorView *actor) {
+static int runner_call_obstacle(const Group *group, const ActorView *actor) {
         if (!actor || group->is_deleting)
                 return -ENOENT;
         return group->collab->is_ending ? -ECANCELED : 0;
 }
 
-static void start(RunnerStep *step) {
+static void runner_call_start_next(RunnerStep *step) {
         RunnerJob *job = step->job;
         Group *group = job->group;
         const ActorView *actor = group_doc_actor(group->doc, step->id);
         Runner *runner = runner_find(group->collab, str_from(group->id), step->id);
-        int r = obstacle(group, actor);
+        int r = runner_call_obstacle(group, actor);
 
         if (r || runner_is_running(runner)) {
                 if (r)
@@ -209,19 +209,19 @@ int runner_call_start(Call *call, Group *group, const Str *ids, size_t n, int er
         job->n_left = 1;
         for (size_t i = 0; i < n; i++) {
                 job->steps[i] = (RunnerStep){.job = job, .id = arena_str(&call->arena, ids[i])};
-                start(&job->steps[i]);
+                runner_call_start_next(&job->steps[i]);
         }
         return job_begun(job);
 }
 
 /* ---- stop ------------------------------------------------------------------------------------ */
 
-static void on_gone(RunnerWait *wait, _unused_ int error) {
+static void runner_call_on_gone(RunnerWait *wait, _unused_ int error) {
         step_done(container_of(wait, RunnerStep, wait)->job);
 }
 
-static void stop(RunnerJob *job, RunnerStep *step, Runner *runner) {
-        *step = (RunnerStep){.job = job, .wait.done = on_gone};
+static void runner_call_stop_next(RunnerJob *job, RunnerStep *step, Runner *runner) {
+        *step = (RunnerStep){.job = job, .wait.done = runner_call_on_gone};
         job->n_left++;
         runner_end(runner, &step->wait);
 }
@@ -234,7 +234,7 @@ int runner_call_stop(Call *call, Group *group, Str id, GroupFn fn, const void *a
                 return error_origin(-ENOMEM);
         job->n_left = 1;
         if (runner)
-                stop(job, &job->steps[0], runner);
+                runner_call_stop_next(job, &job->steps[0], runner);
         return job_begun(job);
 }
 
@@ -253,7 +253,7 @@ int runner_call_stop_all(Call *call, Group *group, GroupFn fn, const void *args)
         for (Runner *runner = collab->runners, *next; runner; runner = next) {
                 next = runner->next;
                 if (!strcmp(runner->group_id, group->id))
-                        stop(job, &job->steps[n++], runner);
+                        runner_call_stop_next(job, &job->steps[n++], runner);
         }
         return job_begun(job);
 }

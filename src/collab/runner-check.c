@@ -23,21 +23,21 @@ Str runner_folder(const GroupDoc *doc, const ActorView *actor) {
         return scope ? scope->url : STR("");
 }
 
-static bool is_folder(const char *path) {
+static bool runner_check_is_folder(const char *path) {
         struct stat st;
 
         return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
 /* CALL_E_* of what is in the way; 0: nothing is. */
-static int obstacle(const GroupDoc *doc, const ActorView *actor) {
+static int runner_check_obstacle(const GroupDoc *doc, const ActorView *actor) {
         const ScopeView *scope = scope_of(doc, actor);
 
         if (!doc->active_scope_key.n)
                 return CALL_E_MISSING_PROJECT_ROOT;
         if (!scope || !scope->url.n)
                 return CALL_E_SCOPE_NOT_ATTACHED;
-        if (!is_folder(scope->url.data))
+        if (!runner_check_is_folder(scope->url.data))
                 return CALL_E_INVALID_PROJECT_ROOT;
         if (!actor_runtime_is_known(actor->runtime))
                 return CALL_E_UNSUPPORTED_RUNTIME;
@@ -47,7 +47,7 @@ static int obstacle(const GroupDoc *doc, const ActorView *actor) {
 }
 
 bool runner_can_start(const GroupDoc *doc, const ActorView *actor) {
-        return !obstacle(doc, actor);
+        return !runner_check_obstacle(doc, actor);
 }
 
 /* What to do about it: clients show it below the message. */
@@ -104,7 +104,7 @@ int runner_check(Call *call, const GroupDoc *doc, const ActorView *actor) {
                      {CALL_E_INVALID_PROJECT_ROOT, "its folder does not exist"},
                      {CALL_E_UNSUPPORTED_RUNTIME, "its runtime is not supported"},
                      {CALL_E_MISSING_COMMAND, "it has no command"}};
-        int error = obstacle(doc, actor);
+        int error = runner_check_obstacle(doc, actor);
 
         if (error == CALL_E_MISSING_PROJECT_ROOT)
                 return runner_check_root(call, doc);

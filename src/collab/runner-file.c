@@ -26,7 +26,7 @@ static void free_job(FileJob *job) {
         free(job);
 }
 
-static void run(void *user) {
+static void runner_file_run(void *user) {
         FileJob *job = user;
         _cleanup_(freep) char *copy = NULL;
 
@@ -41,7 +41,7 @@ static void run(void *user) {
 }
 
 /* A file that could not be written is no reason not to run: it counts as there. */
-static void done(void *user) {
+static void runner_file_done(void *user) {
         FileJob *job = user;
         Runner *runner = job->runner;
 
@@ -51,7 +51,7 @@ static void done(void *user) {
         runner_sync_file(runner);
 }
 
-static void write_text(const Runner *runner, Buf *out) {
+static void runner_file_write_text(const Runner *runner, Buf *out) {
         JsonWriter w = JSON_WRITER(out);
         char ts[TIME_TEXT_MAX];
 
@@ -80,10 +80,11 @@ void runner_sync_file(Runner *runner) {
         if (job) {
                 *job = (FileJob){.runner = runner, .path = strdup(runner->file_path)};
                 if (runner->wants_file)
-                        write_text(runner, &job->text);
+                        runner_file_write_text(runner, &job->text);
         }
         runner->is_writing = true;
-        if (job && job->path && !loop_work(runner->collab->daemon->loop, run, done, job))
+        if (job && job->path &&
+            !loop_work(runner->collab->daemon->loop, runner_file_run, runner_file_done, job))
                 return;
         if (job)
                 free_job(job);

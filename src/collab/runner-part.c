@@ -32,7 +32,7 @@ static bool group_was_removed(const Collab *collab, Str group) {
         return folder && access(folder, F_OK) && errno == ENOENT && !access(collab->groups_path, F_OK);
 }
 
-static void adopt(Collab *collab, Hosted *hosted) {
+static void runner_part_adopt(Collab *collab, Hosted *hosted) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         Runner *runner = NULL;
         Json *meta = NULL;
@@ -66,26 +66,26 @@ static void adopt(Collab *collab, Hosted *hosted) {
         runner_claim(runner, hosted);
 }
 
-static int started(Collab *collab) {
+static int runner_part_started(Collab *collab) {
         collab->is_ending = false;
         for (Hosted *hosted = collab->daemon->host ? host_first(collab->daemon->host) : NULL, *next; hosted;
              hosted = next) {
                 next = hosted->next;
                 if (!strcmp(hosted->owner, "collab") && !hosted->handler)
-                        adopt(collab, hosted);
+                        runner_part_adopt(collab, hosted);
         }
         return error_trace(autostart_begin(collab));
 }
 
 /* ---- end ------------------------------------------------------------------------------------- */
 
-static void stopping(Collab *collab) {
+static void runner_part_stopping(Collab *collab) {
         if (daemon_is_stand_in(collab->daemon)) /* the original's actors end with it */
                 runners_end_all(collab);
 }
 
 /* Workers come back to what closed() frees. */
-static bool is_busy(const Collab *collab) {
+static bool runner_part_is_busy(const Collab *collab) {
         bool is_awaited = false;
 
         for (const Runner *runner = collab->runners; runner; runner = runner->next)
@@ -127,7 +127,7 @@ static void one_gone(GroupEnd *end) {
         free(end);
 }
 
-static void on_gone(RunnerWait *wait, _unused_ int error) {
+static void runner_part_on_gone(RunnerWait *wait, _unused_ int error) {
         EndWait *self = container_of(wait, EndWait, wait);
         GroupEnd *end = self->end;
 
@@ -149,7 +149,7 @@ static void group_stop(Group *group, void (*stopped)(void *user), void *user) {
                 next = runner->next;
                 if (!wait)
                         continue;
-                *wait = (EndWait){.wait.done = on_gone, .end = end};
+                *wait = (EndWait){.wait.done = runner_part_on_gone, .end = end};
                 end->n_left++;
                 runner_end(runner, &wait->wait);
         }
@@ -157,9 +157,9 @@ static void group_stop(Group *group, void (*stopped)(void *user), void *user) {
 }
 
 const CollabPart runner_part = {.name = "runners",
-                                .started = started,
-                                .stopping = stopping,
-                                .is_busy = is_busy,
+                                .started = runner_part_started,
+                                .stopping = runner_part_stopping,
+                                .is_busy = runner_part_is_busy,
                                 .closed = closed,
                                 .actor_is_running = actor_is_running,
                                 .group_stop = group_stop};

@@ -58,7 +58,7 @@ static int put_member(StrVec *env, const Json *member) {
 
 /* Ours, what the daemon gives to all, what its starter had, then the actor's own, then what tells it who it
  * is. */
-static int build_env(const Runner *runner, const ActorView *actor, StrVec *env) {
+static int runner_spawn_build_env(const Runner *runner, const ActorView *actor, StrVec *env) {
         const StrVec *caller =
                 caller_env_find(runner->collab, str_from(runner->group_id), str_from(runner->actor_id));
         int r = host_env_base(env);
@@ -93,7 +93,7 @@ const char *runner_search_path(const Group *group, Str actor_id) {
 
 /* ---- command --------------------------------------------------------------------------------- */
 
-static int build_argv(const ActorView *actor, StrVec *argv) {
+static int runner_spawn_build_argv(const ActorView *actor, StrVec *argv) {
         int r = 0;
 
         json_each (word, actor->command)
@@ -104,7 +104,7 @@ static int build_argv(const ActorView *actor, StrVec *argv) {
         return error_trace(r);
 }
 
-static int build_meta(const Runner *runner, Buf *out) {
+static int runner_spawn_build_meta(const Runner *runner, Buf *out) {
         const StrVec *caller =
                 caller_env_find(runner->collab, str_from(runner->group_id), str_from(runner->actor_id));
         JsonWriter w = JSON_WRITER(out);
@@ -204,12 +204,12 @@ static int runner_wrap(RunnerStart *start) {
 }
 
 static int runner_build(RunnerStart *start, const GroupDoc *doc, const ActorView *actor) {
-        int r = build_argv(actor, &start->argv);
+        int r = runner_spawn_build_argv(actor, &start->argv);
 
         if (!r)
-                r = build_env(start->runner, actor, &start->env);
+                r = runner_spawn_build_env(start->runner, actor, &start->env);
         if (!r)
-                r = build_meta(start->runner, &start->meta);
+                r = runner_spawn_build_meta(start->runner, &start->meta);
         if (r)
                 return error_trace(r);
         start->folder = strdup(runner_folder(doc, actor).data);

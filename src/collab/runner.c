@@ -45,7 +45,7 @@ void runner_free(Runner *runner) {
         loop_defer_free(runner->collab->daemon->loop, runner);
 }
 
-static int fill(Runner *runner, Str group_id, Str actor_id) {
+static int runner_fill(Runner *runner, Str group_id, Str actor_id) {
         runner->group_id = strndup(group_id.data, group_id.n);
         runner->actor_id = strndup(actor_id.data, actor_id.n);
         if (!runner->group_id || !runner->actor_id ||
@@ -68,7 +68,7 @@ int runner_new(Runner **ret, Collab *collab, RunnerKind kind, Str group_id, Str 
         if (runner->next)
                 runner->next->link = &runner->next;
         collab->runners = runner;
-        r = fill(runner, group_id, actor_id);
+        r = runner_fill(runner, group_id, actor_id);
         if (r)
                 runner_free(runner);
         else {
@@ -87,7 +87,7 @@ static void tell_parts(const Runner *runner) {
                                                str_from(runner->actor_id));
 }
 
-static void tell(RunnerWait *waiting, int error, const char *why) {
+static void runner_tell(RunnerWait *waiting, int error, const char *why) {
         for (RunnerWait *wait = waiting, *next; wait; wait = next) {
                 next = wait->next;
                 wait->why = why;
@@ -123,7 +123,7 @@ void runner_settle(Runner *runner) {
                 runner->waiting = waiting;
                 return;
         }
-        tell(waiting, 0, NULL);
+        runner_tell(waiting, 0, NULL);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -136,7 +136,7 @@ void runner_over(Runner *runner) {
         runner->wants_file = false;
         tell_parts(runner);
         runner_sync_file(runner);
-        tell(starting, 0, NULL); /* it did start */
+        runner_tell(starting, 0, NULL); /* it did start */
 }
 
 void runner_failed(Runner *runner, int error, const char *why) {
@@ -147,12 +147,12 @@ void runner_failed(Runner *runner, int error, const char *why) {
                             "cannot be started: group=%s: %s", runner->group_id,
                             why ? why : strerror(error));
         runner_free(runner);
-        tell(waiting, error, why);
+        runner_tell(waiting, error, why);
 }
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-static void on_started(Hosted *hosted, int error) {
+static void runner_on_started(Hosted *hosted, int error) {
         Runner *runner = hosted->user;
 
         if (error) {
@@ -168,7 +168,7 @@ static void on_started(Hosted *hosted, int error) {
         runner_sync_file(runner);
 }
 
-static void on_ended(Hosted *hosted) {
+static void runner_on_ended(Hosted *hosted) {
         Runner *runner = hosted->user;
 
         if (runner->state != RUNNER_ENDING) {
@@ -181,7 +181,7 @@ static void on_ended(Hosted *hosted) {
         runner_over(runner);
 }
 
-const HostedHandler runner_hosted_handler = {.started = on_started, .ended = on_ended};
+const HostedHandler runner_hosted_handler = {.started = runner_on_started, .ended = runner_on_ended};
 
 /* The file is written again: its daemon may have been killed before it was there. */
 void runner_claim(Runner *runner, Hosted *hosted) {
@@ -227,7 +227,7 @@ void runner_end(Runner *runner, RunnerWait *wait) {
         runner->state = RUNNER_ENDING;
         if (wait)
                 runner_join(runner, wait);
-        tell(starting, ECANCELED, NULL);
+        runner_tell(starting, ECANCELED, NULL);
         if (!was_ending && runner->hosted && runner->hosted->state == HOSTED_RUNNING)
                 host_discard(runner->hosted, RUNNER_GRACE_MS);
         if (runner->kind == RUNNER_HEADLESS && !runner->is_over)
@@ -282,5 +282,5 @@ void runners_join(Collab *collab, RunnerWait *wait) {
 
 void runners_open(Collab *collab) {
         collab->is_clearing = false;
-        tell(steal(&collab->cleared), 0, NULL);
+        runner_tell(steal(&collab->cleared), 0, NULL);
 }

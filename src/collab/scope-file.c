@@ -13,7 +13,7 @@
 static const char *const key_order[] = {"v",          "scope_key",  "url",        "label",
                                         "git_remote", "created_at", "updated_at", NULL};
 
-static int fill(Document *document, const Scope *scope, Str now) {
+static int scope_file_fill(Document *document, const Scope *scope, Str now) {
         Json *json = document->json;
         int r = document_set_int(document, json, "v", 1);
 
@@ -32,10 +32,10 @@ static int fill(Document *document, const Scope *scope, Str now) {
         return r ? error_trace(r) : error_trace(document_order(document, key_order));
 }
 
-static int store(const char *path, Document *document, const Scope *scope, int64_t now_us) {
+static int scope_file_store(const char *path, Document *document, const Scope *scope, int64_t now_us) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         char ts[TIME_TEXT_MAX];
-        int r = fill(document, scope, (Str){ts, time_format_us(now_us, ts)});
+        int r = scope_file_fill(document, scope, (Str){ts, time_format_us(now_us, ts)});
 
         if (!r)
                 r = document_write(document, DOCUMENT_YAML, &text);
@@ -59,7 +59,8 @@ int scope_file_write(const Group *group, const Scope *scope, int64_t now_us) {
                 return error_trace(r);
         if (r)
                 document = document_new();
-        return document ? error_trace(store(path, document, scope, now_us)) : error_origin(-ENOMEM);
+        return document ? error_trace(scope_file_store(path, document, scope, now_us))
+                        : error_origin(-ENOMEM);
 }
 
 int scope_file_remove(const Group *group, Str key) {

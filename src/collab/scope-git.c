@@ -28,18 +28,18 @@ static Str without_git(Str s) {
         return s;
 }
 
-static const char *find(Str s, char c) {
+static const char *scope_git_find(Str s, char c) {
         return s.n ? memchr(s.data, c, s.n) : NULL;
 }
 
 /* user@host:path, whatever the user is: also the scheme of a URL with a port, which then begins the path.
  * Not a path of this machine. */
 static bool split_scp(Str url, Str *host, Str *path) {
-        const char *at = find(url, '@'), *colon, *end = url.data + url.n;
+        const char *at = scope_git_find(url, '@'), *colon, *end = url.data + url.n;
 
         if (!at || at == url.data || url.data[0] == '/')
                 return false;
-        colon = find((Str){at + 1, (size_t)(end - at - 1)}, ':');
+        colon = scope_git_find((Str){at + 1, (size_t)(end - at - 1)}, ':');
         if (!colon || colon == at + 1 || colon + 1 == end)
                 return false;
         *host = (Str){at + 1, (size_t)(colon - at - 1)};
@@ -55,7 +55,7 @@ Str scope_normalize_remote(Arena *arena, Str url) {
                                     STR_ARG(without_git(path)));
         if (cut_prefix(&rest, STR("ssh://"))) {
                 (void)cut_prefix(&rest, STR("git@"));
-                if (find(rest, '/'))
+                if (scope_git_find(rest, '/'))
                         return arena_printf(arena, "https://" STR_FMT, STR_ARG(without_git(rest)));
         }
         if (str_starts(url, STR("http://")) || str_starts(url, STR("https://")))
@@ -65,8 +65,8 @@ Str scope_normalize_remote(Arena *arena, Str url) {
 
 /* ---- git's config ---------------------------------------------------------------------------- */
 
-static Str next_line(Str *text) {
-        const char *end = find(*text, '\n');
+static Str scope_git_next_line(Str *text) {
+        const char *end = scope_git_find(*text, '\n');
         Str line = {text->data, end ? (size_t)(end - text->data) : text->n};
         size_t n = line.n + (end ? 1 : 0);
 
@@ -86,8 +86,8 @@ static Str find_url(Str config) {
         Str url = STR_NULL;
 
         while (config.n) {
-                Str line = next_line(&config), key;
-                const char *equals = find(line, '=');
+                Str line = scope_git_next_line(&config), key;
+                const char *equals = scope_git_find(line, '=');
                 if (line.n && line.data[0] == '[')
                         is_origin = str_starts(line, STR("[remote \"origin\"]"));
                 if (!is_origin || !equals)

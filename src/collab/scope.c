@@ -39,7 +39,7 @@ static int identify(Arena *arena, Scope *scope) {
         return scope->key.data && scope->group_id.data && scope->label.data ? 0 : error_origin(-ENOMEM);
 }
 
-static bool is_folder(const char *path) {
+static bool scope_is_folder(const char *path) {
         struct stat st;
 
         return !stat(path, &st) && S_ISDIR(st.st_mode);
@@ -54,7 +54,7 @@ int scope_detect(Arena *arena, Str path, Scope *ret) {
         *ret = (Scope){0};
         if (!root)
                 return error_origin(-ENOMEM);
-        if (is_folder(root)) { /* what is none is a scope of its own, also inside a work tree */
+        if (scope_is_folder(root)) { /* what is none is a scope of its own, also inside a work tree */
                 r = scope_git(arena, root, &url); /* shortens root to the top of the work tree */
                 if (r)
                         return error_trace(r);
@@ -78,13 +78,13 @@ typedef struct ScopeJob {
         int r;
 } ScopeJob;
 
-static void run(void *user) {
+static void scope_run(void *user) {
         ScopeJob *job = user;
 
         job->r = scope_detect(&job->arena, job->path, job->scope);
 }
 
-static int take(Call *call, Scope *scope) {
+static int scope_take(Call *call, Scope *scope) {
         Str *texts[] = {&scope->key, &scope->root, &scope->label, &scope->git_remote, &scope->group_id};
 
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -95,10 +95,10 @@ static int take(Call *call, Scope *scope) {
         return 0;
 }
 
-static void done(void *user) {
+static void scope_done(void *user) {
         ScopeJob *job = user;
         Call *call = job->call;
-        int r = job->r ? job->r : take(call, job->scope);
+        int r = job->r ? job->r : scope_take(call, job->scope);
 
         if (!r)
                 r = job->fn(call, job->scope, job->args);
@@ -114,7 +114,7 @@ int scope_call(Call *call, Str path, ScopeFn fn, const void *args) {
 
         if (job && scope) {
                 *job = (ScopeJob){.call = call, .path = path, .fn = fn, .args = args, .scope = scope};
-                if (!loop_work(call->daemon->loop, run, done, job))
+                if (!loop_work(call->daemon->loop, scope_run, scope_done, job))
                         return CALL_LATER;
         }
         free(job);

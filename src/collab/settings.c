@@ -88,7 +88,8 @@ int settings_check(const Json *patch, SettingsFault *reterr) {
         return r;
 }
 
-static int store(GroupDoc *doc, Json *section, const char *member, SettingType type, const Json *value) {
+static int settings_store(GroupDoc *doc, Json *section, const char *member, SettingType type,
+                          const Json *value) {
         int64_t n = 0;
 
         if (type == SETTING_SEND_TO)
@@ -140,7 +141,7 @@ int settings_apply(GroupDoc *doc, const Json *patch) {
                 if (!value)
                         continue;
                 section = group_doc_section(doc, settings[i].section);
-                r = section ? store(doc, section, settings[i].member, settings[i].type, value)
+                r = section ? settings_store(doc, section, settings[i].member, settings[i].type, value)
                             : error_origin(-ENOMEM);
                 if (r)
                         return error_trace(r);

@@ -33,13 +33,13 @@ void snapshot_write(const Snapshot *snapshot, JsonWriter *w) {
 
 /* ---- the files ------------------------------------------------------------------------------- */
 
-static void on_kept(LedgerChange *change, int r) {
+static void snapshot_on_kept(LedgerChange *change, int r) {
         Snapshot *snapshot = container_of(change, Snapshot, change);
 
         snapshot->done(snapshot, r);
 }
 
-static int write_text(const Snapshot *snapshot, int64_t now_us, Buf *out) {
+static int snapshot_write_text(const Snapshot *snapshot, int64_t now_us, Buf *out) {
         JsonWriter w = JSON_WRITER(out);
         char ts[TIME_TEXT_MAX];
 
@@ -68,10 +68,10 @@ static int add_file(Snapshot *snapshot, const char *name, Str text) {
                     : error_origin(-ENOMEM);
 }
 
-static int keep(Snapshot *snapshot, int64_t now_us) {
+static int snapshot_keep(Snapshot *snapshot, int64_t now_us) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         char stamp[STAMP_MAX];
-        int r = write_text(snapshot, now_us, &text);
+        int r = snapshot_write_text(snapshot, now_us, &text);
 
         stamp_format(now_us, stamp);
         if (!r && asprintf(&snapshot->path, "%s/snapshots/snapshot.%s.json", snapshot->group->state_path,
@@ -108,14 +108,14 @@ static int describe(Snapshot *snapshot, Str line) {
         return w.failed ? error_origin(-ENOMEM) : 0;
 }
 
-static void on_read(LedgerRead *read, int r) {
+static void snapshot_on_read(LedgerRead *read, int r) {
         Snapshot *snapshot = container_of(read, Snapshot, read);
         Str line = !r && read->n ? ledger_read_line(read, 0) : STR_NULL;
 
         if (!r)
                 r = describe(snapshot, line);
         if (!r)
-                r = keep(snapshot, loop_wall_us(snapshot->group->collab->daemon->loop));
+                r = snapshot_keep(snapshot, loop_wall_us(snapshot->group->collab->daemon->loop));
         if (!r)
                 return;
         ledger_change_deinit(&snapshot->change);
@@ -128,10 +128,10 @@ void snapshot_take(Snapshot *snapshot) {
         int r = 0;
 
         snapshot->size_bytes = ledger_n_bytes(ledger);
-        snapshot->read.done = on_read;
-        ledger_change_init(&snapshot->change, ledger, on_kept);
+        snapshot->read.done = snapshot_on_read;
+        ledger_change_init(&snapshot->change, ledger, snapshot_on_kept);
         if (n)
                 r = ledger_read(ledger, &snapshot->read, &last, 1);
         if (r != LEDGER_LATER)
-                on_read(&snapshot->read, r);
+                snapshot_on_read(&snapshot->read, r);
 }

@@ -23,11 +23,11 @@ unsigned stream_kind_bit(Str kind) {
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static void give_up(EventStream *stream, const char *reason) {
+static void stream_give_up(EventStream *stream, const char *reason) {
         conn_abort(stream->client->conn, reason);
 }
 
-static void on_heartbeat(Timer *timer) {
+static void stream_on_heartbeat(Timer *timer) {
         EventStream *stream = container_of(timer, EventStream, heartbeat);
         int64_t quiet_ms = loop_now_ms(timer->loop) - stream->told_ms;
         Conn *conn = stream->client->conn;
@@ -36,7 +36,7 @@ static void on_heartbeat(Timer *timer) {
 
         if (quiet_ms < STREAM_HEARTBEAT_MS) {
                 if (timer_set(timer, STREAM_HEARTBEAT_MS - quiet_ms))
-                        give_up(stream, "out of memory");
+                        stream_give_up(stream, "out of memory");
                 return;
         }
         time_format_us(loop_wall_us(timer->loop), ts);
@@ -46,7 +46,7 @@ static void on_heartbeat(Timer *timer) {
         jw_end_object(&w);
         stream->told_ms = loop_now_ms(timer->loop);
         if (w.failed || conn_write(conn, STR("\n")) || timer_set(timer, STREAM_HEARTBEAT_MS))
-                give_up(stream, "out of memory");
+                stream_give_up(stream, "out of memory");
 }
 
 bool event_stream_wants(const EventStream *stream, StreamLine *line) {
@@ -65,7 +65,7 @@ void event_stream_tell(EventStream *stream, Chunk *chunk) {
 
         stream->told_ms = loop_now_ms(stream->heartbeat.loop);
         if (!chunk || conn_write_chunk(conn, chunk))
-                give_up(stream, "out of memory");
+                stream_give_up(stream, "out of memory");
         else
                 conn_flush_soon(conn);
 }
@@ -98,9 +98,9 @@ static void on_stall(Timer *timer) {
         size_t n_pending = conn_pending(stream->client->conn);
 
         if (n_pending >= stream->n_stalled)
-                give_up(stream, "slow subscriber");
+                stream_give_up(stream, "slow subscriber");
         else if (timer_set(timer, STREAM_STALL_MS))
-                give_up(stream, "out of memory");
+                stream_give_up(stream, "out of memory");
         stream->n_stalled = n_pending;
 }
 
@@ -113,10 +113,10 @@ void event_stream_block(EventStream *stream) {
         stream->n_stalled = conn_pending(stream->client->conn);
         conn_want_drained(stream->client->conn);
         if (timer_set(&stream->stall, STREAM_STALL_MS))
-                give_up(stream, "out of memory");
+                stream_give_up(stream, "out of memory");
 }
 
-static void on_drained(Client *client) {
+static void stream_on_drained(Client *client) {
         EventStream *stream = client->stream;
 
         stream->is_blocked = false;
@@ -133,7 +133,7 @@ static void free_stream(EventStream *stream) {
 }
 
 /* A read that is under way ends by itself. */
-static void on_closed(Client *client) {
+static void stream_on_closed(Client *client) {
         EventStream *stream = client->stream;
 
         timer_clear(&stream->heartbeat);
@@ -171,7 +171,7 @@ static EventStream *new_stream(Client *client, Group *group, const EventStreamOp
                         stream_kind_bit(STR("chat.message")) | stream_kind_bit(STR("system.notify"));
         stream->position = options->position;
         stream->told_ms = loop_now_ms(loop);
-        timer_init(&stream->heartbeat, loop, on_heartbeat);
+        timer_init(&stream->heartbeat, loop, stream_on_heartbeat);
         timer_init(&stream->stall, loop, on_stall);
         deferred_init(&stream->pull, loop, event_stream_pull);
         return stream;
@@ -189,9 +189,9 @@ void event_stream_start(Client *client, Group *group, const EventStreamOptions *
                 conn_abort(client->conn, "out of memory");
                 return;
         }
-        client_stream(client, stream, on_closed);
-        client->stream_drained = on_drained;
+        client_stream(client, stream, stream_on_closed);
+        client->stream_drained = stream_on_drained;
         deferred_schedule(&stream->pull);
         if (timer_set(&stream->heartbeat, STREAM_HEARTBEAT_MS))
-                give_up(stream, "out of memory");
+                stream_give_up(stream, "out of memory");
 }

@@ -60,7 +60,7 @@ static void tell_batch(EventStream *stream) {
         stream->position = stream->read_end;
 }
 
-static void go_on(EventStream *stream) {
+static void streams_go_on(EventStream *stream) {
         if (event_stream_is_full(stream))
                 event_stream_block(stream);
         else
@@ -82,7 +82,7 @@ static void on_past_read(LedgerRead *read, int r) {
         if (r && r != -ESTALE)
                 conn_abort(stream->client->conn, "the ledger cannot be read");
         else
-                go_on(stream);
+                streams_go_on(stream);
 }
 
 static void read_past(EventStream *stream, const uint64_t *positions, size_t n, uint64_t end) {
@@ -125,7 +125,7 @@ void event_stream_pull(Deferred *deferred) {
 static void go_behind(EventStream *stream, uint64_t position) {
         stream->is_live = false;
         stream->position = MAX(stream->position, position);
-        go_on(stream);
+        streams_go_on(stream);
 }
 
 static void tell_live(Streams *streams, uint64_t position, StreamLine *line) {
@@ -146,7 +146,7 @@ static void drop_laggards(Streams *streams) {
 }
 
 /* Some of the feed was missed: the ledger has it. */
-static void catch_up(Streams *streams) {
+static void streams_catch_up(Streams *streams) {
         uint64_t edge = streams->edge;
 
         streams->edge = MAX(edge, announce_next(streams->group));
@@ -155,7 +155,7 @@ static void catch_up(Streams *streams) {
                         go_behind(stream, edge);
 }
 
-static void take_item(Collab *collab, const FeedItem *item) {
+static void streams_take_item(Collab *collab, const FeedItem *item) {
         const Group *group = group_find(collab, str_from(item->place.owner));
         Streams *streams = group ? group->slots[GROUP_SLOT_STREAMS] : NULL;
         uint64_t position = item->place.position;
@@ -165,7 +165,7 @@ static void take_item(Collab *collab, const FeedItem *item) {
         if (!streams)
                 return;
         if (position > streams->edge)
-                catch_up(streams);
+                streams_catch_up(streams);
         if (position != streams->edge) /* it was in the ledger before the first stream came */
                 return;
         if (item->payload)
@@ -180,7 +180,7 @@ static void catch_up_all(Collab *collab) {
         for (size_t i = 0; i < COLLAB_BUCKETS; i++)
                 for (Group *group = collab->groups[i]; group; group = group->next)
                         if (group->slots[GROUP_SLOT_STREAMS])
-                                catch_up(group->slots[GROUP_SLOT_STREAMS]);
+                                streams_catch_up(group->slots[GROUP_SLOT_STREAMS]);
 }
 
 /* Takes all that is there: telling a stream only fills its queue. */
@@ -193,7 +193,7 @@ static void on_feed(FeedReader *reader) {
                 if (r == FEED_E_GAP)
                         catch_up_all(collab);
                 else if (str_is(str_from(item.place.domain), "collab"))
-                        take_item(collab, &item);
+                        streams_take_item(collab, &item);
 }
 
 /* ---- the ledger ------------------------------------------------------------------------------ */
@@ -211,7 +211,7 @@ static void on_file_changed(LedgerWatch *watch) {
         (void)ledger_check(streams->group->ledger);
 }
 
-static void on_committed(Group *group, _unused_ uint64_t first, _unused_ uint64_t n) {
+static void streams_on_committed(Group *group, _unused_ uint64_t first, _unused_ uint64_t n) {
         Streams *streams = group->slots[GROUP_SLOT_STREAMS];
 
         if (streams)
@@ -219,7 +219,7 @@ static void on_committed(Group *group, _unused_ uint64_t first, _unused_ uint64_
 }
 
 /* Items with the old positions are taken first; then the edge is where the announcer is. */
-static void on_rewritten(Group *group) {
+static void streams_on_rewritten(Group *group) {
         Streams *streams = group->slots[GROUP_SLOT_STREAMS];
         uint64_t next = announce_next(group), n_gone;
 
@@ -295,6 +295,6 @@ void streams_remove(EventStream *stream) {
 
 const CollabPart streams_part = {
         .name = "streams",
-        .committed = on_committed,
-        .rewritten = on_rewritten,
+        .committed = streams_on_committed,
+        .rewritten = streams_on_rewritten,
 };

@@ -10,14 +10,14 @@
 #include "collab/permissions.h"
 #include "collab/settings.h"
 
-static bool is_listed(const Json *ids, Str id) {
+static bool template_apply_is_listed(const Json *ids, Str id) {
         json_each (item, ids)
                 if (str_eq(json_str(item), id))
                         return true;
         return false;
 }
 
-static void note(GroupChange *change, Json *ids, Str id) {
+static void template_apply_note(GroupChange *change, Json *ids, Str id) {
         change_try(change, json_push(ids, json_new_str(&change->arena, id)));
 }
 
@@ -47,7 +47,7 @@ static Json *command_of(Arena *arena, const TemplateActor *actor) {
         return actor_default_command(arena, actor->runtime);
 }
 
-static int fill(Document *document, Json *entry, const TemplateActor *actor, Str now) {
+static int template_apply_fill(Document *document, Json *entry, const TemplateActor *actor, Str now) {
         Json *command = command_of(&document->arena, actor);
         int r = command ? 0 : error_origin(-ENOMEM);
 
@@ -66,8 +66,8 @@ static int fill(Document *document, Json *entry, const TemplateActor *actor, Str
         return error_trace(r ? r : document_set_str(document, entry, "updated_at", now));
 }
 
-static int put_actor(Document *document, Json *list, const TemplateActor *actor, const ActorView *before,
-                     Str now) {
+static int template_apply_put_actor(Document *document, Json *list, const TemplateActor *actor,
+                                    const ActorView *before, Str now) {
         Arena *arena = &document->arena;
         Json *entry = before ? json_clone(arena, before->json) : json_new(arena, JSON_OBJECT);
         int r = entry ? 0 : error_origin(-ENOMEM);
@@ -75,7 +75,7 @@ static int put_actor(Document *document, Json *list, const TemplateActor *actor,
         if (!r && !before)
                 r = fill_new(document, entry, actor->id, now);
         if (!r)
-                r = fill(document, entry, actor, now);
+                r = template_apply_fill(document, entry, actor, now);
         return error_trace(r ? r : json_push(list, entry));
 }
 
@@ -85,8 +85,8 @@ static int replace_actors(GroupDoc *doc, const Template *template, const GroupDo
         int r = list ? 0 : error_origin(-ENOMEM);
 
         for (size_t i = 0; !r && i < template->n_actors; i++)
-                r = put_actor(doc->document, list, &template->actors[i],
-                              group_doc_actor(old, template->actors[i].id), now);
+                r = template_apply_put_actor(doc->document, list, &template->actors[i],
+                                             group_doc_actor(old, template->actors[i].id), now);
         return error_trace(r ? r : json_set(&doc->document->arena, doc->json, STR("actors"), list));
 }
 
@@ -133,7 +133,7 @@ static void write_update(GroupChange *change, Str by, const ActorView *actor) {
         jw_end_object(w);
 }
 
-static void write_settings(GroupChange *change, const TemplateResult *result) {
+static void template_apply_write_settings(GroupChange *change, const TemplateResult *result) {
         JsonWriter *w = group_change_event(change, "group.settings_update", result->by, STR(""));
 
         jw_begin_object(w);
@@ -145,9 +145,9 @@ static void write_settings(GroupChange *change, const TemplateResult *result) {
 static void tell_removed(GroupChange *change, TemplateResult *result, const GroupDoc *old) {
         for (size_t i = 0; i < old->n_actors; i++) {
                 Str id = old->actors[i].id;
-                if (template_find(result->template, id) || is_listed(result->removed, id))
+                if (template_find(result->template, id) || template_apply_is_listed(result->removed, id))
                         continue;
-                note(change, result->removed, id);
+                template_apply_note(change, result->removed, id);
                 actor_change_event(change, "actor.remove", result->by, id, STR_NULL);
                 group_change_cursor(change, id, STR_NULL, STR_NULL);
         }
@@ -158,10 +158,10 @@ static void tell_listed(GroupChange *change, TemplateResult *result, const Group
         for (size_t i = 0; i < doc->n_actors; i++) {
                 const ActorView *actor = &doc->actors[i];
                 if (group_doc_actor(old, actor->id)) {
-                        note(change, result->updated, actor->id);
+                        template_apply_note(change, result->updated, actor->id);
                         write_update(change, result->by, actor);
                 } else {
-                        note(change, result->added, actor->id);
+                        template_apply_note(change, result->added, actor->id);
                         actor_write_added(&change->group->collab->daemon->config, doc, actor,
                                           group_change_event(change, "actor.add", result->by, STR("")));
                         group_change_cursor(change, actor->id, str_from(group_change_last(change)->id),
@@ -196,6 +196,6 @@ TemplateResult *template_apply(GroupChange *change, const Template *template, St
                 return NULL;
         tell_removed(change, result, old);
         tell_listed(change, result, doc, old);
-        write_settings(change, result);
+        template_apply_write_settings(change, result);
         return result;
 }

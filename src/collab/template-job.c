@@ -42,7 +42,7 @@ static int read_prompt(TemplateJob *job, TemplatePrompt prompt) {
         return copy.data ? 0 : error_origin(-ENOMEM);
 }
 
-static int read_text(TemplateJob *job) {
+static int template_job_read_text(TemplateJob *job) {
         int r;
 
         r = template_parse(&job->template, job->arena, job->text, job->why);
@@ -60,7 +60,7 @@ int template_job_read(TemplateJob *job) {
 
         job->is_folder = job->root.n && stat(job->root.data, &st) == 0 && S_ISDIR(st.st_mode);
         if (job->text.n)
-                r = read_text(job);
+                r = template_job_read_text(job);
         for (TemplatePrompt i = 0; !r && job->is_folder && i < _TEMPLATE_PROMPTS; i++)
                 r = read_prompt(job, i);
         return error_trace(r);

@@ -51,7 +51,8 @@ bool template_bool(const Json *value, bool *ret) {
 /* ---- actors ---------------------------------------------------------------------------------- */
 
 /* A text, or nothing at all: nothing else is turned into one. */
-static int read_text(Str *ret, const Json *object, const char *key, char why[TEMPLATE_WHY_MAX]) {
+static int template_parse_read_text(Str *ret, const Json *object, const char *key,
+                                    char why[TEMPLATE_WHY_MAX]) {
         const Json *value = json_get(object, key);
 
         *ret = value ? json_str(value) : STR("");
@@ -59,8 +60,8 @@ static int read_text(Str *ret, const Json *object, const char *key, char why[TEM
 }
 
 /* One of the words; the first when the key is not there. */
-static int read_word(Str *ret, const Json *actor, const char *key, const char *const words[], Str id,
-                     char why[TEMPLATE_WHY_MAX]) {
+static int template_parse_read_word(Str *ret, const Json *actor, const char *key, const char *const words[],
+                                    Str id, char why[TEMPLATE_WHY_MAX]) {
         const Json *value = json_get(actor, key);
         Str s = str_trim(template_text(value));
 
@@ -109,13 +110,14 @@ static int read_command(TemplateActor *actor, Arena *arena, const Json *given, c
         return error_trace(r);
 }
 
-static int read_actor(TemplateActor *ret, Arena *arena, const Json *given, char why[TEMPLATE_WHY_MAX]) {
+static int template_parse_read_actor(TemplateActor *ret, Arena *arena, const Json *given,
+                                     char why[TEMPLATE_WHY_MAX]) {
         Str title;
         int r;
 
         if (!json_is(given, JSON_OBJECT))
                 return template_complain(why, "actors must be a list of mappings");
-        r = read_text(&title, given, "title", why);
+        r = template_parse_read_text(&title, given, "title", why);
         if (r)
                 return r;
         *ret = (TemplateActor){
@@ -127,11 +129,11 @@ static int read_actor(TemplateActor *ret, Arena *arena, const Json *given, char 
         if (json_get(given, "enabled") && !template_bool(json_get(given, "enabled"), &ret->is_enabled))
                 return template_complain(why, "actor " STR_FMT ": enabled must be true or false",
                                          STR_ARG(ret->id));
-        r = read_word(&ret->runtime, given, "runtime", runtimes, ret->id, why);
+        r = template_parse_read_word(&ret->runtime, given, "runtime", runtimes, ret->id, why);
         if (!r)
-                r = read_word(&ret->runner, given, "runner", runners, ret->id, why);
+                r = template_parse_read_word(&ret->runner, given, "runner", runners, ret->id, why);
         if (!r)
-                r = read_word(&ret->submit, given, "submit", submits, ret->id, why);
+                r = template_parse_read_word(&ret->submit, given, "submit", submits, ret->id, why);
         return r ? r : read_command(ret, arena, json_get(given, "command"), why);
 }
 
@@ -146,7 +148,7 @@ static int read_actors(Template *ret, Arena *arena, const Json *given, char why[
         if (!ret->actors)
                 return error_origin(-ENOMEM);
         json_each (item, given) {
-                r = read_actor(&ret->actors[ret->n_actors++], arena, item, why);
+                r = template_parse_read_actor(&ret->actors[ret->n_actors++], arena, item, why);
                 if (r)
                         break;
         }
@@ -189,12 +191,12 @@ static int read_labels(Template *ret, const Json *json, char why[TEMPLATE_WHY_MA
         if (json_get(json, "v") && !template_int(json_get(json, "v"), &ret->v))
                 r = template_complain(why, "v must be a number");
         if (!r)
-                r = read_text(&ret->title, json, "title", why);
+                r = template_parse_read_text(&ret->title, json, "title", why);
         if (!r)
-                r = read_text(&ret->topic, json, "topic", why);
+                r = template_parse_read_text(&ret->topic, json, "topic", why);
         if (!r)
-                r = read_text(&ret->exported_at, json, "exported_at", why);
-        return r ? r : read_text(&ret->cccc_version, json, "cccc_version", why);
+                r = template_parse_read_text(&ret->exported_at, json, "exported_at", why);
+        return r ? r : template_parse_read_text(&ret->cccc_version, json, "cccc_version", why);
 }
 
 static int parse_yaml(Arena *arena, Str text, Json **ret, char why[TEMPLATE_WHY_MAX]) {

@@ -14,7 +14,7 @@ static const char *source_of(Str prompt) {
 
 /* ---- the template ---------------------------------------------------------------------------- */
 
-static void write_actor(JsonWriter *w, const TemplateActor *actor) {
+static void template_preview_write_actor(JsonWriter *w, const TemplateActor *actor) {
         jw_begin_object(w);
         jw_field_str(w, "id", actor->id);
         jw_field_str(w, "title", actor->title);
@@ -57,7 +57,7 @@ void template_write(const Template *template, JsonWriter *w) {
         jw_key(w, "actors");
         jw_begin_array(w);
         for (size_t i = 0; i < template->n_actors; i++)
-                write_actor(w, &template->actors[i]);
+                template_preview_write_actor(w, &template->actors[i]);
         jw_end_array(w);
         jw_field_value(w, "settings", template->settings);
         jw_key(w, "prompts");
@@ -79,8 +79,8 @@ static bool actors_are_equal(const TemplateActor *a, const TemplateActor *b) {
 }
 
 /* Ids of `from` that other does not have; with is_changed, those that it has otherwise. */
-static void write_ids(JsonWriter *w, const char *key, const Template *from, const Template *other,
-                      bool is_changed) {
+static void template_preview_write_ids(JsonWriter *w, const char *key, const Template *from,
+                                       const Template *other, bool is_changed) {
         jw_key(w, key);
         jw_begin_array(w);
         for (size_t i = 0; i < from->n_actors; i++) {
@@ -91,7 +91,7 @@ static void write_ids(JsonWriter *w, const char *key, const Template *from, cons
         jw_end_array(w);
 }
 
-static void write_settings(JsonWriter *w, const Json *from, const Json *to) {
+static void template_preview_write_settings(JsonWriter *w, const Json *from, const Json *to) {
         jw_key(w, "settings_changed");
         jw_begin_object(w);
         json_each (value, to) {
@@ -108,13 +108,13 @@ static void write_settings(JsonWriter *w, const Json *from, const Json *to) {
 }
 
 /* No prompt is something else than an empty one. */
-static bool is_same(Str a, Str b) {
+static bool template_preview_is_same(Str a, Str b) {
         return a.data && b.data ? str_eq(a, b) : a.data == b.data;
 }
 
 static void write_prompt_change(JsonWriter *w, Str from, Str to) {
         jw_begin_object(w);
-        jw_field_bool(w, "changed", !is_same(from, to));
+        jw_field_bool(w, "changed", !template_preview_is_same(from, to));
         jw_field_uint(w, "current_chars", utf8_count(from));
         jw_field_uint(w, "new_chars", utf8_count(to));
         jw_field_cstr(w, "current_source", source_of(from));
@@ -124,10 +124,10 @@ static void write_prompt_change(JsonWriter *w, Str from, Str to) {
 
 void template_write_diff(const Template *template, const Template *now, JsonWriter *w) {
         jw_begin_object(w);
-        write_ids(w, "actors_add", template, now, false);
-        write_ids(w, "actors_update", template, now, true);
-        write_ids(w, "actors_remove", now, template, false);
-        write_settings(w, now->settings, template->settings);
+        template_preview_write_ids(w, "actors_add", template, now, false);
+        template_preview_write_ids(w, "actors_update", template, now, true);
+        template_preview_write_ids(w, "actors_remove", now, template, false);
+        template_preview_write_settings(w, now->settings, template->settings);
         jw_key(w, "prompts_changed");
         jw_begin_object(w);
         for (TemplatePrompt i = 0; i < _TEMPLATE_PROMPTS; i++) {

@@ -65,7 +65,7 @@ bool template_int(const Json *value, int64_t *ret) {
         return !errno && !*end;
 }
 
-static Json *read_word(Arena *arena, size_t i, const Json *value) {
+static Json *template_settings_read_word(Arena *arena, size_t i, const Json *value) {
         Str s = str_trim(json_str(value));
 
         for (const char *const *word = settings_table[i].words; *word; word++)
@@ -75,13 +75,13 @@ static Json *read_word(Arena *arena, size_t i, const Json *value) {
 }
 
 /* NULL: it does not fit, or there is no memory. */
-static Json *read_value(Arena *arena, size_t i, const Json *value) {
+static Json *template_settings_read_value(Arena *arena, size_t i, const Json *value) {
         int64_t n;
         bool truth;
 
         switch (settings_table[i].kind) {
         case KIND_BOOL: return template_bool(value, &truth) ? json_new_bool(arena, truth) : NULL;
-        case KIND_WORD: return read_word(arena, i, value);
+        case KIND_WORD: return template_settings_read_word(arena, i, value);
         default: return template_int(value, &n) ? json_new_int(arena, n) : NULL;
         }
 }
@@ -93,7 +93,7 @@ int template_read_settings(Json **ret, Arena *arena, const Json *given, char why
                 return error_origin(-ENOMEM);
         for (size_t i = 0; i < ARRAY_SIZE(settings_table); i++) {
                 const Json *value = json_get(given, settings_table[i].key);
-                Json *taken = value ? read_value(arena, i, value) : make_default(arena, i);
+                Json *taken = value ? template_settings_read_value(arena, i, value) : make_default(arena, i);
                 if (value && !taken)
                         return template_complain(why, "settings.%s does not fit", settings_table[i].key);
                 if (json_set(arena, settings, str_from(settings_table[i].key), taken))
@@ -125,7 +125,7 @@ Json *template_group_settings(Arena *arena, const Json *group) {
         for (size_t i = 0; settings && i < ARRAY_SIZE(settings_table); i++) {
                 const Json *value =
                         json_get(json_get(group, settings_table[i].section), settings_table[i].member);
-                Json *taken = value ? read_value(arena, i, value) : NULL;
+                Json *taken = value ? template_settings_read_value(arena, i, value) : NULL;
                 int64_t n;
                 if (settings_table[i].kind == KIND_LINES && json_int64(taken, &n))
                         taken = json_new_int(arena, bound(i, n));

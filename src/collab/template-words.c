@@ -17,7 +17,7 @@ typedef struct Words {
         bool is_word; /* a word has begun: it may be empty, as in '' */
 } Words;
 
-static bool is_blank(char c) {
+static bool template_words_is_blank(char c) {
         return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
@@ -58,10 +58,10 @@ static int take_plain(Words *words, char c) {
         return error_trace(buf_append(&words->word, &c, 1));
 }
 
-static int take(Words *words) {
+static int template_words_take(Words *words) {
         char c = words->text.data[words->at++];
 
-        if (is_blank(c))
+        if (template_words_is_blank(c))
                 return end_word(words);
         return c == '\'' || c == '"' ? take_quoted(words, c) : take_plain(words, c);
 }
@@ -71,7 +71,7 @@ Json *template_words(Arena *arena, Str text, int *r) {
 
         *r = words.list ? 0 : error_origin(-ENOMEM);
         while (!*r && words.at < text.n)
-                *r = take(&words);
+                *r = template_words_take(&words);
         if (!*r)
                 *r = end_word(&words);
         buf_deinit(&words.word);

@@ -80,7 +80,7 @@ int template_of_group(Template *ret, Arena *arena, const Json *group, const Str 
 
 /* ---- export ---------------------------------------------------------------------------------- */
 
-static int set_text(Arena *arena, Json *object, const char *key, Str text) {
+static int template_set_text(Arena *arena, Json *object, const char *key, Str text) {
         return error_trace(json_set(arena, object, str_from(key), json_new_str(arena, text)));
 }
 
@@ -88,17 +88,17 @@ static int export_actor(Arena *arena, Json *list, const TemplateActor *actor) {
         Json *entry = json_new(arena, JSON_OBJECT);
         int r;
 
-        r = entry ? set_text(arena, entry, "id", actor->id) : error_origin(-ENOMEM);
+        r = entry ? template_set_text(arena, entry, "id", actor->id) : error_origin(-ENOMEM);
         if (!r)
-                r = set_text(arena, entry, "title", actor->title);
+                r = template_set_text(arena, entry, "title", actor->title);
         if (!r)
-                r = set_text(arena, entry, "runtime", actor->runtime);
+                r = template_set_text(arena, entry, "runtime", actor->runtime);
         if (!r)
-                r = set_text(arena, entry, "runner", actor->runner);
+                r = template_set_text(arena, entry, "runner", actor->runner);
         if (!r)
                 r = json_set(arena, entry, STR("command"), json_clone(arena, actor->command));
         if (!r)
-                r = set_text(arena, entry, "submit", actor->submit);
+                r = template_set_text(arena, entry, "submit", actor->submit);
         if (!r)
                 r = json_set(arena, entry, STR("enabled"), json_new_bool(arena, actor->is_enabled));
         return error_trace(r ? r : json_push(list, entry));
@@ -120,7 +120,7 @@ static int export_prompts(const Template *template, Arena *arena, Json *json) {
 
         for (TemplatePrompt i = 0; !r && i < _TEMPLATE_PROMPTS; i++)
                 if (template->prompts[i].data)
-                        r = set_text(arena, prompts, template_prompt_name(i), template->prompts[i]);
+                        r = template_set_text(arena, prompts, template_prompt_name(i), template->prompts[i]);
         if (!r && json_count(prompts))
                 r = json_set(arena, json, STR("prompts"), prompts);
         return error_trace(r);
@@ -130,17 +130,18 @@ int template_export(const Template *template, Arena *arena, Buf *out) {
         Json *json = json_new(arena, JSON_OBJECT);
         int r;
 
-        r = json ? set_text(arena, json, "kind", STR("cccc.group_template")) : error_origin(-ENOMEM);
+        r = json ? template_set_text(arena, json, "kind", STR("cccc.group_template"))
+                 : error_origin(-ENOMEM);
         if (!r)
                 r = json_set(arena, json, STR("v"), json_new_int(arena, 1));
         if (!r)
-                r = set_text(arena, json, "title", template->title);
+                r = template_set_text(arena, json, "title", template->title);
         if (!r)
-                r = set_text(arena, json, "topic", template->topic);
+                r = template_set_text(arena, json, "topic", template->topic);
         if (!r)
-                r = set_text(arena, json, "exported_at", template->exported_at);
+                r = template_set_text(arena, json, "exported_at", template->exported_at);
         if (!r)
-                r = set_text(arena, json, "cccc_version", template->cccc_version);
+                r = template_set_text(arena, json, "cccc_version", template->cccc_version);
         if (!r)
                 r = export_actors(template, arena, json);
         if (!r)

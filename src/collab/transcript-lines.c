@@ -60,7 +60,7 @@ static bool is_ruler(const Line *line) {
         return line->n >= RULER_MIN;
 }
 
-static bool equal(const Line *a, const Line *b) {
+static bool transcript_lines_equal(const Line *a, const Line *b) {
         if (a->n == b->n && (!a->n || !memcmp(a->cells, b->cells, a->n * sizeof(*a->cells))))
                 return true;
         return is_ruler(a) && is_ruler(b);
@@ -68,7 +68,7 @@ static bool equal(const Line *a, const Line *b) {
 
 static bool blocks_equal(const Line *a, const Line *b, size_t n) {
         for (size_t i = 0; i < n; i++)
-                if (!equal(&a[i], &b[i]))
+                if (!transcript_lines_equal(&a[i], &b[i]))
                         return false;
         return true;
 }
@@ -85,7 +85,7 @@ static size_t repeated(const Lines *lines) {
 
 /* ---- many lines ------------------------------------------------------------------------------ */
 
-static int reserve(Lines *lines) {
+static int transcript_lines_reserve(Lines *lines) {
         size_t n = lines->n_allocated ? lines->n_allocated * 2 : 256;
         Line *items;
 
@@ -100,9 +100,9 @@ static int reserve(Lines *lines) {
 }
 
 int lines_add(Lines *lines, Line *line, bool is_compact) {
-        int r = reserve(lines);
+        int r = transcript_lines_reserve(lines);
 
-        if (r || (is_compact && lines->n && equal(&lines->items[lines->n - 1], line))) {
+        if (r || (is_compact && lines->n && transcript_lines_equal(&lines->items[lines->n - 1], line))) {
                 line_free(line);
                 return error_trace(r);
         }

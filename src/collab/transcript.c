@@ -52,7 +52,7 @@ static size_t window(const Page *page) {
         return bottom > page->n_rows ? bottom - page->n_rows : 0;
 }
 
-static void move(Page *page, size_t row, size_t col) {
+static void transcript_move(Page *page, size_t row, size_t col) {
         size_t top = window(page), last = top + page->n_rows - 1, right = MAX(page->col, (size_t)COLS_MAX);
 
         page->row = row < top ? top : row > last ? last : row;
@@ -83,7 +83,7 @@ static void feed_line(Page *page) {
                 put_away(page, window(page));
 }
 
-static void put(Page *page, uint32_t c) {
+static void transcript_put(Page *page, uint32_t c) {
         Line *line;
 
         if (page->col >= LINE_MAX)
@@ -138,18 +138,18 @@ static void obey_csi(Page *page, const VtParser *vt) {
                 return;
         n = n ? n : 1;
         switch (vt->final) {
-        case 'A': return move(page, page->row > top + n ? page->row - n : top, page->col);
-        case 'B': return move(page, page->row + n, page->col);
-        case 'C': return move(page, page->row, page->col + n);
-        case 'D': return move(page, page->row, page->col > n ? page->col - n : 0);
-        case 'G': return move(page, page->row, n - 1);
+        case 'A': return transcript_move(page, page->row > top + n ? page->row - n : top, page->col);
+        case 'B': return transcript_move(page, page->row + n, page->col);
+        case 'C': return transcript_move(page, page->row, page->col + n);
+        case 'D': return transcript_move(page, page->row, page->col > n ? page->col - n : 0);
+        case 'G': return transcript_move(page, page->row, n - 1);
         case 'H':
-        case 'f': return move(page, top + n - 1, MAX(vt_param(vt, 1, 1), 1u) - 1);
-        case 'd': return move(page, top + n - 1, page->col);
+        case 'f': return transcript_move(page, top + n - 1, MAX(vt_param(vt, 1, 1), 1u) - 1);
+        case 'd': return transcript_move(page, top + n - 1, page->col);
         case 'J': return erase_page(page, vt_param(vt, 0, 0));
         case 'K': return erase_line(page, vt_param(vt, 0, 0));
         case 's': page->saved_row = page->row, page->saved_col = page->col; return;
-        case 'u': return move(page, page->saved_row, page->saved_col);
+        case 'u': return transcript_move(page, page->saved_row, page->saved_col);
         default: return;
         }
 }
@@ -160,7 +160,7 @@ static void obey_escape(Page *page, const VtParser *vt) {
         if (vt->final == '7')
                 page->saved_row = page->row, page->saved_col = page->col;
         else if (vt->final == '8')
-                move(page, page->saved_row, page->saved_col);
+                transcript_move(page, page->saved_row, page->saved_col);
 }
 
 static void obey_control(Page *page, char c) {
@@ -171,13 +171,13 @@ static void obey_control(Page *page, char c) {
         else if (c == '\b' && page->col)
                 page->col--;
         else if (c == '\t')
-                put(page, '\t');
+                transcript_put(page, '\t');
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* One character of valid UTF-8; returns its length. */
-static size_t decode(const char *p, uint32_t *ret) {
+static size_t transcript_decode(const char *p, uint32_t *ret) {
         const unsigned char *u = (const unsigned char *)p;
 
         if (u[0] < 0x80)
@@ -190,11 +190,11 @@ static size_t decode(const char *p, uint32_t *ret) {
 }
 
 /* Inside a sequence; text that ends one early is not shown when it is not ASCII. */
-static void obey(Page *page, VtParser *vt, char c) {
+static void transcript_obey(Page *page, VtParser *vt, char c) {
         switch (vt_next(vt, c)) {
         case VT_EVENT_PRINT:
                 if (c >= ' ' && c < 0x7f)
-                        put(page, (uint32_t)c);
+                        transcript_put(page, (uint32_t)c);
                 return;
         case VT_EVENT_CONTROL: obey_control(page, c); return;
         case VT_EVENT_CSI: obey_csi(page, vt); return;
@@ -213,11 +213,11 @@ static void feed(Page *page, Str text) {
 
                 n = 1;
                 if (vt.state != VT_GROUND || c < 0x80)
-                        obey(page, &vt, text.data[at]);
+                        transcript_obey(page, &vt, text.data[at]);
                 else if (c >= 0xc0) { /* else: of one whose beginning was part of a sequence */
-                        n = decode(text.data + at, &character);
+                        n = transcript_decode(text.data + at, &character);
                         if (character >= 0xa0)
-                                put(page, character);
+                                transcript_put(page, character);
                 }
         }
 }

@@ -151,7 +151,7 @@ static bool has_room(Call *call) {
         return false;
 }
 
-static void write_reply(Call *call) {
+static void call_write_reply(Call *call) {
         const Dialect *dialect = call->client->dialect;
 
         if (!call->error && !call->has_result) {
@@ -182,7 +182,7 @@ static void call_done(Call *call, int r) {
         if (!call->error && call->has_result && call->writer.failed)
                 fail_internally(call, -ENOMEM);
         if (client && !call->is_quiet)
-                write_reply(call);
+                call_write_reply(call);
         if (after && client && !call->error)
                 after(call);
         if (client) {

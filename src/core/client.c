@@ -13,7 +13,7 @@
 #include "core/dialect.h"
 #include "core/principal.h"
 
-static void on_frame(void *user, Str frame) {
+static void client_on_frame(void *user, Str frame) {
         Client *client = user;
 
         if (client->stream)
@@ -24,7 +24,7 @@ static void on_frame(void *user, Str frame) {
         arena_reset(&client->daemon->envelope);
 }
 
-static void on_eof(void *user, Str rest) {
+static void client_on_eof(void *user, Str rest) {
         Client *client = user;
 
         if (client->stream)
@@ -37,13 +37,13 @@ static void on_eof(void *user, Str rest) {
         }
 }
 
-static void on_oversize(void *user) {
+static void client_on_oversize(void *user) {
         Client *client = user;
 
         client->dialect->oversize(client);
 }
 
-static void on_drained(void *user) {
+static void client_on_drained(void *user) {
         Client *client = user;
 
         if (client->stream_drained)
@@ -52,7 +52,7 @@ static void on_drained(void *user) {
                 client->dialect->drained(client);
 }
 
-static void on_closed(void *user, const char *reason) {
+static void client_on_closed(void *user, const char *reason) {
         Client *client = user;
         Daemon *daemon = client->daemon;
 
@@ -73,11 +73,11 @@ static void on_closed(void *user, const char *reason) {
                 daemon_check_stopped(daemon);
 }
 
-static const ConnHandler client_handler = {.frame = on_frame,
-                                           .eof = on_eof,
-                                           .oversize = on_oversize,
-                                           .drained = on_drained,
-                                           .closed = on_closed};
+static const ConnHandler client_handler = {.frame = client_on_frame,
+                                           .eof = client_on_eof,
+                                           .oversize = client_on_oversize,
+                                           .drained = client_on_drained,
+                                           .closed = client_on_closed};
 
 static void enlist(Client *client, Endpoint *endpoint) {
         client->endpoint = endpoint;

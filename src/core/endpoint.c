@@ -136,7 +136,7 @@ int endpoint_open(Endpoint *endpoint) {
         return r == ENDPOINT_E_SERVED ? endpoint->type->served_exit : EXIT_STATUS_BIND;
 }
 
-static void leave(Client *client) {
+static void endpoint_leave(Client *client) {
         if (client->dialect->leaving)
                 client->dialect->leaving(client);
         client_leave(client, "the daemon stops");
@@ -149,7 +149,7 @@ void endpoint_close(Endpoint *endpoint) {
         endpoint_set_state(endpoint, ENDPOINT_CLOSED);
         endpoint->listener = listener_free(endpoint->listener);
         for (Client *client = endpoint->clients; client; client = client->next)
-                leave(client);
+                endpoint_leave(client);
         endpoint->type->close(endpoint);
         endpoint->lock_fd = close_fd(endpoint->lock_fd);
 }

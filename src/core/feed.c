@@ -19,7 +19,7 @@ struct Feed {
         Deferred tell;
 };
 
-static FeedItem *item_at(const Feed *feed, uint64_t number) {
+static FeedItem *feed_item_at(const Feed *feed, uint64_t number) {
         return &feed->items[number % feed->n_items];
 }
 
@@ -28,7 +28,7 @@ static bool is_wanting(const FeedReader *reader) {
 }
 
 /* A reader may leave, and others with it, while it is told. */
-static void tell(Deferred *deferred) {
+static void feed_tell(Deferred *deferred) {
         Feed *feed = container_of(deferred, Feed, tell);
         FeedReader *reader;
 
@@ -56,13 +56,13 @@ int feed_new(Feed **ret, Loop *loop, size_t n_items) {
         }
         feed->loop = loop;
         feed->oldest = feed->next = 1;
-        deferred_init(&feed->tell, loop, tell);
+        deferred_init(&feed->tell, loop, feed_tell);
         *ret = feed;
         return 0;
 }
 
 static void forget_oldest(Feed *feed) {
-        FeedItem *item = item_at(feed, feed->oldest++);
+        FeedItem *item = feed_item_at(feed, feed->oldest++);
 
         if (item->payload)
                 feed->n_bytes -= item->payload->n;
@@ -117,10 +117,10 @@ uint64_t feed_push(Feed *feed, const FeedPlace *place, Chunk *payload) {
                 forget_oldest(feed);
         while (feed->oldest < feed->next && feed->n_bytes + n > FEED_BYTES_MAX)
                 forget_oldest(feed);
-        *item_at(feed, feed->next) = (FeedItem){.number = feed->next,
-                                                .at_us = loop_wall_us(feed->loop),
-                                                .place = *place,
-                                                .payload = payload};
+        *feed_item_at(feed, feed->next) = (FeedItem){.number = feed->next,
+                                                     .at_us = loop_wall_us(feed->loop),
+                                                     .place = *place,
+                                                     .payload = payload};
         feed->n_bytes += n;
         if (feed->readers)
                 deferred_schedule(&feed->tell);
@@ -167,6 +167,6 @@ int feed_reader_next(FeedReader *reader, FeedItem *ret) {
                 reader->next = feed->oldest;
                 return FEED_E_GAP;
         }
-        *ret = *item_at(feed, reader->next++);
+        *ret = *feed_item_at(feed, reader->next++);
         return 0;
 }

@@ -25,7 +25,7 @@ static int unfit(const char **reterr_what, const char *what) {
         return TAKE_E_UNFIT;
 }
 
-static bool is_empty(const OpField *field, size_t n) {
+static bool decode_is_empty(const OpField *field, size_t n) {
         return n == 0 && (field->flags & OP_FIELD_NON_EMPTY);
 }
 
@@ -36,20 +36,21 @@ static bool is_among(const char *const *words, Str text) {
         return false;
 }
 
-static bool is_word(const OpField *field, Str text) {
+static bool decode_is_word(const OpField *field, Str text) {
         return !field->words || is_among(field->words, text);
 }
 
 /* What a text, an integer, a number must satisfy in both conventions. */
 
-static int take_text(const OpField *field, Str text, Arena *arena, Str *ret, const char **reterr_what) {
+static int decode_take_text(const OpField *field, Str text, Arena *arena, Str *ret,
+                            const char **reterr_what) {
         Str copy;
 
         if (field->flags & OP_FIELD_TRIM)
                 text = str_trim(text);
-        if (is_empty(field, text.n))
+        if (decode_is_empty(field, text.n))
                 return unfit(reterr_what, "must not be empty");
-        if (!is_word(field, text))
+        if (!decode_is_word(field, text))
                 return unfit(reterr_what, "is not one of the allowed values");
         copy = arena_str(arena, text);
         if (!copy.data)
@@ -112,7 +113,7 @@ static int strict_string(const OpField *field, const Json *json, Arena *arena, v
                          const char **reterr_what) {
         if (!json_is(json, JSON_STRING))
                 return unfit(reterr_what, "must be a string");
-        return take_text(field, json_str(json), arena, at, reterr_what);
+        return decode_take_text(field, json_str(json), arena, at, reterr_what);
 }
 
 static int strict_bool(const OpField *field _unused_, const Json *json, Arena *arena _unused_, void *at,
@@ -149,7 +150,7 @@ static int strict_strings(const OpField *field, const Json *json, Arena *arena, 
         json_each (item, json)
                 if (!json_is(item, JSON_STRING))
                         return unfit(reterr_what, "must be a list of strings");
-        if (is_empty(field, json_count(json)))
+        if (decode_is_empty(field, json_count(json)))
                 return unfit(reterr_what, "must not be empty");
         return error_trace(take_list(json, arena, at));
 }
@@ -160,20 +161,20 @@ static int take_container(const OpField *field, const Json *json, Arena *arena, 
 
         if (!json_is(json, is_array ? JSON_ARRAY : JSON_OBJECT))
                 return unfit(reterr_what, is_array ? "must be an array" : "must be an object");
-        if (is_empty(field, json_count(json)))
+        if (decode_is_empty(field, json_count(json)))
                 return unfit(reterr_what, "must not be empty");
         return error_trace(take_json(json, arena, at));
 }
 
-static int take_any(const OpField *field _unused_, const Json *json, Arena *arena, void *at,
-                    const char **reterr_what _unused_) {
+static int decode_take_any(const OpField *field _unused_, const Json *json, Arena *arena, void *at,
+                           const char **reterr_what _unused_) {
         return error_trace(take_json(json, arena, at));
 }
 
 static const TakeFn strict_takers[] = {
         [OP_STRING] = strict_string, [OP_BOOL] = strict_bool,       [OP_INT] = strict_int,
         [OP_NUMBER] = strict_number, [OP_STRINGS] = strict_strings, [OP_OBJECT] = take_container,
-        [OP_ARRAY] = take_container, [OP_ANY] = take_any,
+        [OP_ARRAY] = take_container, [OP_ANY] = decode_take_any,
 };
 
 /* Lenient. */
@@ -227,7 +228,7 @@ static int lenient_string(const OpField *field, const Json *json, Arena *arena, 
                 return unfit(reterr_what, "must be a string");
         if ((field->flags & OP_FIELD_TRIM) && str_trim(text).n == 0)
                 return unfit(reterr_what, "is required");
-        return take_text(field, text, arena, at, reterr_what);
+        return decode_take_text(field, text, arena, at, reterr_what);
 }
 
 static int lenient_bool(const OpField *field _unused_, const Json *json, Arena *arena _unused_, void *at,
@@ -279,17 +280,16 @@ static int lenient_strings(const OpField *field, const Json *json, Arena *arena,
         r = take_list(json, arena, &list);
         if (r)
                 return error_trace(r);
-        if (is_empty(field, list.n))
+        if (decode_is_empty(field, list.n))
                 return unfit(reterr_what, "must not be empty");
         *(StrList *)at = list;
         return 0;
 }
 
 static const TakeFn lenient_takers[] = {
-        [OP_STRING] = lenient_string,   [OP_BOOL] = lenient_bool,
-        [OP_INT] = lenient_int,         [OP_NUMBER] = lenient_number,
-        [OP_STRINGS] = lenient_strings, [OP_OBJECT] = take_container,
-        [OP_ARRAY] = take_container,    [OP_ANY] = take_any,
+        [OP_STRING] = lenient_string, [OP_BOOL] = lenient_bool,       [OP_INT] = lenient_int,
+        [OP_NUMBER] = lenient_number, [OP_STRINGS] = lenient_strings, [OP_OBJECT] = take_container,
+        [OP_ARRAY] = take_container,  [OP_ANY] = decode_take_any,
 };
 
 /* The generator has checked the default against its field, so nothing but memory can be missing here. */
@@ -311,7 +311,7 @@ static int take_default(const OpField *field, Arena *arena, void *at) {
 }
 
 /* In a lenient table null means "not given", but for a bool it is a value as good as any. */
-static bool is_given(const OpField *field, OpConvention convention, const Json *json) {
+static bool decode_is_given(const OpField *field, OpConvention convention, const Json *json) {
         if (!json || json->type != JSON_NULL)
                 return json;
         if (field->flags & OP_FIELD_NULLABLE)
@@ -324,7 +324,7 @@ static int decode_field(const OpField *field, OpConvention convention, const Jso
         const TakeFn *takers = convention == OP_LENIENT ? lenient_takers : strict_takers;
         int r;
 
-        if (is_given(field, convention, json)) {
+        if (decode_is_given(field, convention, json)) {
                 r = takers[field->type](field, json, arena, args + field->offset, reterr_what);
                 if (r < 0)
                         return error_trace(r);

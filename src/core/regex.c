@@ -23,7 +23,7 @@ static int complain(char reterr[REGEX_WHY_MAX], const char *what, size_t offset)
         return REGEX_E_WRONG;
 }
 
-static int set_limits(Regex *regex) {
+static int regex_set_limits(Regex *regex) {
         regex->limits = pcre2_match_context_create(NULL);
         regex->data = pcre2_match_data_create(1, NULL);
         if (!regex->limits || !regex->data)
@@ -53,7 +53,7 @@ int regex_new(Regex **ret, Str pattern, char reterr[REGEX_WHY_MAX]) {
                 regex_free(regex);
                 return complain(reterr, (const char *)text, offset);
         }
-        if (set_limits(regex)) {
+        if (regex_set_limits(regex)) {
                 regex_free(regex);
                 return error_origin(-ENOMEM);
         }

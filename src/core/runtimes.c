@@ -151,7 +151,7 @@ static void add_cost(const Json *cost, RuntimeReading *reading) {
         reading->cost_usd += value;
 }
 
-static void take_text(const Json *text, RuntimeReading *reading) {
+static void runtimes_take_text(const Json *text, RuntimeReading *reading) {
         if (json_is(text, JSON_STRING))
                 reading->text = json_str(text);
 }
@@ -161,12 +161,12 @@ static void take_text(const Json *text, RuntimeReading *reading) {
 static void take_message(const Json *message, RuntimeReading *reading) {
         const Json *item = json_get(message, "item"), *part = json_get(message, "part");
 
-        take_text(json_get(message, "result"), reading);
-        take_text(json_get(message, "response"), reading);
+        runtimes_take_text(json_get(message, "result"), reading);
+        runtimes_take_text(json_get(message, "response"), reading);
         if (str_is(json_str(json_get(item, "type")), "agent_message"))
-                take_text(json_get(item, "text"), reading);
+                runtimes_take_text(json_get(item, "text"), reading);
         if (str_is(json_str(json_get(part, "type")), "text"))
-                take_text(json_get(part, "text"), reading);
+                runtimes_take_text(json_get(part, "text"), reading);
         add_usage(json_get(message, "usage"), reading);
         add_usage(json_get(part, "tokens"), reading);
         json_each (model, json_get(json_get(message, "stats"), "models"))
@@ -175,7 +175,7 @@ static void take_message(const Json *message, RuntimeReading *reading) {
         add_cost(json_get(part, "cost"), reading);
 }
 
-static bool take_lines(Arena *arena, Str output, RuntimeReading *reading) {
+static bool runtimes_take_lines(Arena *arena, Str output, RuntimeReading *reading) {
         bool is_structured = false;
 
         while (output.n) {
@@ -208,5 +208,5 @@ void runtime_read(Arena *arena, Str output, RuntimeReading *ret) {
                 json_each (message, json_is(json, JSON_ARRAY) ? json : NULL)
                         take_message(message, ret);
         } else
-                ret->is_structured = take_lines(arena, trimmed, ret);
+                ret->is_structured = runtimes_take_lines(arena, trimmed, ret);
 }

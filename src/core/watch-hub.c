@@ -48,7 +48,7 @@ void watch_hub_end_walk(WatchHub *hub) {
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /* The root's walk covers whatever did not fit. */
-static void keep(Watch *watch, const struct inotify_event *event) {
+static void watch_hub_keep(Watch *watch, const struct inotify_event *event) {
         size_t n = sizeof(*event) + event->len;
 
         if (watch->backlog.n + n <= WATCH_BACKLOG_MAX && !buf_append(&watch->backlog, event, n))
@@ -57,26 +57,26 @@ static void keep(Watch *watch, const struct inotify_event *event) {
         watch_want_walk(watch, STR_NULL);
 }
 
-static void show(Watch *watch, const struct inotify_event *event) {
+static void watch_hub_show(Watch *watch, const struct inotify_event *event) {
         if (watch->is_closed)
                 return;
         if (watch->is_walking)
-                keep(watch, event);
+                watch_hub_keep(watch, event);
         else
                 watch_event(watch, event);
 }
 
-static void dispatch(WatchHub *hub, const char *data, ssize_t n) {
+static void watch_hub_dispatch(WatchHub *hub, const char *data, ssize_t n) {
         for (ssize_t at = 0; at < n;) {
                 const struct inotify_event *event = (const void *)(data + at);
                 for (Watch *watch = hub->watches; watch; watch = watch->next)
-                        show(watch, event);
+                        watch_hub_show(watch, event);
                 at += (ssize_t)(sizeof(*event) + event->len);
         }
 }
 
 /* The hub goes with the last watch. */
-static void settle(WatchHub *hub) {
+static void watch_hub_settle(WatchHub *hub) {
         Watch *next;
 
         for (Watch *watch = hub->watches; watch; watch = next) {
@@ -92,14 +92,14 @@ static void settle(WatchHub *hub) {
         }
 }
 
-static void on_readable(void *user, _unused_ unsigned events) {
+static void watch_hub_on_readable(void *user, _unused_ unsigned events) {
         _Alignas(struct inotify_event) char data[READ_MAX];
         WatchHub *hub = user;
 
         hub->is_dispatching = true;
-        dispatch(hub, data, read(hub->fd, data, sizeof(data)));
+        watch_hub_dispatch(hub, data, read(hub->fd, data, sizeof(data)));
         hub->is_dispatching = false;
-        settle(hub);
+        watch_hub_settle(hub);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -111,7 +111,7 @@ static int hub_new(WatchHub **slot, Loop *loop) {
         if (!hub)
                 return error_origin(-ENOMEM);
         *hub = (WatchHub){.slot = slot, .loop = loop, .fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC)};
-        r = hub->fd < 0 ? -errno : loop_fd_open(loop, hub->fd, on_readable, hub, &hub->readable);
+        r = hub->fd < 0 ? -errno : loop_fd_open(loop, hub->fd, watch_hub_on_readable, hub, &hub->readable);
         if (r) {
                 close_fd(hub->fd);
                 free(hub);

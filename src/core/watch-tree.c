@@ -61,7 +61,7 @@ static void unlink_wd(WatchTree *tree, WatchNode *node) {
         *link = node->next_by_wd;
 }
 
-static bool grow(WatchTree *tree) {
+static bool watch_tree_grow(WatchTree *tree) {
         WatchTree next = {.n_buckets = tree->n_buckets ? tree->n_buckets * 2 : BUCKETS_FIRST, .n = tree->n};
 
         next.by_path = calloc(next.n_buckets, sizeof(*next.by_path));
@@ -87,7 +87,7 @@ static bool grow(WatchTree *tree) {
 WatchNode *watch_tree_add(WatchTree *tree, Str path, bool is_dir) {
         WatchNode *node;
 
-        if (tree->n >= tree->n_buckets && !grow(tree))
+        if (tree->n >= tree->n_buckets && !watch_tree_grow(tree))
                 return NULL;
         node = malloc(sizeof(*node) + path.n + 1);
         if (!node)

@@ -35,7 +35,7 @@ void watch_walk_deinit(WatchWalk *walk) {
 }
 
 /* Returns the offset of the path that was added, or a negative number. */
-static int add(WatchWalk *walk, Str dir, const char *name, const struct stat *st, int wd) {
+static int watch_walk_add(WatchWalk *walk, Str dir, const char *name, const struct stat *st, int wd) {
         WatchFound found = {
                 .stamp = watch_stamp(st), .wd = wd, .is_dir = S_ISDIR(st->st_mode), .path = walk->paths.n};
         int r = buf_append_str(&walk->paths, dir);
@@ -60,7 +60,7 @@ static void take_entry(WatchWalk *walk, int fd, Str dir, const char *name) {
                 walk->is_cut = true;
                 return;
         }
-        walk->r = add(walk, dir, name, &st, -1);
+        walk->r = watch_walk_add(walk, dir, name, &st, -1);
         if (walk->r)
                 return;
         path = str_from(walk->paths.data + n_paths);
@@ -110,7 +110,7 @@ static void walk_from(WatchWalk *walk, const char *start) {
                     sizeof(full) ||
             lstat(full, &st) || !S_ISDIR(st.st_mode))
                 return;
-        walk->r = add(walk, str_from(start), "", &st, -1);
+        walk->r = watch_walk_add(walk, str_from(start), "", &st, -1);
         for (size_t i = first; !walk->r && i < watch_walk_n(walk); i++) {
                 bool is_dir = ((WatchFound *)(void *)walk->found.data)[i].is_dir;
                 if (is_dir && (i == first || !walk->is_flat))

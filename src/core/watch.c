@@ -71,7 +71,7 @@ void watch_free(Watch *watch) {
         free(watch);
 }
 
-static void take_number(Watch *watch, WatchNode *node, int wd) {
+static void watch_take_number(Watch *watch, WatchNode *node, int wd) {
         int old = node->wd;
 
         watch_tree_set_wd(&watch->tree, node, wd);
@@ -79,7 +79,7 @@ static void take_number(Watch *watch, WatchNode *node, int wd) {
                 watch_hub_give_back(watch->hub, old);
 }
 
-static void merge(Watch *watch, const WatchFound *found, Str path) {
+static void watch_merge(Watch *watch, const WatchFound *found, Str path) {
         WatchNode *node = watch_tree_find(&watch->tree, path);
         bool is_new = !node, is_changed;
 
@@ -96,7 +96,7 @@ static void merge(Watch *watch, const WatchFound *found, Str path) {
         node->is_dir = found->is_dir;
         node->mark = watch->mark;
         if (found->wd >= 0)
-                take_number(watch, node, found->wd);
+                watch_take_number(watch, node, found->wd);
         if (watch->is_settled && (is_new || is_changed))
                 watch_tell(watch, is_new ? WATCH_CREATED : WATCH_MODIFIED, path, found->is_dir);
 }
@@ -106,7 +106,7 @@ static void merge_walk(Watch *watch, const WatchWalk *walk) {
 
         watch->mark++;
         for (size_t i = 0; i < watch_walk_n(walk); i++)
-                merge(watch, &found[i], str_from(walk->paths.data + found[i].path));
+                watch_merge(watch, &found[i], str_from(walk->paths.data + found[i].path));
         if (walk->is_cut)
                 watch_trouble(watch, "too many files and folders: not all are watched");
         if (walk->is_refused)
@@ -118,7 +118,7 @@ static void merge_walk(Watch *watch, const WatchWalk *walk) {
         }
 }
 
-static void job_run(void *user) {
+static void watch_job_run(void *user) {
         Job *job = user;
 
         watch_walk_run(&job->walk);
@@ -144,7 +144,7 @@ static void give_back_rest(Watch *watch, const WatchWalk *walk) {
                         watch_hub_give_back(watch->hub, found[i].wd);
 }
 
-static void job_done(void *user) {
+static void watch_job_done(void *user) {
         Job *job = user;
         Watch *watch = job->watch;
 
@@ -177,7 +177,7 @@ void watch_walk_soon(Watch *watch) {
                                 .is_ignored = watch->spec.is_ignored,
                                 .user = watch->spec.user};
         watch->starts = BUF_NULL;
-        if (loop_work(watch->loop, job_run, job_done, job)) {
+        if (loop_work(watch->loop, watch_job_run, watch_job_done, job)) {
                 watch->starts = job->walk.starts; /* tried again with the next event */
                 free(job);
                 return;
@@ -207,7 +207,7 @@ void watch_lose_root(Watch *watch) {
                 watch_trouble(watch, "no memory: the folder is not looked for any more");
 }
 
-static void on_look(Timer *timer) {
+static void watch_on_look(Timer *timer) {
         Watch *watch = container_of(timer, Watch, look);
         struct stat st;
 
@@ -235,7 +235,7 @@ int watch_open(Watch **ret, WatchHub **hub, Loop *loop, const WatchSpec *spec) {
         if (!watch)
                 return error_origin(-ENOMEM);
         *watch = (Watch){.loop = loop, .spec = *spec, .root = strdup(spec->root)};
-        timer_init(&watch->look, loop, on_look);
+        timer_init(&watch->look, loop, watch_on_look);
         if (!watch->spec.n_max)
                 watch->spec.n_max = WATCH_ENTRIES_MAX;
         r = watch->root ? watch_hub_join(hub, watch) : -ENOMEM;

@@ -78,7 +78,7 @@ static void raise_descriptor_limit(Daemon *daemon) {
 }
 
 /* The commands stand beside the daemon: named so that they can be copied from the screen. */
-static void greet(const Daemon *daemon) {
+static void daemon_greet(const Daemon *daemon) {
         const char *slash = strrchr(program_invocation_name, '/');
         int n = slash ? (int)(slash - program_invocation_name) + 1 : 0;
         const char *folder = program_invocation_name;
@@ -100,7 +100,7 @@ static void greet(const Daemon *daemon) {
         fflush(stdout);
 }
 
-static void on_stopping(Daemon *daemon) {
+static void daemon_on_stopping(Daemon *daemon) {
         if (daemon->has_test_clock) /* a stop has limits */
                 loop_clock_thaw(daemon->loop);
         service_notify("STOPPING=1");
@@ -116,7 +116,7 @@ static void open_standard_streams(void) {
         close_fd(fd);
 }
 
-static int run(Daemon *daemon) {
+static int daemon_run(Daemon *daemon) {
         Signals signals = {0};
         int r = signals_open(&signals, daemon), status = r ? EXIT_STATUS_INTERNAL : 0;
 
@@ -129,7 +129,7 @@ static int run(Daemon *daemon) {
         if (!status)
                 status = setup_open(daemon);
         if (!status) {
-                greet(daemon);
+                daemon_greet(daemon);
                 service_notify("READY=1");
                 loop_run(daemon->loop);
                 log_notice(&daemon->log, "-", "stopped");
@@ -155,7 +155,7 @@ static void slow_workers(Daemon *daemon) {
                 loop_work_late(daemon->loop, (unsigned)strtoul(late, NULL, 10));
 }
 
-static int run_all(Daemon *daemon) {
+static int daemon_run_all(Daemon *daemon) {
         int r;
 
         stop_clock(daemon);
@@ -164,15 +164,15 @@ static int run_all(Daemon *daemon) {
         if (!r)
                 r = setup_endpoints(daemon);
         if (!r)
-                return run(daemon);
+                return daemon_run(daemon);
         fprintf(stderr, "musterd: cannot tell what to serve, and where: %s\n", strerror(-r));
         return EXIT_STATUS_INTERNAL;
 }
 
-static int start(Daemon *daemon) {
+static int daemon_start(Daemon *daemon) {
         int status = EXIT_STATUS_INTERNAL;
 
-        daemon->stopping = on_stopping;
+        daemon->stopping = daemon_on_stopping;
         daemon->reopen = setup_reopen;
         log_init(&daemon->log);
         own_log_open(daemon);
@@ -181,7 +181,7 @@ static int start(Daemon *daemon) {
                 fprintf(stderr, "musterd: cannot start (is the file for --record writable?)\n");
         else {
                 own_log_follow(daemon);
-                status = run_all(daemon);
+                status = daemon_run_all(daemon);
         }
         daemon->collab = collab_free(daemon->collab);
         own_log_close(daemon);
@@ -214,7 +214,7 @@ int main(int argc, char **argv) {
                 fprintf(stderr, "musterd: %s\n", wrong);
                 status = r < 0 ? EXIT_STATUS_INTERNAL : EXIT_STATUS_USAGE;
         } else
-                status = is_in_wrong_place() ? EXIT_STATUS_HOSTED : start(&daemon);
+                status = is_in_wrong_place() ? EXIT_STATUS_HOSTED : daemon_start(&daemon);
         config_deinit(&daemon.config);
         return status;
 }

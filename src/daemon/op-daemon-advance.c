@@ -30,7 +30,7 @@ static time_t real_s(void) {
         return ts.tv_sec;
 }
 
-static void answer(Call *call) {
+static void daemon_advance_answer(Call *call) {
         char now[TIME_TEXT_MAX];
         JsonWriter *w = call_result(call);
 
@@ -41,13 +41,13 @@ static void answer(Call *call) {
         call_finish(call, 0);
 }
 
-static void on_look(Deferred *deferred) {
+static void daemon_advance_on_look(Deferred *deferred) {
         Advance *self = container_of(deferred, Advance, look);
         const Daemon *daemon = self->call->daemon;
 
         self->n_quiet = loop_n_work(daemon->loop) ? 0 : self->n_quiet + 1;
         if (self->n_quiet >= QUIET_TURNS || daemon->is_stopping || real_s() > self->begin_s + LIMIT_S) {
-                answer(self->call);
+                daemon_advance_answer(self->call);
                 return;
         }
         (void)sched_yield();
@@ -64,7 +64,7 @@ int op_native_daemon_advance(Call *call, const NativeDaemonAdvanceArgs *args) {
         if (!self)
                 return error_origin(-ENOMEM);
         *self = (Advance){.call = call, .begin_s = real_s()};
-        deferred_init(&self->look, loop, on_look);
+        deferred_init(&self->look, loop, daemon_advance_on_look);
         loop_clock_advance(loop, args->ms);
         deferred_schedule(&self->look);
         return CALL_LATER;

@@ -36,7 +36,7 @@ static void end_agents(Daemon *daemon) {
         host_end_all(daemon->host, GRACE_MS, all_ended, daemon);
 }
 
-static void stop(Call *call) {
+static void daemon_shutdown_stop(Call *call) {
         daemon_stop(call->daemon, "asked over the native socket");
 }
 
@@ -45,7 +45,7 @@ static void stop_with_agents(Call *call) {
                 call->daemon->ends_agents = true;
                 end_agents(call->daemon);
         }
-        stop(call);
+        daemon_shutdown_stop(call);
 }
 
 /* What becomes of the tasks of all projects. */
@@ -84,6 +84,6 @@ int op_native_daemon_shutdown(Call *call, const NativeDaemonShutdownArgs *args) 
         shutdown_write_processes(call->daemon, ends_agents, w);
         write_tasks(call->daemon, ends_agents, w);
         jw_end_object(w);
-        call_after(call, ends_agents ? stop_with_agents : stop);
+        call_after(call, ends_agents ? stop_with_agents : daemon_shutdown_stop);
         return 0;
 }

@@ -99,7 +99,7 @@ static void tell_some(Follower *follower) {
         conn_flush_soon(conn);
 }
 
-static void on_more(FeedReader *reader) {
+static void feed_follow_on_more(FeedReader *reader) {
         tell_some(container_of(reader, Follower, reader));
 }
 
@@ -107,13 +107,13 @@ static void on_go_on(Deferred *deferred) {
         tell_some(container_of(deferred, Follower, go_on));
 }
 
-static void on_drained(Client *client) {
+static void feed_follow_on_drained(Client *client) {
         tell_some(client->stream);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void on_closed(Client *client) {
+static void feed_follow_on_closed(Client *client) {
         Follower *follower = client->stream;
 
         feed_reader_deinit(&follower->reader);
@@ -121,7 +121,7 @@ static void on_closed(Client *client) {
         free(follower);
 }
 
-static void begin(Call *call) {
+static void feed_follow_begin(Call *call) {
         const Opening *opening = call->target;
         Daemon *daemon = call->daemon;
         Follower *follower = calloc(1, sizeof(*follower));
@@ -132,11 +132,11 @@ static void begin(Call *call) {
         }
         follower->client = call->client;
         deferred_init(&follower->go_on, daemon->loop, on_go_on);
-        client_stream(call->client, follower, on_closed);
-        call->client->stream_drained = on_drained;
+        client_stream(call->client, follower, feed_follow_on_closed);
+        call->client->stream_drained = feed_follow_on_drained;
         if (opening->is_foreign)
                 tell_gap(follower, 0, opening->after);
-        feed_reader_init(&follower->reader, daemon->feed, opening->after, on_more);
+        feed_reader_init(&follower->reader, daemon->feed, opening->after, feed_follow_on_more);
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
@@ -170,6 +170,6 @@ int op_native_feed_follow(Call *call, const NativeFeedFollowArgs *args) {
         jw_field_uint(w, "oldest", feed_oldest(feed));
         jw_end_object(w);
         call->target = opening;
-        call_after(call, begin);
+        call_after(call, feed_follow_begin);
         return 0;
 }

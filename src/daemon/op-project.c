@@ -30,7 +30,7 @@ struct ProjectSave {
 
 static const char gone[] = "its folder was moved or deleted while it was served";
 
-static bool is_gone(const Endpoint *endpoint) {
+static bool project_is_gone(const Endpoint *endpoint) {
         const Project *project = endpoint->context;
 
         return project && endpoint->state == ENDPOINT_LISTENING && !task_store_is_there(&project->store);
@@ -42,8 +42,8 @@ static void write_project(const Endpoint *endpoint, JsonWriter *w) {
 
         jw_begin_object(w);
         jw_field_cstr(w, "dir", endpoint->where);
-        jw_field_cstr(w, "state", is_gone(endpoint) ? "gone" : endpoint_state_name(endpoint->state));
-        if (is_gone(endpoint))
+        jw_field_cstr(w, "state", project_is_gone(endpoint) ? "gone" : endpoint_state_name(endpoint->state));
+        if (project_is_gone(endpoint))
                 jw_field_cstr(w, "reason", gone);
         else if (endpoint->state != ENDPOINT_LISTENING && *endpoint->reason)
                 jw_field_cstr(w, "reason", endpoint->reason);
@@ -130,7 +130,7 @@ static int save_later(Call *call, const Endpoint *added, ProjectLoad ended) {
 
 /* ---- the ops --------------------------------------------------------------------------------- */
 
-static Endpoint *find(Daemon *daemon, Str dir) {
+static Endpoint *project_find(Daemon *daemon, Str dir) {
         Endpoint *e = daemon->endpoints;
 
         while (e && (e->type != &aiwg_endpoint || e->is_removed || !str_is(dir, e->where)))
@@ -172,7 +172,7 @@ int op_native_project_add(Call *call, const NativeProjectAddArgs *args) {
                 return call_fail(call, CALL_E_UNAVAILABLE, "%s: %s", endpoint_state_name(endpoint->state),
                                  endpoint->reason);
         }
-        if (is_gone(endpoint))
+        if (project_is_gone(endpoint))
                 return call_fail(call, CALL_E_UNAVAILABLE, "%s; end that with: muster project rm %s", gone,
                                  endpoint->where);
         endpoint->is_removed = false;
@@ -181,7 +181,7 @@ int op_native_project_add(Call *call, const NativeProjectAddArgs *args) {
 }
 
 int op_native_project_set(Call *call, const NativeProjectSetArgs *args) {
-        Endpoint *endpoint = find(call->daemon, args->dir);
+        Endpoint *endpoint = project_find(call->daemon, args->dir);
         int r;
 
         if (!endpoint)
@@ -193,7 +193,7 @@ int op_native_project_set(Call *call, const NativeProjectSetArgs *args) {
 }
 
 int op_native_project_rm(Call *call, const NativeProjectRmArgs *args) {
-        Endpoint *endpoint = find(call->daemon, args->dir);
+        Endpoint *endpoint = project_find(call->daemon, args->dir);
         Project *project = endpoint ? endpoint->context : NULL;
         ProjectLoad ended = {0};
 
@@ -225,7 +225,7 @@ static void on_trusted(void *user, int r, const char *wrong) {
 }
 
 int op_native_project_trust(Call *call, const NativeProjectTrustArgs *args) {
-        Endpoint *endpoint = find(call->daemon, args->dir);
+        Endpoint *endpoint = project_find(call->daemon, args->dir);
         Project *project = endpoint ? endpoint->context : NULL;
         int r;
 

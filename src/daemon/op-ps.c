@@ -17,7 +17,7 @@ static void field_time(JsonWriter *w, const char *key, int64_t us) {
 }
 
 /* CPU time and memory of the first process, from /proc (never a disk). */
-static void write_usage(pid_t pid, JsonWriter *w) {
+static void ps_write_usage(pid_t pid, JsonWriter *w) {
         char path[64], text[1024];
         unsigned long user = 0, system = 0;
         long pages = 0;
@@ -78,7 +78,7 @@ static void write_hosted(Hosted *hosted, JsonWriter *w, int64_t now_us) {
         if (hosted->recording_path)
                 jw_field_cstr(w, "recording", hosted->recording_path);
         if (hosted->state == HOSTED_RUNNING)
-                write_usage(pid, w);
+                ps_write_usage(pid, w);
         jw_end_object(w);
 }
 

@@ -23,7 +23,7 @@ typedef struct File {
         Arena arena;
 } File;
 
-static const Option *find_key(Str table, Str name) {
+static const Option *options_file_find_key(Str table, Str name) {
         char key[128];
         int n = snprintf(key, sizeof(key), STR_FMT "." STR_FMT, STR_ARG(table), STR_ARG(name));
 
@@ -43,7 +43,7 @@ static bool line_names(Str line, Str word) {
 
 /* The line that a key of a table stands on, from 1: the first that begins with it behind the table's own
  * line. The tree does not keep lines. */
-static size_t line_of(Str text, Str table, Str key) {
+static size_t options_file_line_of(Str text, Str table, Str key) {
         bool in_table = !table.n;
         size_t line = 1;
 
@@ -77,7 +77,7 @@ static const char *scalar_text(Arena *arena, const Json *value) {
 }
 
 /* A string where the setting is text, a number where it is one: what a reader of the file would expect. */
-static bool fits(const Option *option, const Json *value) {
+static bool options_file_fits(const Option *option, const Json *value) {
         switch (option->type) {
         case OPTION_INT: return json_is(value, JSON_NUMBER);
         case OPTION_BOOL: return json_is(value, JSON_BOOL);
@@ -89,7 +89,7 @@ static bool fits(const Option *option, const Json *value) {
 
 static int set_value(Config *config, File *file, const Option *option, const Json *value, bool *is_first,
                      const char *source, char reterr[OPTIONS_FAULT_MAX]) {
-        const char *text = fits(option, value) ? scalar_text(&file->arena, value) : NULL;
+        const char *text = options_file_fits(option, value) ? scalar_text(&file->arena, value) : NULL;
 
         if (text)
                 return option_set(config, option, text, is_first, source, reterr);
@@ -99,14 +99,14 @@ static int set_value(Config *config, File *file, const Option *option, const Jso
 
 static int apply_key(Config *config, File *file, Str table, const Json *value,
                      char reterr[OPTIONS_FAULT_MAX]) {
-        const Option *option = find_key(table, json_key(value));
+        const Option *option = options_file_find_key(table, json_key(value));
         bool is_first = true;
         char source[256];
         int r = 0;
 
         snprintf(source, sizeof(source), "%s:%zu: " STR_FMT "%s" STR_FMT, file->path,
-                 line_of(file->text, table, json_key(value)), STR_ARG(table), table.n ? "." : "",
-                 STR_ARG(json_key(value)));
+                 options_file_line_of(file->text, table, json_key(value)), STR_ARG(table),
+                 table.n ? "." : "", STR_ARG(json_key(value)));
         if (!option) {
                 snprintf(reterr, OPTIONS_FAULT_MAX, "%s: no such setting", source);
                 return OPTIONS_E_USAGE;
@@ -128,7 +128,7 @@ static int check_cli_key(File *file, const Json *value, char reterr[OPTIONS_FAUL
         if (is_known && json_is(value, JSON_STRING))
                 return 0;
         snprintf(reterr, OPTIONS_FAULT_MAX, "%s:%zu: cli." STR_FMT ": %s", file->path,
-                 line_of(file->text, STR("cli"), json_key(value)), STR_ARG(json_key(value)),
+                 options_file_line_of(file->text, STR("cli"), json_key(value)), STR_ARG(json_key(value)),
                  is_known ? "wrong type of value" : "no such setting");
         return OPTIONS_E_USAGE;
 }
@@ -147,7 +147,7 @@ static int apply_table(Config *config, File *file, const Json *table, char reter
         return 0;
 }
 
-static int apply(Config *config, File *file, char reterr[OPTIONS_FAULT_MAX]) {
+static int options_file_apply(Config *config, File *file, char reterr[OPTIONS_FAULT_MAX]) {
         TomlFault fault;
         Json *json;
         int r = toml_parse_text(&file->arena, file->text, &json, &fault);
@@ -187,7 +187,7 @@ int options_load_file(Config *config, char reterr[OPTIONS_FAULT_MAX]) {
                 return OPTIONS_E_USAGE;
         }
         file.text = buf_str(&text);
-        r = apply(config, &file, reterr);
+        r = options_file_apply(config, &file, reterr);
         arena_deinit(&file.arena);
         return r;
 }

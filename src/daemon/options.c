@@ -110,7 +110,7 @@ static bool parse_int(const char *text, int64_t *ret) {
         return true;
 }
 
-static bool is_allowed(const Option *option, const char *text) {
+static bool options_is_allowed(const Option *option, const char *text) {
         const char *const *word = option->words;
 
         while (word && *word && strcmp(*word, text) != 0)
@@ -118,21 +118,22 @@ static bool is_allowed(const Option *option, const char *text) {
         return !word || *word;
 }
 
-static int refuse(const char *source, const char *wanted, const char *text, char reterr[OPTIONS_FAULT_MAX]) {
+static int options_refuse(const char *source, const char *wanted, const char *text,
+                          char reterr[OPTIONS_FAULT_MAX]) {
         snprintf(reterr, OPTIONS_FAULT_MAX, "%s: %s expected, not \"%s\"", source, wanted, text);
         return OPTIONS_E_USAGE;
 }
 
-static int push_list(StrVec *vec, const Option *option, const char *text, const char *source,
-                     char reterr[OPTIONS_FAULT_MAX]) {
+static int options_push_list(StrVec *vec, const Option *option, const char *text, const char *source,
+                             char reterr[OPTIONS_FAULT_MAX]) {
         _cleanup_(freep) char *copy = strdup(text);
         char *rest = copy, *item, by[] = {option->separator, 0};
 
         if (!copy)
                 return error_origin(-ENOMEM);
         while ((item = strsep(&rest, by))) {
-                if (*item && !is_allowed(option, item))
-                        return refuse(source, option->help, item, reterr);
+                if (*item && !options_is_allowed(option, item))
+                        return options_refuse(source, option->help, item, reterr);
                 if (*item && strvec_push(vec, item))
                         return error_origin(-ENOMEM);
         }
@@ -146,8 +147,8 @@ int option_set(Config *config, const Option *option, const char *text, bool *is_
 
         switch (option->type) {
         case OPTION_STRING:
-                if (!is_allowed(option, text))
-                        return refuse(source, option->help, text, reterr);
+                if (!options_is_allowed(option, text))
+                        return options_refuse(source, option->help, text, reterr);
                 free(*(char **)value);
                 *(char **)value = strdup(text);
                 return *(char **)value ? 0 : error_origin(-ENOMEM);
@@ -155,11 +156,11 @@ int option_set(Config *config, const Option *option, const char *text, bool *is_
                 if (*is_first) /* a later layer replaces what an earlier one said */
                         strvec_deinit(value);
                 *is_first = false;
-                return push_list(value, option, text, source, reterr);
+                return options_push_list(value, option, text, source, reterr);
         case OPTION_INT: wanted = parse_int(text, value) ? NULL : "a number from 0 on"; break;
         case OPTION_BOOL: wanted = parse_bool(text, value) ? NULL : "yes or no"; break;
         }
-        return wanted ? refuse(source, wanted, text, reterr) : 0;
+        return wanted ? options_refuse(source, wanted, text, reterr) : 0;
 }
 
 /* ---- layers ---------------------------------------------------------------------------------- */
@@ -203,7 +204,7 @@ static void print_help_text(const char *text) {
         printf("%s\n", text);
 }
 
-static void print_help(void) {
+static void options_print_help(void) {
         printf("Usage: musterd [OPTION]...\n\n"
                "Hosts AI coding agents and serves CCCC, coop, AIWG and AgentCompany clients.\n"
                "Runs in the foreground; see musterd(8).\n\n");
@@ -290,7 +291,7 @@ int options_load(Config *config, int argc, char **argv, char reterr[OPTIONS_FAUL
                            .log_keep = 3};
         for (int i = 1; i < argc; i++) {
                 if (!strcmp(argv[i], "--help"))
-                        return print_help(), OPTIONS_E_DONE;
+                        return options_print_help(), OPTIONS_E_DONE;
                 if (!strcmp(argv[i], "--version"))
                         return printf("musterd %s\n", MUSTER_VERSION), OPTIONS_E_DONE;
         }

@@ -24,7 +24,7 @@
 
 /* ---- which endpoints ------------------------------------------------------------------------- */
 
-static bool is_wanted(const Config *config, const char *name) {
+static bool setup_is_wanted(const Config *config, const char *name) {
         for (size_t i = 0; i < config->only.n; i++)
                 if (!strcmp(config->only.items[i], name))
                         return true;
@@ -35,7 +35,7 @@ static bool is_only(const Config *config, const char *name) {
         return config->only.n == 1 && !strcmp(config->only.items[0], name);
 }
 
-static int add(Daemon *daemon, const EndpointType *type, char *where) {
+static int setup_add(Daemon *daemon, const EndpointType *type, char *where) {
         Endpoint **end = &daemon->endpoints, *endpoint;
         int r = where ? endpoint_new(&endpoint, daemon, type, where) : -ENOMEM;
 
@@ -57,14 +57,14 @@ static int add_projects(Daemon *daemon) {
         const Config *config = &daemon->config;
 
         for (size_t i = 0; i < config->aiwg_projects.n; i++) {
-                int r = add(daemon, &aiwg_endpoint, path_resolve(config->aiwg_projects.items[i]));
+                int r = setup_add(daemon, &aiwg_endpoint, path_resolve(config->aiwg_projects.items[i]));
                 if (r)
                         return error_trace(r);
         }
         if (config->aiwg_projects.n)
                 return 0;
         if (is_only(config, "aiwg") || path_is_found(".", ".aiwg"))
-                return error_trace(add(daemon, &aiwg_endpoint, path_resolve(".")));
+                return error_trace(setup_add(daemon, &aiwg_endpoint, path_resolve(".")));
         return 0;
 }
 
@@ -83,7 +83,7 @@ static int add_kept_projects(Daemon *daemon, const char *home, bool has_list) {
         return error_trace(r ? r : projects_spread(daemon));
 }
 
-static char *cccc_home(const Config *config) {
+static char *setup_cccc_home(const Config *config) {
         Str named = str_trim(str_from(config->cccc_home));
         _cleanup_(freep) char *copy = named.n ? strndup(named.data, named.n) : strdup("~/.cccc");
 
@@ -101,16 +101,16 @@ int setup_endpoints(Daemon *daemon) {
 
         daemon->state_home = config->muster_home ? path_expand(config->muster_home) : place_home();
         r = daemon->state_home ? 0 : -ENOMEM;
-        if (!r && is_wanted(config, "cccc"))
-                r = add(daemon, &cccc_endpoint, cccc_home(config));
-        if (!r && is_wanted(config, "coop"))
-                r = add(daemon, &coop_endpoint, coop_socket(config));
-        if (!r && is_wanted(config, "aiwg"))
+        if (!r && setup_is_wanted(config, "cccc"))
+                r = setup_add(daemon, &cccc_endpoint, setup_cccc_home(config));
+        if (!r && setup_is_wanted(config, "coop"))
+                r = setup_add(daemon, &coop_endpoint, coop_socket(config));
+        if (!r && setup_is_wanted(config, "aiwg"))
                 r = add_projects(daemon);
-        if (!r && is_wanted(config, "aiwg"))
-                r = add_kept_projects(daemon, daemon->state_home, is_wanted(config, "native"));
-        if (!r && is_wanted(config, "native"))
-                r = add(daemon, &native_endpoint, place_socket(daemon->state_home));
+        if (!r && setup_is_wanted(config, "aiwg"))
+                r = add_kept_projects(daemon, daemon->state_home, setup_is_wanted(config, "native"));
+        if (!r && setup_is_wanted(config, "native"))
+                r = setup_add(daemon, &native_endpoint, place_socket(daemon->state_home));
         return error_trace(r);
 }
 
@@ -136,7 +136,7 @@ static char *state_folder(const Daemon *daemon) {
         const Config *config = &daemon->config;
         char *folder = NULL;
 
-        if (is_wanted(config, "native"))
+        if (setup_is_wanted(config, "native"))
                 return strdup(daemon->state_home);
         if (asprintf(&folder, "%s/only/%s-%016llx", daemon->state_home, config->only.items[0],
                      (unsigned long long)identity(daemon)) < 0)
@@ -248,7 +248,7 @@ void setup_unhost(Daemon *daemon) {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static void report(const Endpoint *endpoint) {
+static void setup_report(const Endpoint *endpoint) {
         if (endpoint->state == ENDPOINT_LISTENING)
                 return;
         if (endpoint->state == ENDPOINT_SERVED && endpoint->type->served_exit == EXIT_STATUS_OK &&
@@ -269,7 +269,7 @@ int setup_open(Daemon *daemon) {
 
         for (Endpoint *e = daemon->endpoints; e; e = e->next) {
                 int r = endpoint_open(e);
-                report(e);
+                setup_report(e);
                 has_listener |= e->state == ENDPOINT_LISTENING;
                 status = r > status ? r : status;
         }

@@ -65,7 +65,7 @@ static Ruleset ruleset_of(int abi) {
         return set;
 }
 
-static int add_rule(int ruleset, int fd, uint64_t allowed) {
+static int landlock_add_rule(int ruleset, int fd, uint64_t allowed) {
         PathBeneath rule = {.allowed = allowed, .parent = fd};
         struct stat st;
 
@@ -79,7 +79,7 @@ static int add_rule(int ruleset, int fd, uint64_t allowed) {
 static int allow_path(int ruleset, const char *path, uint64_t allowed) {
         _cleanup_(closep) int fd = open(path, O_PATH | O_CLOEXEC);
 
-        return fd < 0 ? -errno : add_rule(ruleset, fd, allowed);
+        return fd < 0 ? -errno : landlock_add_rule(ruleset, fd, allowed);
 }
 
 /* What we were started on was opened outside: /dev/stdout leads to it, and it lies below none of our paths.
@@ -91,7 +91,7 @@ static int allow_standard(int ruleset, uint64_t handled) {
 
                 if (mode < 0 || (mode & O_ACCMODE) == O_RDONLY)
                         continue;
-                r = add_rule(ruleset, fd, handled & (FILE_ACCESS & ~ACCESS_EXECUTE));
+                r = landlock_add_rule(ruleset, fd, handled & (FILE_ACCESS & ~ACCESS_EXECUTE));
                 if (r && r != -EBADFD)
                         return r;
         }

@@ -28,7 +28,7 @@
 
 enum { EXIT_SANDBOX = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
-static _noreturn_ _printf_(2, 3) void fail(int error, const char *format, ...) {
+static _noreturn_ _printf_(2, 3) void sandbox_fail(int error, const char *format, ...) {
         va_list args;
 
         fputs("muster-sandbox: ", stderr);
@@ -61,7 +61,7 @@ static void enter_network(const char *program, int argc, char **argv) {
         int fd = network_resolver_fd(), r = fd < 0 ? fd : network_enter(program, wrong, sizeof(wrong));
 
         if (r)
-                fail(-r, "a network of its own, by %s%s%s", program, *wrong ? ": " : "", wrong);
+                sandbox_fail(-r, "a network of its own, by %s%s%s", program, *wrong ? ": " : "", wrong);
         snprintf(number, sizeof(number), "%d", fd);
         for (int i = 0; i < argc; i++)
                 if (strcmp(argv[i], "--") == 0)
@@ -70,7 +70,7 @@ static void enter_network(const char *program, int argc, char **argv) {
                         argv[i] = number;
 }
 
-static _noreturn_ void enter(int argc, char **argv) {
+static _noreturn_ void sandbox_enter(int argc, char **argv) {
         char **command = calloc((size_t)argc + 3, sizeof(*command)), number[16];
         int fd = sandbox_filter_fd();
 
@@ -80,7 +80,7 @@ static _noreturn_ void enter(int argc, char **argv) {
                 argv += 2;
         }
         if (!command || fd < 0)
-                fail(command ? -fd : ENOMEM, "cannot make the filter");
+                sandbox_fail(command ? -fd : ENOMEM, "cannot make the filter");
         snprintf(number, sizeof(number), "%d", fd);
         command[0] = argv[0];
         command[1] = "--seccomp";
@@ -88,7 +88,7 @@ static _noreturn_ void enter(int argc, char **argv) {
         memcpy(command + 3, argv + 1, (size_t)(argc - 1) * sizeof(*argv));
         ignore_signals();
         execv(command[0], command);
-        fail(errno, "cannot run %s", argv[0]);
+        sandbox_fail(errno, "cannot run %s", argv[0]);
 }
 
 /* ---- inside ---------------------------------------------------------------------------------- */
@@ -106,19 +106,19 @@ static void expect(const char *identity, const char *path) {
         struct stat st;
 
         if (lstat(path, &st))
-                fail(errno, "%s", path);
+                sandbox_fail(errno, "%s", path);
         snprintf(found, sizeof(found), "%llx:%llx", (unsigned long long)st.st_dev,
                  (unsigned long long)st.st_ino);
         if (strcmp(found, identity) != 0)
-                fail(0, "%s: was exchanged while the sandbox was made", path);
+                sandbox_fail(0, "%s: was exchanged while the sandbox was made", path);
 }
 
-static void parse(int argc, char **argv, Confine *ret) {
+static void sandbox_parse(int argc, char **argv, Confine *ret) {
         int i = 0;
 
         ret->writable = calloc((size_t)argc + 1, sizeof(*ret->writable));
         if (!ret->writable)
-                fail(ENOMEM, "confine");
+                sandbox_fail(ENOMEM, "confine");
         for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
                 if (strcmp(argv[i], "--write") == 0 && i + 1 < argc)
                         ret->writable[ret->n_writable++] = argv[++i];
@@ -126,15 +126,15 @@ static void parse(int argc, char **argv, Confine *ret) {
                         expect(argv[i + 1], argv[i + 2]);
                         i += 2;
                 } else
-                        fail(0, "confine does not know %s", argv[i]);
+                        sandbox_fail(0, "confine does not know %s", argv[i]);
         }
         if (i + 1 >= argc)
-                fail(0, "confine without a command");
+                sandbox_fail(0, "confine without a command");
         ret->command = argv + i + 1;
 }
 
 /* The command's exit status as a shell would say it. */
-static _noreturn_ void wait_for(pid_t child) {
+static _noreturn_ void sandbox_wait_for(pid_t child) {
         int status = 0;
 
         while (waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -154,13 +154,13 @@ static void lead(void) {
         (void)signal(SIGTTOU, SIG_IGN);
         child = fork();
         if (child < 0)
-                fail(errno, "fork");
+                sandbox_fail(errno, "fork");
         if (child > 0) {
                 (void)setsid();
-                wait_for(child);
+                sandbox_wait_for(child);
         }
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) || setpgid(0, 0))
-                fail(errno, "process group");
+                sandbox_fail(errno, "process group");
         if (isatty(STDIN_FILENO))
                 (void)tcsetpgrp(STDIN_FILENO, getpid());
 }
@@ -169,16 +169,16 @@ static _noreturn_ void confine(int argc, char **argv) {
         Confine args = {0};
         int r;
 
-        parse(argc, argv, &args);
+        sandbox_parse(argc, argv, &args);
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-                fail(errno, "no_new_privs");
+                sandbox_fail(errno, "no_new_privs");
         r = landlock_confine(args.writable, args.n_writable);
         if (r)
-                fail(-r, "Landlock");
+                sandbox_fail(-r, "Landlock");
         lead();
         signals_default();
         if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) && errno != ENOSYS)
-                fail(errno, "close_range");
+                sandbox_fail(errno, "close_range");
         execvp(args.command[0], args.command);
         r = errno;
         fprintf(stderr, "muster-sandbox: %s: %s\n", args.command[0], strerror(r));
@@ -187,9 +187,11 @@ static _noreturn_ void confine(int argc, char **argv) {
 
 int main(int argc, char **argv) {
         if (argc > 2 && strcmp(argv[1], "enter") == 0)
-                enter(argc - 2, argv + 2);
+                sandbox_enter(argc - 2, argv + 2);
         if (argc > 2 && strcmp(argv[1], "confine") == 0)
                 confine(argc - 2, argv + 2);
-        fail(0, "started by musterd only: muster-sandbox enter BWRAP ARGUMENT..., or confine OPTION... -- "
+        sandbox_fail(
+                0,
+                "started by musterd only: muster-sandbox enter BWRAP ARGUMENT..., or confine OPTION... -- "
                 "COMMAND...");
 }

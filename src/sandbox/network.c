@@ -14,7 +14,7 @@
 
 #include "base/macro.h"
 
-static int write_file(const char *path, const char *text) {
+static int network_write_file(const char *path, const char *text) {
         _cleanup_(closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
         ssize_t n = fd < 0 ? -1 : write(fd, text, strlen(text));
 
@@ -29,11 +29,11 @@ static int enter_namespaces(void) {
 
         if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
                 return -errno;
-        r = write_file("/proc/self/setgroups", "deny");
+        r = network_write_file("/proc/self/setgroups", "deny");
         snprintf(map, sizeof(map), "%u %u 1", gid, gid);
-        r = r ? r : write_file("/proc/self/gid_map", map);
+        r = r ? r : network_write_file("/proc/self/gid_map", map);
         snprintf(map, sizeof(map), "%u %u 1", uid, uid);
-        return r ? r : write_file("/proc/self/uid_map", map);
+        return r ? r : network_write_file("/proc/self/uid_map", map);
 }
 
 /*

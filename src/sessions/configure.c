@@ -117,7 +117,7 @@ static void session_take(Session *session, Configure *configure) {
                           "and [env] is not taken until the session is killed and made again");
 }
 
-static int take(Pty *pty, Configure *configure) {
+static int configure_take(Pty *pty, Configure *configure) {
         char *command = pty->id == 0 ? strdup(configure->config.command) : strdup(pty->command);
 
         if (!command) {
@@ -132,7 +132,7 @@ static int take(Pty *pty, Configure *configure) {
 
 static void configure_done(void *user) {
         Configure *configure = user;
-        int r = configure->r ? configure->r : take(configure->pty, configure);
+        int r = configure->r ? configure->r : configure_take(configure->pty, configure);
 
         configure->pty->is_configuring = false;
         configure->done(configure->pty, r, configure->wrong);

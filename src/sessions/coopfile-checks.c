@@ -9,7 +9,7 @@
 
 enum { USER_MAX = 32, VOLUME_NAME_MAX = 64 };
 
-static bool is_one_of(const char *text, const char *const *words) {
+static bool coopfile_checks_is_one_of(const char *text, const char *const *words) {
         for (; *words; words++)
                 if (!strcmp(text, *words))
                         return true;
@@ -39,13 +39,13 @@ const char *check_not_empty(const char *text) {
 const char *check_network(const char *text) {
         static const char *const modes[] = {"none", "host", "veth", NULL};
 
-        return is_one_of(text, modes) ? NULL : "must be none, host or veth";
+        return coopfile_checks_is_one_of(text, modes) ? NULL : "must be none, host or veth";
 }
 
 const char *check_mode(const char *text) {
         static const char *const modes[] = {"none", "bwrap", NULL};
 
-        return is_one_of(text, modes) ? NULL : "must be none or bwrap";
+        return coopfile_checks_is_one_of(text, modes) ? NULL : "must be none or bwrap";
 }
 
 const char *check_size(const char *text) {

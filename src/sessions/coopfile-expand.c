@@ -13,7 +13,7 @@
 #include "sessions/coopfile-internal.h"
 
 /* `~` of the host, absolute, or below the workspace; NULL without memory. */
-static char *host_path(const char *path, const char *workspace) {
+static char *coopfile_expand_host_path(const char *path, const char *workspace) {
         if (path[0] == '~' || path[0] == '/')
                 return path_expand(path);
         while (path[0] == '.' && (path[1] == '/' || !path[1]))
@@ -22,7 +22,7 @@ static char *host_path(const char *path, const char *workspace) {
 }
 
 /* Takes value, which is NULL without memory. */
-static int replace(char **field, char *value) {
+static int coopfile_expand_replace(char **field, char *value) {
         if (!value)
                 return error_origin(-ENOMEM);
         free(*field);
@@ -39,11 +39,12 @@ static char *volume_path(const char *name) {
 static int expand_mounts(Coopfile *file, const char *workspace) {
         for (size_t i = 0; i < file->n_mounts; i++) {
                 Mount *mount = &file->mounts[i];
-                int r = replace(&mount->host, mount->is_volume ? volume_path(mount->host)
-                                                               : host_path(mount->host, workspace));
+                int r = coopfile_expand_replace(
+                        &mount->host, mount->is_volume ? volume_path(mount->host)
+                                                       : coopfile_expand_host_path(mount->host, workspace));
 
                 if (!r)
-                        r = replace(&mount->inside, path_expand(mount->inside));
+                        r = coopfile_expand_replace(&mount->inside, path_expand(mount->inside));
                 if (r)
                         return error_trace(r);
         }
@@ -65,7 +66,7 @@ static int expand_variable(Coopfile *file, char **entry) {
                 r = strvec_push(&file->env_unset, *entry);
         if (!r && asprintf(&expanded, "%s=%s", *entry, value ? value : "") < 0)
                 expanded = NULL;
-        return error_trace(r ? r : replace(entry, expanded));
+        return error_trace(r ? r : coopfile_expand_replace(entry, expanded));
 }
 
 static int expand_env(Coopfile *file) {
@@ -80,9 +81,10 @@ static int expand_env(Coopfile *file) {
 int coopfile_expand(Coopfile *file, const char *workspace) {
         int r;
 
-        r = replace(&file->workspace_mount, host_path(file->workspace_mount, workspace));
+        r = coopfile_expand_replace(&file->workspace_mount,
+                                    coopfile_expand_host_path(file->workspace_mount, workspace));
         if (!r && file->workspace_path)
-                r = replace(&file->workspace_path, path_expand(file->workspace_path));
+                r = coopfile_expand_replace(&file->workspace_path, path_expand(file->workspace_path));
         if (!r)
                 r = expand_mounts(file, workspace);
         return error_trace(r ? r : expand_env(file));

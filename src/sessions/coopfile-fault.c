@@ -17,7 +17,7 @@ typedef struct Line {
         Str first, second;
 } Line;
 
-static Str next_line(Str *text) {
+static Str coopfile_fault_next_line(Str *text) {
         const char *end = memchr(text->data, '\n', text->n);
         Str line = {text->data, end ? (size_t)(end - text->data) : text->n};
 
@@ -30,7 +30,7 @@ static bool is_bare(char c) {
 }
 
 /* One name of a dotted key, taken off the line together with the blanks around it. */
-static Str take_name(Str *line) {
+static Str coopfile_fault_take_name(Str *line) {
         Str name;
         size_t n = 0, n_quote;
 
@@ -46,7 +46,7 @@ static Str take_name(Str *line) {
 }
 
 /* False when the line is neither a header nor the beginning of a setting. */
-static bool read_line(Str text, Line *ret) {
+static bool coopfile_fault_read_line(Str text, Line *ret) {
         Line line = {0};
 
         text = str_trim(text);
@@ -56,23 +56,23 @@ static bool read_line(Str text, Line *ret) {
                 line.is_header = true;
                 text.data++, text.n--;
         }
-        line.first = take_name(&text);
+        line.first = coopfile_fault_take_name(&text);
         if (text.n && text.data[0] == '.') {
                 text.data++, text.n--;
-                line.second = take_name(&text);
+                line.second = coopfile_fault_take_name(&text);
         }
         *ret = line;
         return line.first.n && text.n && strchr(line.is_header ? "]." : "=.", text.data[0]);
 }
 
 /* From 1; 0: not found. key may be empty: the line of the table itself. */
-static size_t line_of(Str text, Str table, Str key) {
+static size_t coopfile_fault_line_of(Str text, Str table, Str key) {
         Str within = STR_NULL;
 
         for (size_t number = 1; text.n; number++) {
                 Line line;
 
-                if (!read_line(next_line(&text), &line))
+                if (!coopfile_fault_read_line(coopfile_fault_next_line(&text), &line))
                         continue;
                 if (line.is_header || !within.n) { /* a name at the top is a table's */
                         if (str_eq(line.first, table) && (!key.n || str_eq(line.second, key)))
@@ -124,6 +124,6 @@ int layer_refuse(const Layer *layer, const char *format, ...) {
                 snprintf(item, sizeof(item), "[%td]", layer->item);
         snprintf(place, sizeof(place), STR_FMT "%s" STR_FMT "%s", STR_ARG(layer->table),
                  layer->key.n ? "." : "", STR_ARG(layer->key), item);
-        write_fault(layer, line_of(layer->text, layer->table, layer->key), place, what);
+        write_fault(layer, coopfile_fault_line_of(layer->text, layer->table, layer->key), place, what);
         return COOPFILE_E_INVALID;
 }

@@ -37,7 +37,7 @@ static int read_mount(const Layer *layer, const Json *item, Json **ret_host, Jso
         return 0;
 }
 
-static int add_mount(Layer *layer, const char *host, const char *inside) {
+static int coopfile_items_add_mount(Layer *layer, const char *host, const char *inside) {
         Coopfile *file = layer->file;
         Mount *mount;
 
@@ -70,7 +70,7 @@ static int push_mount(Layer *layer, const CoopfileKey *key, const Json *item, vo
                 r = value_text(layer, &mount_source, host, &source);
         if (!r)
                 r = value_text(layer, &mount_target, inside, &target);
-        return error_trace(r ? r : add_mount(layer, source, target));
+        return error_trace(r ? r : coopfile_items_add_mount(layer, source, target));
 }
 
 int apply_mounts(Layer *layer, const CoopfileKey *key, const Json *value) {

@@ -53,7 +53,7 @@ static bool is_table(Str name) {
         return false;
 }
 
-static const CoopfileKey *find_key(Str table, Str name) {
+static const CoopfileKey *coopfile_merge_find_key(Str table, Str name) {
         for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
                 if (str_is(table, keys[i].table) && (!keys[i].name || str_is(name, keys[i].name)))
                         return &keys[i];
@@ -70,7 +70,7 @@ static const CoopfileKey *find_rival(const Json *document, const CoopfileKey *ke
 }
 
 static int merge_key(Layer *layer, const Json *document, const Json *value) {
-        const CoopfileKey *key = find_key(layer->table, json_key(value)), *rival;
+        const CoopfileKey *key = coopfile_merge_find_key(layer->table, json_key(value)), *rival;
 
         layer->key = json_key(value);
         if (!key)

@@ -155,7 +155,7 @@ static int push_bounded(const Layer *layer, StrVec *vec, const char *text) {
         return error_trace(strvec_push(vec, text));
 }
 
-static int push_text(Layer *layer, const CoopfileKey *key, const Json *item, void *to) {
+static int coopfile_values_push_text(Layer *layer, const CoopfileKey *key, const Json *item, void *to) {
         const char *text = "";
         int r = value_text(layer, key, item, &text);
 
@@ -167,12 +167,12 @@ int apply_list(Layer *layer, const CoopfileKey *key, const Json *value) {
 
         if (!key->adds)
                 strvec_deinit(field);
-        return error_trace(value_each(layer, key, value, push_text, field));
+        return error_trace(value_each(layer, key, value, coopfile_values_push_text, field));
 }
 
 int apply_commands(Layer *layer, const CoopfileKey *key, const Json *value) {
         if (json_is(value, JSON_STRING))
-                return error_trace(push_text(layer, key, value, field_of(layer, key)));
+                return error_trace(coopfile_values_push_text(layer, key, value, field_of(layer, key)));
         if (!json_is(value, JSON_ARRAY))
                 return layer_refuse(layer, "a string or a list of strings is required");
         return error_trace(apply_list(layer, key, value));
@@ -248,5 +248,5 @@ int apply_packages(Layer *layer, const CoopfileKey *key, const Json *value) {
                         return error_trace(r);
         }
         strvec_deinit(&packages->names);
-        return error_trace(value_each(layer, key, value, push_text, &packages->names));
+        return error_trace(value_each(layer, key, value, coopfile_values_push_text, &packages->names));
 }

@@ -55,7 +55,7 @@ static bool is_exhausted(int error) {
 }
 
 /* Of the text that was read, or that is kept. */
-static int keep_text(char **kept, const Buf *text) {
+static int coopfile_keep_text(char **kept, const Buf *text) {
         *kept = strndup(text->n ? text->data : "", text->n);
         return *kept ? 0 : error_origin(-ENOMEM);
 }
@@ -80,7 +80,7 @@ static int merge_file(Layer *layer, const char *path, const CoopfileTexts *texts
         if (r)
                 return layer_refuse_at(layer, 0, strerror(-r));
         if (kept) {
-                r = keep_text(kept, &text);
+                r = coopfile_keep_text(kept, &text);
                 if (r)
                         return error_trace(r);
         }
@@ -95,7 +95,7 @@ static char *global_path(void) {
 }
 
 /* Whoever works in a folder that holds the user's own file can write that, too. */
-static bool is_below(const char *path, const char *folder) {
+static bool coopfile_is_below(const char *path, const char *folder) {
         _cleanup_(freep) char *real = path ? path_resolve(path) : NULL, *above = realpath(folder, NULL);
         size_t n = above ? strlen(above) : 0;
 
@@ -108,7 +108,7 @@ static int merge_layer(Layer layer, const char *workspace, Str override, Coopfil
         switch (layer.which) {
         case COOPFILE_GLOBAL:
                 path = global_path();
-                layer.is_agents = is_below(path, workspace);
+                layer.is_agents = coopfile_is_below(path, workspace);
                 if (!layer.is_agents)
                         return error_trace(merge_file(&layer, path, NULL, NULL));
                 return error_trace(merge_file(&layer, path, texts, texts ? &texts->everybody : NULL));

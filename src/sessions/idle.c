@@ -7,19 +7,19 @@
 
 enum { LOOKS = 6 };
 
-static bool is_idle(const Sessions *sessions) {
+static bool idle_is_idle(const Sessions *sessions) {
         for (const Endpoint *e = sessions->daemon->endpoints; e; e = e->next)
                 if (e->n_clients)
                         return false;
         return !sessions->first;
 }
 
-static void look(Timer *timer) {
+static void idle_look(Timer *timer) {
         Sessions *sessions = container_of(timer, Sessions, idle.timer);
         Daemon *daemon = sessions->daemon;
         int64_t now_ms = loop_now_ms(daemon->loop);
 
-        if (!is_idle(sessions) || sessions->idle.n_clients != daemon->n_clients)
+        if (!idle_is_idle(sessions) || sessions->idle.n_clients != daemon->n_clients)
                 sessions->idle.since_ms = now_ms;
         sessions->idle.n_clients = daemon->n_clients; /* ever: one that came and went counts too */
         if (now_ms - sessions->idle.since_ms >= sessions->idle.limit_ms) {
@@ -32,6 +32,6 @@ static void look(Timer *timer) {
 void sessions_watch_idle(Sessions *sessions, int64_t limit_ms) {
         sessions->idle.limit_ms = limit_ms;
         sessions->idle.since_ms = loop_now_ms(sessions->daemon->loop);
-        timer_init(&sessions->idle.timer, sessions->daemon->loop, look);
+        timer_init(&sessions->idle.timer, sessions->daemon->loop, idle_look);
         (void)timer_set(&sessions->idle.timer, MAX(limit_ms / LOOKS, (int64_t)1));
 }

@@ -3,7 +3,7 @@
 #include "gen/coop-ops.h"
 #include "sessions/sessions.h"
 
-static void stream(Call *call) {
+static void attach_stream(Call *call) {
         call->client->dialect->stream(call->client, call->target, false);
 }
 
@@ -29,7 +29,7 @@ int op_coop_attach(Call *call, const CoopAttachArgs *args) {
         target->cols = (unsigned)args->cols;
         target->rows = (unsigned)args->rows;
         call->target = target;
-        call_after(call, stream);
+        call_after(call, attach_stream);
         if (target->hosted || args->position)
                 attach_answer(call, target, args->position);
         return 0;

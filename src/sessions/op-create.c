@@ -30,7 +30,7 @@ static bool is_name(Str name) {
 }
 
 /* Nothing runs in it, and nothing will. */
-static bool is_over(const Session *session) {
+static bool create_is_over(const Session *session) {
         for (const Pty *pty = session->ptys; pty; pty = pty->next)
                 if (!pty_is_over(pty))
                         return false;
@@ -56,7 +56,7 @@ static int refuse_existing(Call *call, const Session *session) {
         return call_fail(call, CALL_E_SESSION_EXISTS, "Session '%s' already exists", session->name);
 }
 
-static bool is_folder(const char *path) {
+static bool create_is_folder(const char *path) {
         struct stat st;
 
         return !stat(path, &st) && S_ISDIR(st.st_mode);
@@ -64,7 +64,7 @@ static bool is_folder(const char *path) {
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-static void fail(Pty *pty, int r, const char *wrong) {
+static void create_fail(Pty *pty, int r, const char *wrong) {
         Session *session = pty->session;
         Call *call = pty->waiting;
 
@@ -78,27 +78,27 @@ static void fail(Pty *pty, int r, const char *wrong) {
         call_finish(call, r);
 }
 
-static void configured(Pty *pty, int r, const char *wrong) {
+static void create_configured(Pty *pty, int r, const char *wrong) {
         if (!r)
                 r = pty_start(pty, 0, 0);
         if (r)
-                fail(pty, r, wrong);
+                create_fail(pty, r, wrong);
 }
 
-static void write_answer(const Pty *pty, JsonWriter *w) {
+static void create_write_answer(const Pty *pty, JsonWriter *w) {
         jw_field_cstr(w, "session", pty->session->name);
         jw_field_int(w, "pid", hosted_agent_pid(pty->hosted)); /* also of one that was quicker than we */
         session_write_notes(pty->session, w);
 }
 
-static int begin(Call *call, Session *session) {
+static int create_begin(Call *call, Session *session) {
         Pty *pty;
         int r = pty_new(&pty, session, 0, "");
 
         if (!r) {
                 pty->waiting = call;
-                pty->write_answer = write_answer;
-                r = pty_configure(pty, configured);
+                pty->write_answer = create_write_answer;
+                r = pty_configure(pty, create_configured);
         }
         if (!r)
                 return CALL_LATER;
@@ -135,11 +135,11 @@ int op_coop_create(Call *call, const CoopCreateArgs *args) {
                 return call_fail(call, CALL_E_INVALID_PARAMS,
                                  "name must have 1 to %d bytes, no '/', and be neither '.' nor '..'",
                                  SESSION_NAME_MAX);
-        if (!is_folder(args->workspace.data))
+        if (!create_is_folder(args->workspace.data))
                 return call_fail(call, CALL_E_INVALID_WORKSPACE, "'" STR_FMT "' is no folder",
                                  STR_ARG(args->workspace));
         while ((session = find_in_the_way(sessions, args, name_text))) {
-                if (!args->replace || !is_over(session))
+                if (!args->replace || !create_is_over(session))
                         return refuse_existing(call, session);
                 session_kill(session, false);
         }
@@ -153,5 +153,5 @@ int op_coop_create(Call *call, const CoopCreateArgs *args) {
         }
         free(session->override);
         session->override = args->coopfile.n ? strndup(args->coopfile.data, args->coopfile.n) : strdup("");
-        return session->override ? begin(call, session) : -ENOMEM;
+        return session->override ? create_begin(call, session) : -ENOMEM;
 }

@@ -6,12 +6,12 @@
 #include "gen/coop-ops.h"
 #include "sessions/sessions.h"
 
-static void stream(Call *call) {
+static void logs_stream(Call *call) {
         call->client->dialect->stream(call->client, call->target, true);
 }
 
 /* The last n lines; a last line without its end counts. */
-static Str last_lines(Str text, int64_t n) {
+static Str logs_last_lines(Str text, int64_t n) {
         size_t at = text.n;
 
         if (n <= 0)
@@ -42,7 +42,7 @@ int op_coop_logs(Call *call, const CoopLogsArgs *args) {
 
         if (r)
                 return r;
-        if (base64_encode(&text, last_lines(pty_target_scrollback(target), args->tail_lines)))
+        if (base64_encode(&text, logs_last_lines(pty_target_scrollback(target), args->tail_lines)))
                 return -ENOMEM;
         w = call_result(call);
         jw_begin_object(w);
@@ -53,6 +53,6 @@ int op_coop_logs(Call *call, const CoopLogsArgs *args) {
         buf_deinit(&text);
         call->target = target;
         if (args->follow)
-                call_after(call, stream);
+                call_after(call, logs_stream);
         return 0;
 }

@@ -13,7 +13,7 @@ static void restart_in_vain(Pty *pty) {
 }
 
 /* The coopfile is read again first; a bad one leaves everything as it is. */
-static void configured(Pty *pty, int r, const char *wrong) {
+static void restart_configured(Pty *pty, int r, const char *wrong) {
         Call *call = pty->waiting;
 
         if (!r && !pty->is_stopped) {
@@ -33,7 +33,7 @@ static void configured(Pty *pty, int r, const char *wrong) {
         restart_in_vain(pty);
 }
 
-static void write_answer(const Pty *pty, JsonWriter *w) {
+static void restart_write_answer(const Pty *pty, JsonWriter *w) {
         jw_field_int(w, "pid", hosted_agent_pid(pty->hosted)); /* also of one that was quicker than we */
         jw_field_uint(w, "pty", pty->id);
         if (pty->id == 0)
@@ -48,12 +48,12 @@ int op_coop_restart(Call *call, const CoopRestartArgs *args) {
                 return r;
         if (pty->waiting || pty->is_configuring)
                 return call_fail(call, CALL_E_RESOURCE_LIMIT, "a start of this PTY is under way");
-        r = pty_configure(pty, configured);
+        r = pty_configure(pty, restart_configured);
         if (r)
                 return r;
         pty->is_stopped = false;
         pty->n_quick = 0;
         pty->waiting = call;
-        pty->write_answer = write_answer;
+        pty->write_answer = restart_write_answer;
         return CALL_LATER;
 }

@@ -6,7 +6,7 @@
 #include "gen/coop-ops.h"
 #include "sessions/sessions.h"
 
-static void stream(Call *call) {
+static void shell_stream(Call *call) {
         call->client->dialect->stream(call->client, call->target, false);
 }
 
@@ -25,21 +25,21 @@ static uint32_t next_id(const Session *session) {
         return highest + 1;
 }
 
-static void write_answer(const Pty *pty, JsonWriter *w) {
+static void shell_write_answer(const Pty *pty, JsonWriter *w) {
         jw_field_uint(w, "pty", pty->id);
 }
 
-static int reuse(Call *call, Pty *pty, const CoopShellArgs *args) {
+static int shell_reuse(Call *call, Pty *pty, const CoopShellArgs *args) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
-        write_answer(pty, w);
+        shell_write_answer(pty, w);
         jw_end_object(w);
         call->target = pty_target(call, pty, args->cols, args->rows);
         return call->target ? 0 : -ENOMEM;
 }
 
-static int start(Call *call, Session *session, const char *command, const CoopShellArgs *args) {
+static int shell_start(Call *call, Session *session, const char *command, const CoopShellArgs *args) {
         Pty *pty;
         int r;
 
@@ -48,7 +48,7 @@ static int start(Call *call, Session *session, const char *command, const CoopSh
         if (r)
                 return r;
         pty->waiting = call;
-        pty->write_answer = write_answer;
+        pty->write_answer = shell_write_answer;
         r = pty_start(pty, (unsigned)args->cols, (unsigned)args->rows);
         if (!r)
                 return CALL_LATER;
@@ -73,7 +73,7 @@ int op_coop_shell(Call *call, const CoopShellArgs *args) {
                   : session->config.shell ? session->config.shell
                   : args->fallback.n      ? args->fallback.data
                                           : "/bin/sh";
-        call_after(call, stream);
+        call_after(call, shell_stream);
         pty = args->has_force_new && !args->force_new ? live_shell(session, command) : NULL;
-        return pty ? reuse(call, pty, args) : start(call, session, command, args);
+        return pty ? shell_reuse(call, pty, args) : shell_start(call, session, command, args);
 }

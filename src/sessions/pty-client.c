@@ -5,13 +5,13 @@
  */
 #include "sessions/sessions.h"
 
-static void on_output(Viewer *viewer, HostOutput *output) {
+static void pty_client_on_output(Viewer *viewer, HostOutput *output) {
         PtyClient *client = container_of(viewer, PtyClient, viewer);
 
         client->ops->output(client, output);
 }
 
-static void on_room(Viewer *viewer) {
+static void pty_client_on_room(Viewer *viewer) {
         PtyClient *client = container_of(viewer, PtyClient, viewer);
 
         client->ops->room(client);
@@ -26,7 +26,9 @@ static void pty_attach(Pty *pty, PtyClient *client) {
         if (client->next)
                 client->next->link = &client->next;
         pty->clients = client;
-        client->viewer = (Viewer){.output = on_output, .room = on_room, .is_passive = client->is_passive};
+        client->viewer = (Viewer){.output = pty_client_on_output,
+                                  .room = pty_client_on_room,
+                                  .is_passive = client->is_passive};
         if (pty->hosted)
                 viewer_attach(&client->viewer, pty->hosted);
         pty_fit(pty);
@@ -43,7 +45,7 @@ static void leave_pty(PtyClient *client) {
 
 /* ---- at one of another domain ---------------------------------------------------------------- */
 
-static void on_ended(Viewer *viewer) {
+static void pty_client_on_ended(Viewer *viewer) {
         PtyClient *client = container_of(viewer, PtyClient, viewer);
 
         client->ops->exited(client, pty_exit_code(viewer->hosted));
@@ -51,7 +53,7 @@ static void on_ended(Viewer *viewer) {
         client->ops->ended(client);
 }
 
-static void on_promoted(Seat *seat) {
+static void pty_client_on_promoted(Seat *seat) {
         PtyClient *client = container_of(seat, PtyClient, seat);
 
         pty_resize(client, client->cols, client->rows);
@@ -59,9 +61,11 @@ static void on_promoted(Seat *seat) {
 }
 
 static void visit(Hosted *hosted, PtyClient *client) {
-        client->viewer = (Viewer){
-                .output = on_output, .room = on_room, .ended = on_ended, .is_passive = client->is_passive};
-        client->seat = (Seat){.promoted = on_promoted};
+        client->viewer = (Viewer){.output = pty_client_on_output,
+                                  .room = pty_client_on_room,
+                                  .ended = pty_client_on_ended,
+                                  .is_passive = client->is_passive};
+        client->seat = (Seat){.promoted = pty_client_on_promoted};
         viewer_attach(&client->viewer, hosted);
         if (!client->is_passive)
                 seat_take(&client->seat, hosted);

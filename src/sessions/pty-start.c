@@ -17,7 +17,7 @@ enum { COLS_DEFAULT = 120, ROWS_DEFAULT = 40 };
 
 /* ---- environment ----------------------------------------------------------------------------- */
 
-static int put_path(StrVec *env, const char *home) {
+static int pty_start_put_path(StrVec *env, const char *home) {
         _cleanup_(freep) char *path = NULL;
 
         if (asprintf(&path,
@@ -41,7 +41,7 @@ static int put_identity(StrVec *env, const Session *session) {
 
 /* What the contract lists and what a terminal program needs to know about the place; over it what the daemon
  * gives to all, the caller's, the coopfile's, what was asked for by name; over all that who it is. */
-static int build_env(const Session *session, StrVec *env) {
+static int pty_start_build_env(const Session *session, StrVec *env) {
         static const char *const passed[] = {"LANG", "LC_ALL", "LC_CTYPE", "TZ", "SHELL", "SSH_AUTH_SOCK"};
         const char *home = getenv("HOME"), *user = getenv("USER");
         int r;
@@ -49,7 +49,7 @@ static int build_env(const Session *session, StrVec *env) {
         r = environment_put(env, "HOME", home ? home : "/");
         r = r ? r : environment_put(env, "USER", user ? user : "user");
         r = r ? r : environment_put(env, "TERM", "xterm-256color");
-        r = r ? r : put_path(env, home ? home : "");
+        r = r ? r : pty_start_put_path(env, home ? home : "");
         for (size_t i = 0; !r && i < ARRAY_SIZE(passed); i++)
                 r = environment_put(env, passed[i], getenv(passed[i]));
         r = r ? r : environment_put_all(env, &session->owner->daemon->env);
@@ -88,7 +88,7 @@ static int push_command_line(const Pty *pty, size_t n_args, StrVec *argv) {
         return error_trace(r ? r : strvec_push(argv, "sh"));
 }
 
-static int build_argv(const Pty *pty, StrVec *argv) {
+static int pty_start_build_argv(const Pty *pty, StrVec *argv) {
         const StrVec *args = &pty->session->config.args;
         size_t n_args = pty->id == 0 ? args->n : 0;
         int r = is_command_line(pty) ? push_command_line(pty, n_args, argv)
@@ -112,7 +112,7 @@ static void write_accepted(const CoopfileTexts *accepted, JsonWriter *w) {
         jw_end_object(w);
 }
 
-static int build_meta(const Pty *pty, Buf *out) {
+static int pty_start_build_meta(const Pty *pty, Buf *out) {
         const Session *session = pty->session;
         JsonWriter w = JSON_WRITER(out);
 
@@ -162,7 +162,7 @@ static int64_t tighter(int64_t a, int64_t b) {
 }
 
 /* A coopfile can make the daemon's own limits tighter, never wider: an agent may have written it. */
-static void set_limits(HostedSpec *spec, const Coopfile *said, const Config *config) {
+static void pty_start_set_limits(HostedSpec *spec, const Coopfile *said, const Config *config) {
         spec->limits.memory_max = tighter(said->memory_max, config->memory_max_mb << 20);
         spec->limits.n_pids = tighter(said->pids_max, config->pids_max);
         spec->n_files = (unsigned long)said->files_max;
@@ -198,7 +198,7 @@ static int host(PtyStart *start) {
 
         if (!argv || !env || !title)
                 return error_origin(-ENOMEM);
-        set_limits(&spec, &start->pty->session->config, &daemon->config);
+        pty_start_set_limits(&spec, &start->pty->session->config, &daemon->config);
         if (!daemon->host)
                 return error_origin(-ENOSYS); /* a daemon that hosts nothing (fuzzers) */
         start->pty->started_ms = loop_now_ms(daemon->loop);
@@ -209,7 +209,7 @@ static const char *missing_limit(const Pty *pty) {
         const Daemon *daemon = pty->session->owner->daemon;
         HostedSpec spec = {0};
 
-        set_limits(&spec, &pty->session->config, &daemon->config);
+        pty_start_set_limits(&spec, &pty->session->config, &daemon->config);
         return host_missing_limit(daemon->host, &spec.limits);
 }
 
@@ -229,7 +229,7 @@ void pty_start_run(PtyStart *start) {
 }
 
 /* Where its program is looked for, should it not be there. */
-static int note_path(PtyStart *start) {
+static int pty_start_note_path(PtyStart *start) {
         const char *path = environment_get(&start->env, "PATH");
 
         free(start->pty->searched);
@@ -239,14 +239,14 @@ static int note_path(PtyStart *start) {
 
 static int build(PtyStart *start) {
         const Session *session = start->pty->session;
-        int r = build_argv(start->pty, &start->argv);
+        int r = pty_start_build_argv(start->pty, &start->argv);
 
         if (!r)
-                r = build_env(session, &start->env);
+                r = pty_start_build_env(session, &start->env);
         if (!r)
-                r = note_path(start);
+                r = pty_start_note_path(start);
         if (!r)
-                r = build_meta(start->pty, &start->meta);
+                r = pty_start_build_meta(start->pty, &start->meta);
         start->workspace = strdup(session->resolved);
         start->command = strdup(start->pty->command);
         return !r && (!start->workspace || !start->command) ? error_origin(-ENOMEM) : error_trace(r);

@@ -23,7 +23,7 @@ static void on_restart(Timer *timer) {
 }
 
 /* Answers the call that started it. */
-static void answer(Pty *pty) {
+static void pty_answer(Pty *pty) {
         Call *call = pty->waiting;
         JsonWriter *w;
 
@@ -45,10 +45,10 @@ static void answer(Pty *pty) {
 static void answer_soon(Pty *pty) {
         if (!pty->waiting || hosted_has_agent(pty->hosted) || pty->n_looks++ >= SESSION_LOOKS ||
             timer_set(&pty->look, SESSION_LOOK_MS))
-                answer(pty);
+                pty_answer(pty);
 }
 
-static void on_look(Timer *timer) {
+static void pty_on_look(Timer *timer) {
         answer_soon(container_of(timer, Pty, look));
 }
 
@@ -65,7 +65,7 @@ int pty_new(Pty **ret, Session *session, uint32_t id, const char *command) {
                 return error_origin(-ENOMEM);
         }
         timer_init(&pty->restart, session->owner->daemon->loop, on_restart);
-        timer_init(&pty->look, session->owner->daemon->loop, on_look);
+        timer_init(&pty->look, session->owner->daemon->loop, pty_on_look);
         while (*at && (*at)->id < id)
                 at = &(*at)->next;
         pty->next = *at;
@@ -170,7 +170,7 @@ int pty_exit_code(const Hosted *hosted) {
         return hosted->state == HOSTED_ENDED ? hosted_exit_code(hosted) : 255; /* lost: nobody knows */
 }
 
-static void finish(Pty *pty) {
+static void pty_finish(Pty *pty) {
         Session *session = pty->session;
         bool is_kept = pty->id == 0 && session->is_listed; /* an agent that ended stays to be looked at */
 
@@ -192,12 +192,12 @@ static bool ends_session(const Pty *pty, int code) {
                pty->session->is_listed && pty->session->config.end_on_success;
 }
 
-static void on_ended(Hosted *hosted) {
+static void pty_on_ended(Hosted *hosted) {
         Pty *pty = hosted->user;
         int code = pty_exit_code(hosted);
 
         if (timer_is_set(&pty->look))
-                answer(pty); /* it was quicker than we */
+                pty_answer(pty); /* it was quicker than we */
         if (!pty->is_stopped && !pty->session->is_killed)
                 sandbox_note_end(pty->session->owner->daemon, hosted);
         for (PtyClient *client = pty->clients, *next; client; client = next) {
@@ -211,7 +211,7 @@ static void on_ended(Hosted *hosted) {
         else if (pty_wants_restart(pty))
                 pty_restart_later(pty, pty_restart_delay_ms(pty));
         else
-                finish(pty);
+                pty_finish(pty);
 }
 
 /* ---- the start of a process ------------------------------------------------------------------ */
@@ -245,7 +245,7 @@ void pty_failed_errno(Pty *pty, int error) {
         pty_failed(pty, pty_error(error), text ? text : strerror(error));
 }
 
-static void on_started(Hosted *hosted, int error) {
+static void pty_on_started(Hosted *hosted, int error) {
         Pty *pty = hosted->user;
 
         if (error) {
@@ -266,7 +266,7 @@ static void on_started(Hosted *hosted, int error) {
         answer_soon(pty);
 }
 
-const HostedHandler pty_hosted_handler = {.started = on_started, .ended = on_ended};
+const HostedHandler pty_hosted_handler = {.started = pty_on_started, .ended = pty_on_ended};
 
 void pty_restart(Pty *pty) {
         pty->is_restarting = true;

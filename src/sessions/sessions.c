@@ -146,7 +146,7 @@ void sessions_kill_all(Sessions *sessions, bool is_forced) {
 
 /* ---- finding them again ---------------------------------------------------------------------- */
 
-static char *text_of(Arena *arena, const Json *json, const char *key) {
+static char *sessions_text_of(Arena *arena, const Json *json, const char *key) {
         Str s = json_str(json_get(json, key));
 
         return (char *)arena_str(arena, s).data;
@@ -171,8 +171,9 @@ static void accept_from_meta(Session *session, const Json *meta) {
 
 /* The session of an adopted process, made anew from what its meta says. */
 static Session *session_from_meta(Sessions *sessions, Arena *arena, const Json *meta, Hosted *hosted) {
-        const char *name = text_of(arena, meta, "session"), *override = text_of(arena, meta, "coopfile");
-        const char *workspace = text_of(arena, meta, "workspace");
+        const char *name = sessions_text_of(arena, meta, "session"),
+                   *override = sessions_text_of(arena, meta, "coopfile");
+        const char *workspace = sessions_text_of(arena, meta, "workspace");
         Session *session = name && *name ? session_named(sessions, name) : NULL;
         char wrong[256];
 

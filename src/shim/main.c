@@ -24,7 +24,7 @@ enum {
         REOPEN_MS = 50, /* how often a terminal that nobody has open is looked at */
 };
 
-static int parse(int argc, char **argv, ShimArgs *ret) {
+static int shim_parse(int argc, char **argv, ShimArgs *ret) {
         if (argc <= FIXED_ARGS)
                 return EINVAL;
         *ret = (ShimArgs){
@@ -44,7 +44,7 @@ static int parse(int argc, char **argv, ShimArgs *ret) {
 
 /* ---- before the start ------------------------------------------------------------------------ */
 
-static int open_record(Shim *shim) {
+static int shim_open_record(Shim *shim) {
         _cleanup_(closep) int fd = openat(shim->dir_fd, SHIM_RECORD, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
         void *map = fd < 0 ? MAP_FAILED
                            : mmap(NULL, SHIM_RECORD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -62,7 +62,7 @@ static int open_files(Shim *shim, const ShimArgs *args) {
         shim->dir_fd = open(args->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (shim->dir_fd < 0 || fchdir(shim->dir_fd))
                 return errno;
-        error = open_record(shim);
+        error = shim_open_record(shim);
         if (error)
                 return error;
         if (ring_open(&shim->out, SHIM_OUT) || (args->kind == SHIM_PIPES && ring_open(&shim->err, SHIM_ERR)))
@@ -141,7 +141,7 @@ static int wait_ms(const Shim *shim, bool is_closed) {
         return is_closed && (kill_ms < 0 || kill_ms > REOPEN_MS) ? REOPEN_MS : kill_ms;
 }
 
-static void turn(Shim *shim) {
+static void shim_turn(Shim *shim) {
         bool has_daemon = shim->control >= 0;
         bool is_closed = !has_daemon && shim_now_ms() < shim->reopen_at_ms;
         struct pollfd fds[] = {
@@ -176,7 +176,7 @@ int main(int argc, char **argv) {
                      .cgroup = -1,
                      .fds = {-1, -1, -1}};
         ShimArgs args;
-        int error = parse(argc, argv, &args);
+        int error = shim_parse(argc, argv, &args);
 
         (void)fcntl(SHIM_CONTROL_FD, F_SETFD, FD_CLOEXEC);
         (void)fcntl(SHIM_CONTROL_FD, F_SETFL, O_NONBLOCK);
@@ -192,6 +192,6 @@ int main(int argc, char **argv) {
         if (error)
                 return 1;
         while (!is_done(&shim))
-                turn(&shim);
+                shim_turn(&shim);
         return 0;
 }

@@ -31,7 +31,7 @@ int shim_listen(Shim *shim) {
 
 /* Not the agent itself, which finds the socket if nobody hides it: what is in a sandbox is in a PID
  * namespace below ours, a daemon is in our own. */
-static bool is_ours(int fd) {
+static bool shim_control_is_ours(int fd) {
         struct ucred cred;
         ProcessStatus status;
         socklen_t n = sizeof(cred);
@@ -46,7 +46,8 @@ void shim_accept(Shim *shim) {
 
         if (fd < 0)
                 return;
-        if (shim->control >= 0 || !is_ours(fd)) { /* one daemon at a time: the first one that is alive */
+        if (shim->control >= 0 ||
+            !shim_control_is_ours(fd)) { /* one daemon at a time: the first one that is alive */
                 (void)close(fd);
                 return;
         }
@@ -58,7 +59,7 @@ void shim_accept(Shim *shim) {
                 shim_tell(shim, SHIM_GONE, 0, 0);
 }
 
-static void send_message(Shim *shim, const ShimMessage *message, const int *fds, int n_fds) {
+static void shim_control_send_message(Shim *shim, const ShimMessage *message, const int *fds, int n_fds) {
         union {
                 struct cmsghdr header;
                 char space[CMSG_SPACE(3 * sizeof(int))];
@@ -80,7 +81,7 @@ static void send_message(Shim *shim, const ShimMessage *message, const int *fds,
 }
 
 void shim_tell(Shim *shim, uint32_t type, int a, int b) {
-        send_message(shim, &(ShimMessage){.type = type, .a = a, .b = b}, NULL, 0);
+        shim_control_send_message(shim, &(ShimMessage){.type = type, .a = a, .b = b}, NULL, 0);
 }
 
 void shim_tell_started(Shim *shim, int error) {
@@ -92,10 +93,10 @@ void shim_tell_started(Shim *shim, int error) {
                         message.fds |= 1u << i;
                         fds[n++] = shim->fds[i];
                 }
-        send_message(shim, &message, fds, n);
+        shim_control_send_message(shim, &message, fds, n);
 }
 
-static void obey(Shim *shim, const ShimMessage *message) {
+static void shim_control_obey(Shim *shim, const ShimMessage *message) {
         switch (message->type) {
         case SHIM_KILL: shim_kill(shim, message->a); break;
         case SHIM_RELEASE: shim->is_released = true; break;
@@ -145,7 +146,7 @@ void shim_hear(Shim *shim) {
         ssize_t n = recv(shim->control, &message, sizeof(message), 0);
 
         if (n == (ssize_t)sizeof(message))
-                obey(shim, &message);
+                shim_control_obey(shim, &message);
         else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
                 shim->control = close_fd(
                         shim->control); /* the daemon is gone: from now on the output is ours to read */

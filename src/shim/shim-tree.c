@@ -25,7 +25,7 @@ enum {
         KILL_AGAIN_MS = 20,       /* orphans of killed ones arrive one generation at a time */
 };
 
-static int64_t clock_us(clockid_t id) {
+static int64_t shim_tree_clock_us(clockid_t id) {
         struct timespec ts;
 
         clock_gettime(id, &ts);
@@ -33,11 +33,11 @@ static int64_t clock_us(clockid_t id) {
 }
 
 int64_t shim_now_ms(void) {
-        return clock_us(CLOCK_MONOTONIC) / 1000;
+        return shim_tree_clock_us(CLOCK_MONOTONIC) / 1000;
 }
 
 int64_t shim_wall_us(void) {
-        return clock_us(CLOCK_REALTIME);
+        return shim_tree_clock_us(CLOCK_REALTIME);
 }
 
 /* Appends the children that a thread started, from the kernel's own list; returns the new count. */

@@ -110,7 +110,8 @@ static const char *submit_error(int r) {
         }
 }
 
-static int submit(Automation *automation, const RuleState *state, const Json *json, PendingAct *pending) {
+static int automation_act_submit(Automation *automation, const RuleState *state, const Json *json,
+                                 PendingAct *pending) {
         _cleanup_(buf_deinit) Buf prompt = BUF_NULL, metadata = BUF_NULL;
         const Json *priority = json_get(state->rule->action_json, "priority");
         int r = rule_expand(&prompt, action_text(state, "prompt"), json);
@@ -133,7 +134,7 @@ static int submit(Automation *automation, const RuleState *state, const Json *js
 static void act_agent(Automation *automation, RuleState *state, const Json *json, Event *event,
                       unsigned n_before, uint64_t number) {
         PendingAct *pending = pending_new(automation, state->rule->id, event, n_before + 1, number);
-        int r = pending ? submit(automation, state, json, pending) : -ENOMEM;
+        int r = pending ? automation_act_submit(automation, state, json, pending) : -ENOMEM;
 
         if (!r) {
                 memcpy(state->task, pending->task, sizeof(state->task));

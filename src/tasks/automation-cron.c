@@ -26,7 +26,7 @@ int automation_job_event(Buf *out, const RuleJob *job) {
         return w.failed ? error_origin(-ENOMEM) : 0;
 }
 
-static void plan(const RuleJob *job, JobState *state, int64_t after_us) {
+static void automation_cron_plan(const RuleJob *job, JobState *state, int64_t after_us) {
         if (job->is_broken || !cron_next(&job->cron, after_us, &state->next_us))
                 state->next_us = -1;
 }
@@ -45,7 +45,7 @@ int automation_cron_configure(Automation *automation, const RuleSet *old) {
 
         for (size_t i = 0; jobs && i < set->n_jobs; i++) {
                 jobs[i].fired_us = last_fired(automation, old, set->jobs[i].id);
-                plan(&set->jobs[i], &jobs[i], now_us);
+                automation_cron_plan(&set->jobs[i], &jobs[i], now_us);
         }
         free(automation->jobs);
         automation->jobs = jobs;
@@ -53,7 +53,8 @@ int automation_cron_configure(Automation *automation, const RuleSet *old) {
         return jobs ? 0 : error_origin(-ENOMEM);
 }
 
-static void fire(Automation *automation, const RuleJob *job, JobState *state, int64_t now_us) {
+static void automation_cron_fire(Automation *automation, const RuleJob *job, JobState *state,
+                                 int64_t now_us) {
         _cleanup_(buf_deinit) Buf payload = BUF_NULL;
 
         if (automation_job_event(&payload, job))
@@ -69,17 +70,17 @@ static void check_job(Automation *automation, size_t i, int64_t now_us) {
 
         if (state->next_us >= 0 && state->next_us <= now_us) {
                 if (now_us - state->next_us <= AUTOMATION_MISSED_MS * INT64_C(1000))
-                        fire(automation, job, state, now_us);
+                        automation_cron_fire(automation, job, state, now_us);
                 else
                         log_warning(automation->log, automation->dir, "job missed id=" STR_FMT,
                                     STR_ARG(job->id));
-                plan(job, state, now_us);
+                automation_cron_plan(job, state, now_us);
         }
         if (now_us < automation->checked_us) /* the clock was set back */
-                plan(job, state, now_us);
+                automation_cron_plan(job, state, now_us);
 }
 
-static void set_timer(Automation *automation, int64_t now_us) {
+static void automation_cron_set_timer(Automation *automation, int64_t now_us) {
         int64_t wait_ms = TICK_MAX_MS;
 
         for (size_t i = 0; i < automation->set->n_jobs; i++)
@@ -96,7 +97,7 @@ void automation_cron_tick(Timer *timer) {
         for (size_t i = 0; i < automation->set->n_jobs; i++)
                 check_job(automation, i, now_us);
         automation->checked_us = now_us;
-        set_timer(automation, now_us);
+        automation_cron_set_timer(automation, now_us);
 }
 
 void automation_cron_start(Automation *automation) {
@@ -104,5 +105,5 @@ void automation_cron_start(Automation *automation) {
         if (!automation->jobs || !automation->set->is_scheduling || !automation->set->n_jobs)
                 return;
         automation_say(automation, "Scheduler started: %zu jobs", automation->set->n_jobs);
-        set_timer(automation, loop_wall_us(automation->loop));
+        automation_cron_set_timer(automation, loop_wall_us(automation->loop));
 }

@@ -71,7 +71,7 @@ static bool is_ignored(const void *user, Str path, bool is_dir) {
         return rule_watch_ignores(source->watch, path, is_dir);
 }
 
-static void on_trouble(void *user, const char *what) {
+static void automation_watch_on_trouble(void *user, const char *what) {
         const WatchSource *source = user;
 
         log_warning(source->automation->log, source->automation->dir, "watch of " STR_FMT ": %s",
@@ -87,7 +87,7 @@ static void on_released(void *user) {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int open_source(Automation *automation, const RuleWatch *watch) {
+static int automation_watch_open_source(Automation *automation, const RuleWatch *watch) {
         _cleanup_(freep) char *root = watch->path.data[0] == '/'
                                               ? strdup(watch->path.data)
                                               : path_join(automation->dir, watch->path.data);
@@ -103,7 +103,7 @@ static int open_source(Automation *automation, const RuleWatch *watch) {
                                &(WatchSpec){.root = root,
                                             .is_ignored = is_ignored,
                                             .changed = on_change,
-                                            .troubled = on_trouble,
+                                            .troubled = automation_watch_on_trouble,
                                             .released = on_released,
                                             .user = source});
                 if (r)
@@ -124,7 +124,7 @@ void automation_watch_open(Automation *automation) {
                 return;
         debounce_init(&automation->debounce, automation->loop, set->debounce_ms, on_quiet, automation);
         for (size_t i = 0; i < set->n_watches; i++) {
-                int r = open_source(automation, &set->watches[i]);
+                int r = automation_watch_open_source(automation, &set->watches[i]);
                 if (!r)
                         continue;
                 log_notice(automation->log, automation->dir, "not watched path=" STR_FMT ": %s",

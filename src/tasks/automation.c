@@ -34,7 +34,7 @@ uint64_t automation_reserve(Automation *automation) {
         return ++automation->n_noted;
 }
 
-static char *write_note(const Automation *automation, const RuleNote *note) {
+static char *automation_write_note(const Automation *automation, const RuleNote *note) {
         char time[TIME_TEXT_MAX];
         Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
@@ -64,7 +64,7 @@ void automation_note(Automation *automation, uint64_t number, const RuleNote *no
         if (automation->n_noted - at >= AUTOMATION_EXECUTIONS)
                 return; /* forgotten meanwhile */
         free(*slot);
-        *slot = write_note(automation, note);
+        *slot = automation_write_note(automation, note);
         automation_say(automation, "Rule " STR_FMT ": %s%s%s", STR_ARG(note->rule), note->status,
                        note->value ? " " : "", note->value ? note->value : "");
 }
@@ -150,7 +150,7 @@ void automation_on_quiet(Timer *timer) {
         event_unref(event);
 }
 
-static void take(Automation *automation, RuleState *state, Event *event) {
+static void automation_take(Automation *automation, RuleState *state, Event *event) {
         if (!state->rule->debounce_ms) {
                 consider(automation, state, event);
                 return;
@@ -176,13 +176,13 @@ static void offer(void *user, Event *event) {
                 RuleState *state = automation->states[i];
                 const char *error = NULL;
                 if (state->is_enabled && rule_fits(state->rule, json, &error))
-                        take(automation, state, event);
+                        automation_take(automation, state, event);
                 if (error)
                         snprintf(state->error, sizeof(state->error), "%s", error);
         }
 }
 
-static void again(void *user, const Letter *letter) {
+static void automation_again(void *user, const Letter *letter) {
         Automation *automation = user;
         Str rule = {letter->rule, letter->n_rule};
         RuleState *state = automation_find(automation, rule);
@@ -256,7 +256,7 @@ void automation_stop(Automation *automation) {
 
 int automation_new(Automation **ret, Loop *loop, Log *log, WatchHub **hub, const char *dir,
                    const RuleActions *actions) {
-        static const RouterHandler handler = {.offer = offer, .again = again};
+        static const RouterHandler handler = {.offer = offer, .again = automation_again};
         Automation *automation = calloc(1, sizeof(*automation));
 
         if (!automation)

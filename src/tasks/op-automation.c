@@ -2,14 +2,14 @@
 #include "gen/aiwg-ops.h"
 #include "tasks/project.h"
 
-static Automation *automation_of(const Call *call) {
+static Automation *op_automation_of(const Call *call) {
         const Project *project = call->client->endpoint->context;
 
         return project->automation;
 }
 
 int op_aiwg_automation_status(Call *call, _unused_ const AiwgAutomationStatusArgs *args) {
-        automation_write(automation_of(call), call_result(call));
+        automation_write(op_automation_of(call), call_result(call));
         return 0;
 }
 
@@ -18,7 +18,7 @@ int op_aiwg_automation_status(Call *call, _unused_ const AiwgAutomationStatusArg
  * not there `enabled` is the engine's.
  */
 static int answer_switch(Call *call, Str id, bool is_enabled) {
-        Automation *automation = automation_of(call);
+        Automation *automation = op_automation_of(call);
         bool is_known = automation_switch(automation, id, is_enabled);
         JsonWriter *w = call_result(call);
 
@@ -39,7 +39,7 @@ int op_aiwg_automation_disable(Call *call, const AiwgAutomationDisableArgs *args
 }
 
 int op_aiwg_automation_events(Call *call, const AiwgAutomationEventsArgs *args) {
-        const Router *router = &automation_of(call)->router;
+        const Router *router = &op_automation_of(call)->router;
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);

@@ -5,14 +5,14 @@
 #include "gen/aiwg-ops.h"
 #include "tasks/project.h"
 
-static void field_off(JsonWriter *w, const char *key) {
+static void daemon_status_field_off(JsonWriter *w, const char *key) {
         jw_key(w, key);
         jw_begin_object(w);
         jw_field_bool(w, "enabled", false);
         jw_end_object(w);
 }
 
-static int run(Call *call, _unused_ const void *args) {
+static int daemon_status_run(Call *call, _unused_ const void *args) {
         const Project *project = call->client->endpoint->context;
         JsonWriter *w = call_result(call);
         char started[TIME_TEXT_MAX];
@@ -37,7 +37,7 @@ static int run(Call *call, _unused_ const void *args) {
         automation_write_watcher(project->automation, w);
         jw_key(w, "scheduler");
         automation_write_scheduler(project->automation, w);
-        field_off(w, "messaging");
+        daemon_status_field_off(w, "messaging");
         jw_end_object(w);
         jw_end_object(w);
         return 0;
@@ -47,6 +47,7 @@ static int run(Call *call, _unused_ const void *args) {
 int op_aiwg_daemon_status(Call *call, const AiwgDaemonStatusArgs *args) {
         int r;
 
-        return supervisor_must_wait(call->client->endpoint->context, call, run, args, &r) ? r
-                                                                                          : run(call, args);
+        return supervisor_must_wait(call->client->endpoint->context, call, daemon_status_run, args, &r)
+                       ? r
+                       : daemon_status_run(call, args);
 }

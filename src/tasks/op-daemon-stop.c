@@ -3,7 +3,7 @@
 #include "gen/aiwg-ops.h"
 #include "tasks/project.h"
 
-static void stop(Call *call) {
+static void daemon_stop_stop(Call *call) {
         daemon_stop_endpoint(call->daemon, call->client->endpoint, client_pid(call->client));
 }
 
@@ -15,6 +15,6 @@ int op_aiwg_daemon_stop(Call *call, const AiwgDaemonStopArgs *args) {
         jw_begin_object(w);
         jw_field_bool(w, "stopping", true);
         jw_end_object(w);
-        call_after(call, stop);
+        call_after(call, daemon_stop_stop);
         return 0;
 }

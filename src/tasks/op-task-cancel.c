@@ -3,7 +3,7 @@
 #include "gen/aiwg-ops.h"
 #include "tasks/project.h"
 
-static int run(Call *call, const void *args) {
+static int task_cancel_run(Call *call, const void *args) {
         Str id = ((const AiwgTaskCancelArgs *)args)->taskId;
         bool is_later;
         JsonWriter *w;
@@ -28,6 +28,7 @@ static int run(Call *call, const void *args) {
 int op_aiwg_task_cancel(Call *call, const AiwgTaskCancelArgs *args) {
         int r;
 
-        return supervisor_must_wait(call->client->endpoint->context, call, run, args, &r) ? r
-                                                                                          : run(call, args);
+        return supervisor_must_wait(call->client->endpoint->context, call, task_cancel_run, args, &r)
+                       ? r
+                       : task_cancel_run(call, args);
 }

@@ -7,7 +7,7 @@
 #include "gen/aiwg-ops.h"
 #include "tasks/project.h"
 
-static void answer(Call *call, const Task *task, bool is_following) {
+static void task_follow_answer(Call *call, const Task *task, bool is_following) {
         JsonWriter *w = call_result(call);
         Str output = task ? task_output(task) : STR_NULL;
         size_t n_tail = task ? task->tails[0].n : 0;
@@ -23,7 +23,7 @@ static void answer(Call *call, const Task *task, bool is_following) {
         jw_end_object(w);
 }
 
-static int run(Call *call, const void *arguments) {
+static int task_follow_run(Call *call, const void *arguments) {
         const AiwgTaskFollowArgs *args = arguments;
         Project *project = call->client->endpoint->context;
         int64_t row = args->taskId.n && project->store.is_ready
@@ -42,13 +42,14 @@ static int run(Call *call, const void *arguments) {
         else if (task || !args->taskId.n) /* of one that has ended nothing will come */
                 r = task_follow(project, call->client, args->taskId);
         if (!r)
-                answer(call, task, !args->stop && (task || !args->taskId.n));
+                task_follow_answer(call, task, !args->stop && (task || !args->taskId.n));
         return r;
 }
 
 int op_aiwg_task_follow(Call *call, const AiwgTaskFollowArgs *args) {
         int r;
 
-        return supervisor_must_wait(call->client->endpoint->context, call, run, args, &r) ? r
-                                                                                          : run(call, args);
+        return supervisor_must_wait(call->client->endpoint->context, call, task_follow_run, args, &r)
+                       ? r
+                       : task_follow_run(call, args);
 }

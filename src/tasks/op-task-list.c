@@ -37,7 +37,7 @@ static void write_records(Listing *listing) {
                 jw_end_array(w);
 }
 
-static void on_read(LedgerRead *read, int r) {
+static void task_list_on_read(LedgerRead *read, int r) {
         Listing *listing = container_of(read, Listing, read);
         Call *call = listing->call;
 
@@ -47,10 +47,10 @@ static void on_read(LedgerRead *read, int r) {
         call_finish(call, r);
 }
 
-static int finish(Listing *listing, Project *project) {
+static int task_list_finish(Listing *listing, Project *project) {
         int r = 0;
 
-        listing->read = (LedgerRead){.done = on_read};
+        listing->read = (LedgerRead){.done = task_list_on_read};
         if (listing->n_read)
                 r = ledger_read(project->store.ledger, &listing->read, listing->positions, listing->n_read);
         if (r == LEDGER_LATER)
@@ -74,7 +74,7 @@ static int new_listing(Call *call, size_t n, Listing **ret) {
 }
 
 /* Adds one; returns its size. */
-static int64_t add(Listing *listing, const Project *project, uint64_t row) {
+static int64_t task_list_add(Listing *listing, const Project *project, uint64_t row) {
         const Task *task = supervisor_find_row(project, row);
         uint64_t position = project->store.rows.rows[row].position;
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
@@ -93,13 +93,13 @@ static int64_t add(Listing *listing, const Project *project, uint64_t row) {
         return (int64_t)text.n;
 }
 
-static int unavailable(Call *call) {
+static int task_list_unavailable(Call *call) {
         return call_fail(call, CALL_E_UNAVAILABLE, "Task store is not available");
 }
 
 /* ---- task.list ------------------------------------------------------------------------------- */
 
-static int run_list(Call *call, const void *arguments) {
+static int task_list_run_list(Call *call, const void *arguments) {
         const AiwgTaskListArgs *args = arguments;
         Project *project = call->client->endpoint->context;
         const TaskRows *rows = &project->store.rows;
@@ -111,7 +111,7 @@ static int run_list(Call *call, const void *arguments) {
         int r;
 
         if (!project->store.is_ready)
-                return unavailable(call);
+                return task_list_unavailable(call);
         limit = (size_t)MIN((uint64_t)(args->limit ? args->limit : LIST_DEFAULT), task_rows_n(rows));
         r = new_listing(call, limit, &listing);
         if (r)
@@ -122,25 +122,25 @@ static int run_list(Call *call, const void *arguments) {
                 TaskState state = supervisor_state_of(project, row);
                 int64_t n = 0;
                 if (state != TASK_PURGED && (!args->state.n || state == wanted))
-                        n = add(listing, project, row);
+                        n = task_list_add(listing, project, row);
                 if (n < 0)
                         return (int)n;
                 n_bytes += n;
         }
-        return finish(listing, project);
+        return task_list_finish(listing, project);
 }
 
 int op_aiwg_task_list(Call *call, const AiwgTaskListArgs *args) {
         int r;
 
-        return supervisor_must_wait(call->client->endpoint->context, call, run_list, args, &r)
+        return supervisor_must_wait(call->client->endpoint->context, call, task_list_run_list, args, &r)
                        ? r
-                       : run_list(call, args);
+                       : task_list_run_list(call, args);
 }
 
 /* ---- task.get -------------------------------------------------------------------------------- */
 
-static int run_get(Call *call, const void *args) {
+static int task_list_run_get(Call *call, const void *args) {
         Project *project = call->client->endpoint->context;
         Str id = ((const AiwgTaskGetArgs *)args)->taskId;
         int64_t row = project->store.is_ready ? task_rows_find(&project->store.rows, id) : -1;
@@ -148,30 +148,30 @@ static int run_get(Call *call, const void *args) {
         int r;
 
         if (!project->store.is_ready)
-                return unavailable(call);
+                return task_list_unavailable(call);
         if (row < 0 || project->store.rows.rows[row].state == TASK_PURGED)
                 return call_fail(call, CALL_E_TASK_NOT_FOUND, "Task not found: " STR_FMT, STR_ARG(id));
         r = new_listing(call, 1, &listing);
-        if (!r && add(listing, project, (uint64_t)row) < 0)
+        if (!r && task_list_add(listing, project, (uint64_t)row) < 0)
                 r = -ENOMEM;
-        return r ? error_trace(r) : finish(listing, project);
+        return r ? error_trace(r) : task_list_finish(listing, project);
 }
 
 int op_aiwg_task_get(Call *call, const AiwgTaskGetArgs *args) {
         int r;
 
-        return supervisor_must_wait(call->client->endpoint->context, call, run_get, args, &r)
+        return supervisor_must_wait(call->client->endpoint->context, call, task_list_run_get, args, &r)
                        ? r
-                       : run_get(call, args);
+                       : task_list_run_get(call, args);
 }
 
 /* ---- task.stats ------------------------------------------------------------------------------ */
 
-static int run_stats(Call *call, _unused_ const void *args) {
+static int task_list_run_stats(Call *call, _unused_ const void *args) {
         Project *project = call->client->endpoint->context;
 
         if (!project->store.is_ready)
-                return unavailable(call);
+                return task_list_unavailable(call);
         supervisor_write_stats(project, call_result(call));
         return 0;
 }
@@ -179,7 +179,7 @@ static int run_stats(Call *call, _unused_ const void *args) {
 int op_aiwg_task_stats(Call *call, const AiwgTaskStatsArgs *args) {
         int r;
 
-        return supervisor_must_wait(call->client->endpoint->context, call, run_stats, args, &r)
+        return supervisor_must_wait(call->client->endpoint->context, call, task_list_run_stats, args, &r)
                        ? r
-                       : run_stats(call, args);
+                       : task_list_run_stats(call, args);
 }

@@ -30,7 +30,7 @@ static bool env_fits(const Json *env) {
         return environment_put_json(&probe, env) != ENVIRONMENT_E_UNFIT;
 }
 
-static int submit(Call *call, TaskSpec *spec, const Json *priority, bool says_state) {
+static int task_submit_submit(Call *call, TaskSpec *spec, const Json *priority, bool says_state) {
         Project *project = call->client->endpoint->context;
         Str given = STR_NULL;
         int r;
@@ -53,19 +53,19 @@ static int submit(Call *call, TaskSpec *spec, const Json *priority, bool says_st
         return r ? r : CALL_LATER;
 }
 
-static int run_submit(Call *call, const void *args) {
+static int task_submit_run_submit(Call *call, const void *args) {
         const AiwgTaskSubmitArgs *a = args;
         TaskSpec spec = {.prompt = a->prompt, .agent = a->agent, .env = a->env};
 
-        return submit(call, &spec, a->priority, true);
+        return task_submit_submit(call, &spec, a->priority, true);
 }
 
 int op_aiwg_task_submit(Call *call, const AiwgTaskSubmitArgs *args) {
         int r;
 
-        return supervisor_must_wait(call->client->endpoint->context, call, run_submit, args, &r)
+        return supervisor_must_wait(call->client->endpoint->context, call, task_submit_run_submit, args, &r)
                        ? r
-                       : run_submit(call, args);
+                       : task_submit_run_submit(call, args);
 }
 
 static int run_chat(Call *call, const void *args) {
@@ -75,7 +75,7 @@ static int run_chat(Call *call, const void *args) {
                          .metadata = STR("{\"source\":\"ipc-chat\"}"),
                          .env = a->env};
 
-        return submit(call, &spec, a->priority, false);
+        return task_submit_submit(call, &spec, a->priority, false);
 }
 
 int op_aiwg_chat_send(Call *call, const AiwgChatSendArgs *args) {

@@ -15,7 +15,7 @@ enum { RELOAD_QUIET_MS = 200 };
 
 /* ---- actions --------------------------------------------------------------------------------- */
 
-static int submit(void *user, const TaskRequest *request) {
+static int project_automation_submit(void *user, const TaskRequest *request) {
         Project *project = user;
         const TaskSpec spec = {.prompt = request->prompt,
                                .agent = request->agent,
@@ -34,7 +34,7 @@ static int submit(void *user, const TaskRequest *request) {
         return error_trace(r);
 }
 
-static void notify(void *user, const RuleNotice *notice) {
+static void project_automation_notify(void *user, const RuleNotice *notice) {
         Project *project = user;
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
         JsonWriter w = JSON_WRITER(&params);
@@ -53,14 +53,17 @@ static void notify(void *user, const RuleNotice *notice) {
                 task_tell(project, "event.automationNotify", buf_str(&params));
 }
 
-static void say(void *user, const char *line) {
+static void project_automation_say(void *user, const char *line) {
         Project *project = user;
 
         project_log_line(&project->log, "%s", line);
 }
 
 int project_automation_new(Project *project) {
-        const RuleActions actions = {.submit = submit, .notify = notify, .log = say, .user = project};
+        const RuleActions actions = {.submit = project_automation_submit,
+                                     .notify = project_automation_notify,
+                                     .log = project_automation_say,
+                                     .user = project};
 
         return error_trace(automation_new(&project->automation, project->daemon->loop, &project->daemon->log,
                                           &project->daemon->watches, project->dir, &actions));
@@ -176,7 +179,7 @@ static void on_config_change(void *user, WatchEvent event, Str path, _unused_ bo
 }
 
 /* It may have changed between the first reading and the first walk, which nobody tells. */
-static void on_settled(void *user) {
+static void project_automation_on_settled(void *user) {
         Project *project = user;
         const struct stat *seen = &project->config_seen;
         struct stat st;
@@ -192,7 +195,7 @@ static bool is_other_file(_unused_ const void *user, Str path, _unused_ bool is_
         return !str_is(path, "daemon.json");
 }
 
-static void on_trouble(_unused_ void *user, _unused_ const char *what) {}
+static void project_automation_on_trouble(_unused_ void *user, _unused_ const char *what) {}
 
 void project_automation_begin(Project *project) {
         int r;
@@ -203,8 +206,8 @@ void project_automation_begin(Project *project) {
                                     .is_flat = true,
                                     .is_ignored = is_other_file,
                                     .changed = on_config_change,
-                                    .troubled = on_trouble,
-                                    .settled = on_settled,
+                                    .troubled = project_automation_on_trouble,
+                                    .settled = project_automation_on_settled,
                                     .user = project});
         if (r)
                 log_warning(&project->daemon->log, project->dir,

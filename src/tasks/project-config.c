@@ -45,7 +45,7 @@ static const char default_config[] =
         "{\"id\":\"artifact-audit\",\"cron\":\"0 9 * * 1\",\"action\":\"validate-metadata\"}]},"
         "\"rules\":[]}";
 
-static double number_or(const Json *json, double fallback) {
+static double project_config_number_or(const Json *json, double fallback) {
         double value;
 
         return json_double(json, &value) && value > 0 ? value : fallback;
@@ -84,21 +84,24 @@ static double limit_or(const Json *json, double fallback) {
         return json_double(json, &value) && value >= 0 ? value : fallback;
 }
 
-static int apply(Project *project, const Json *config) {
+static int project_config_take(Project *project, const Json *config) {
         const Json *daemon = json_get(config, "daemon");
-        double seconds = number_or(json_get(daemon, "heartbeat_interval_seconds"), HEARTBEAT_S);
-        double parallel = number_or(json_get(daemon, "max_parallel_actions"), MAX_PARALLEL);
+        double seconds =
+                project_config_number_or(json_get(daemon, "heartbeat_interval_seconds"), HEARTBEAT_S);
+        double parallel = project_config_number_or(json_get(daemon, "max_parallel_actions"), MAX_PARALLEL);
 
         project->heartbeat_ms =
                 (int64_t)MAX(MIN(seconds * 1000, (double)HEARTBEAT_MS_MAX), (double)HEARTBEAT_MS_MIN);
         project->max_parallel = (int64_t)MAX(MIN(parallel, 1000.0), 1.0);
         project->timeout_ms =
-                MIN(number_or(json_get(daemon, "action_timeout_minutes"), TIMEOUT_MIN), 1e7) * 60 * 1000;
+                MIN(project_config_number_or(json_get(daemon, "action_timeout_minutes"), TIMEOUT_MIN), 1e7) *
+                60 * 1000;
         project->retention_days = (int64_t)MIN(limit_or(json_get(daemon, "task_retention_days"), 0), 1e6);
         project->max_queue = (uint64_t)MIN(limit_or(json_get(daemon, "max_queue_size"), MAX_QUEUE), 1e9);
-        project_log_limits(&project->log,
-                           number_or(json_get(json_get(daemon, "log"), "max_size_mb"), LOG_MB),
-                           number_or(json_get(json_get(daemon, "log"), "max_files"), LOG_FILES));
+        project_log_limits(
+                &project->log,
+                project_config_number_or(json_get(json_get(daemon, "log"), "max_size_mb"), LOG_MB),
+                project_config_number_or(json_get(json_get(daemon, "log"), "max_files"), LOG_FILES));
         return error_trace(apply_agent(project, daemon));
 }
 
@@ -118,7 +121,7 @@ static int take_defaults(ProjectConfig *config) {
                                      &config->json, NULL));
 }
 
-static int wrong(ProjectConfig *config, const char *format, ...) {
+static int project_config_wrong(ProjectConfig *config, const char *format, ...) {
         va_list args;
 
         va_start(args, format);
@@ -146,12 +149,13 @@ static int config_parse_text(ProjectConfig *config, const char *path, bool is_re
         int r = config->is_too_large;
 
         if (config->is_missing)
-                return is_reload ? wrong(config, "%s: it is not there", path) : take_defaults(config);
+                return is_reload ? project_config_wrong(config, "%s: it is not there", path)
+                                 : take_defaults(config);
         if (!r)
                 r = rule_config_parse(&config->arena, buf_str(&config->text), &config->json, why);
         if (r <= 0)
                 return error_trace(r);
-        (void)wrong(config, "%s: %s", path, why);
+        (void)project_config_wrong(config, "%s: %s", path, why);
         /* The contract: the file is left alone, and the defaults hold. */
         return is_reload ? PROJECT_E_BAD_CONFIG : take_defaults(config);
 }
@@ -162,10 +166,10 @@ static int refuse_rules(ProjectConfig *config, const char *path) {
 
         for (size_t i = 0; i < rules->n_problems; i++)
                 if (rules->problems[i].is_error)
-                        return wrong(config, "%s: " STR_FMT " " STR_FMT " (errors: %zu)", path,
-                                     STR_ARG(rules->problems[i].where), STR_ARG(rules->problems[i].what),
-                                     rules->n_errors);
-        return wrong(config, "%s: more than %d problems", path, RULE_PROBLEMS_MAX);
+                        return project_config_wrong(config, "%s: " STR_FMT " " STR_FMT " (errors: %zu)",
+                                                    path, STR_ARG(rules->problems[i].where),
+                                                    STR_ARG(rules->problems[i].what), rules->n_errors);
+        return project_config_wrong(config, "%s: more than %d problems", path, RULE_PROBLEMS_MAX);
 }
 
 int project_config_parse(ProjectConfig *config, const char *path, bool is_reload) {
@@ -176,7 +180,7 @@ int project_config_parse(ProjectConfig *config, const char *path, bool is_reload
                 return r;
         refused = rule_config_refused(config->json);
         if (refused)
-                return wrong(config, "%s: %s", path, refused);
+                return project_config_wrong(config, "%s: %s", path, refused);
         r = rule_set_new(&config->rules, config->json);
         if (!r && is_reload && config->rules->n_errors)
                 return refuse_rules(config, path);
@@ -207,7 +211,7 @@ int project_config_apply(Project *project, ProjectConfig *config) {
         project->config_seen = config->seen;
         log_problems(project, config->rules);
         r = automation_configure(project->automation, steal(&config->rules));
-        return error_trace(r ? r : apply(project, config->json));
+        return error_trace(r ? r : project_config_take(project, config->json));
 }
 
 static int write_defaults(const Project *project, ProjectConfig *config) {

@@ -26,29 +26,29 @@ typedef struct Writing {
         int r;
 } Writing;
 
-static void start(ProjectLog *log);
+static void project_log_start(ProjectLog *log);
 
 /* ---- on a worker ----------------------------------------------------------------------------- */
 
-static void name_of(const Writing *writing, unsigned number, char *out, size_t n_out) {
+static void project_log_name_of(const Writing *writing, unsigned number, char *out, size_t n_out) {
         if (number)
                 snprintf(out, n_out, "%s.%u", writing->path, number);
         else
                 snprintf(out, n_out, "%s", writing->path);
 }
 
-static void rotate(const Writing *writing) {
+static void project_log_rotate(const Writing *writing) {
         size_t n = strlen(writing->path) + SUFFIX_MAX;
         _cleanup_(freep) char *from = malloc(n), *to = malloc(n);
         struct stat st;
 
         if (!from || !to || stat(writing->path, &st) || st.st_size <= writing->max_bytes)
                 return;
-        name_of(writing, writing->max_files, to, n);
+        project_log_name_of(writing, writing->max_files, to, n);
         (void)unlink(to);
         for (unsigned i = writing->max_files; i-- > 0;) {
-                name_of(writing, i, from, n);
-                name_of(writing, i + 1, to, n);
+                project_log_name_of(writing, i, from, n);
+                project_log_name_of(writing, i + 1, to, n);
                 (void)rename(from, to);
         }
 }
@@ -70,12 +70,12 @@ static int project_log_open_file(const char *path) {
         return r;
 }
 
-static void run(void *user) {
+static void project_log_run(void *user) {
         Writing *writing = user;
         Str rest = buf_str(&writing->text);
         _cleanup_(closep) int fd = -1;
 
-        rotate(writing);
+        project_log_rotate(writing);
         fd = project_log_open_file(writing->path);
         if (fd < 0)
                 writing->r = fd;
@@ -90,7 +90,7 @@ static void run(void *user) {
 
 /* ---- on the loop ----------------------------------------------------------------------------- */
 
-static void done(void *user) {
+static void project_log_done(void *user) {
         Writing *writing = user;
         ProjectLog *log = writing->log;
 
@@ -99,11 +99,11 @@ static void done(void *user) {
                 log_warning(&log->daemon->log, log->path, "not written: %s", strerror(-writing->r));
         buf_deinit(&writing->text);
         free(writing);
-        start(log);
+        project_log_start(log);
         daemon_release_stop(log->daemon);
 }
 
-static void start(ProjectLog *log) {
+static void project_log_start(ProjectLog *log) {
         Writing *writing =
                 log->is_writing || !log->is_open || !log->pending.n ? NULL : calloc(1, sizeof(*writing));
 
@@ -114,7 +114,7 @@ static void start(ProjectLog *log) {
                              .text = log->pending,
                              .max_bytes = log->max_bytes,
                              .max_files = log->max_files};
-        if (loop_work(log->daemon->loop, run, done, writing)) {
+        if (loop_work(log->daemon->loop, project_log_run, project_log_done, writing)) {
                 free(writing);
                 return;
         }
@@ -136,7 +136,7 @@ static void project_log_clean(char *line) {
         }
 }
 
-static int append(ProjectLog *log, const char *format, va_list args) {
+static int project_log_append(ProjectLog *log, const char *format, va_list args) {
         char line[2048], time[TIME_TEXT_MAX];
 
         vsnprintf(line, sizeof(line), format, args);
@@ -153,10 +153,10 @@ void project_log_line(ProjectLog *log, const char *format, ...) {
         va_list args;
 
         va_start(args, format);
-        if (log->pending.n > PROJECT_LOG_MAX || append(log, format, args))
+        if (log->pending.n > PROJECT_LOG_MAX || project_log_append(log, format, args))
                 log->n_lost++;
         va_end(args);
-        start(log);
+        project_log_start(log);
 }
 
 int project_log_init(ProjectLog *log, Daemon *daemon, const char *path) {
@@ -167,7 +167,7 @@ int project_log_init(ProjectLog *log, Daemon *daemon, const char *path) {
 
 void project_log_open(ProjectLog *log) {
         log->is_open = true;
-        start(log);
+        project_log_start(log);
 }
 
 void project_log_deinit(ProjectLog *log) {

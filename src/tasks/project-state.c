@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "tasks/project.h"
 
-static void field_off(JsonWriter *w, const char *key) {
+static void project_state_field_off(JsonWriter *w, const char *key) {
         jw_key(w, key);
         jw_begin_object(w);
         jw_field_bool(w, "enabled", false);
@@ -45,7 +45,7 @@ static void write_health(JsonWriter *w, int64_t now_us) {
         jw_end_object(w);
 }
 
-static void write_state(const Project *project, JsonWriter *w, int64_t now_us) {
+static void project_state_write_state(const Project *project, JsonWriter *w, int64_t now_us) {
         jw_begin_object(w);
         jw_field_int(w, "pid", project_pid(project));
         jw_field_time_ms(w, "started_at", project->started_us);
@@ -62,7 +62,7 @@ static void write_state(const Project *project, JsonWriter *w, int64_t now_us) {
         jw_begin_object(w);
         jw_key(w, "file_watcher");
         automation_write_watcher(project->automation, w);
-        field_off(w, "webhook");
+        project_state_field_off(w, "webhook");
         jw_key(w, "scheduler");
         automation_write_scheduler(project->automation, w);
         jw_end_object(w);
@@ -95,7 +95,7 @@ int project_state_text(const Project *project, Buf *heartbeat, Buf *state) {
         jw_field_time_ms(&beat, "timestamp", now_us);
         jw_field_int(&beat, "uptime_seconds", project_uptime_s(project));
         jw_end_object(&beat);
-        write_state(project, &full, now_us);
+        project_state_write_state(project, &full, now_us);
         if (beat.failed || full.failed)
                 return error_origin(-ENOMEM);
         return error_trace(indent_text(state));

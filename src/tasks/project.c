@@ -58,7 +58,7 @@ static void write_beat(Project *project) {
         project->is_writing = true;
 }
 
-static void on_heartbeat(Timer *timer) {
+static void project_on_heartbeat(Timer *timer) {
         Project *project = container_of(timer, Project, heartbeat);
 
         write_beat(project);
@@ -69,7 +69,7 @@ static void on_heartbeat(Timer *timer) {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int make_paths(Project *project, const char *dir) {
+static int project_make_paths(Project *project, const char *dir) {
         _cleanup_(freep) char *log_path = NULL;
 
         project->dir = strdup(dir);
@@ -101,8 +101,8 @@ int project_new(Project **ret, Endpoint *endpoint, const char *dir) {
         project->lock_fd = -1;
         project->process.fd = -1;
         project->store.rows.fd = -1;
-        timer_init(&project->heartbeat, endpoint->daemon->loop, on_heartbeat);
-        if (make_paths(project, dir) || project_automation_new(project)) {
+        timer_init(&project->heartbeat, endpoint->daemon->loop, project_on_heartbeat);
+        if (project_make_paths(project, dir) || project_automation_new(project)) {
                 project_free(project);
                 return error_origin(-ENOMEM);
         }
@@ -187,7 +187,7 @@ static void on_process_ended(Project *project) {
 }
 
 /* Its process goes last: who waits for that finds nothing left of the rest. */
-static void on_closed(Project *project) {
+static void project_on_closed(Project *project) {
         project_log_line(&project->log, "Daemon stopped");
         (void)unlink(project->pid_path);
         (void)unlink(project->lock_path);
@@ -198,13 +198,13 @@ static void on_closed(Project *project) {
 }
 
 /* The last state is written on the loop: nothing is served any more that could wait for it. */
-static void on_drained(Project *project) {
+static void project_on_drained(Project *project) {
         _cleanup_(buf_deinit) Buf heartbeat = BUF_NULL, state = BUF_NULL;
 
         timer_clear(&project->heartbeat);
         if (!project_state_text(project, &heartbeat, &state))
                 (void)file_replace(project->state_path, buf_str(&state), 0644, FILE_RUNTIME);
-        task_store_close(&project->store, on_closed);
+        task_store_close(&project->store, project_on_closed);
 }
 
 ProjectLoad project_load(const Project *project) {
@@ -239,7 +239,7 @@ void project_end(Project *project, TaskStop how) {
         project->is_ending = true;
         daemon_hold_stop(project->daemon);
         project_automation_end(project);
-        supervisor_drain(project, how, on_drained);
+        supervisor_drain(project, how, project_on_drained);
 }
 
 int64_t project_uptime_s(const Project *project) {

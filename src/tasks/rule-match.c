@@ -13,7 +13,7 @@ enum { SUBJECT_MAX = 1024 };
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-static const Json *item_at(const Json *array, Str index) {
+static const Json *rule_match_item_at(const Json *array, Str index) {
         size_t at = 0;
 
         if (!index.n || index.n > 6)
@@ -34,7 +34,8 @@ const Json *rule_lookup(const Json *event, Str path) {
                 const char *dot = path.n ? memchr(path.data, '.', path.n) : NULL;
                 Str step = {path.data, dot ? (size_t)(dot - path.data) : path.n};
 
-                event = json_is(event, JSON_ARRAY) ? item_at(event, step) : json_get_str(event, step);
+                event = json_is(event, JSON_ARRAY) ? rule_match_item_at(event, step)
+                                                   : json_get_str(event, step);
                 if (!dot)
                         return event;
                 path = (Str){dot + 1, path.n - step.n - 1};
@@ -81,7 +82,7 @@ static bool trigger_fits(const RuleTrigger *trigger, const Json *event, const ch
 /* ---- conditions ------------------------------------------------------------------------------ */
 
 /* Of the same type and value; lists and objects are never the same. */
-static bool is_same(const Json *a, const Json *b) {
+static bool rule_match_is_same(const Json *a, const Json *b) {
         double x, y;
 
         if (!a || !b)
@@ -113,7 +114,7 @@ static bool compares(const Json *field, RuleOperator op, const Json *value) {
         }
 }
 
-static bool contains(const Json *field, const Json *value) {
+static bool rule_match_contains(const Json *field, const Json *value) {
         Str text = json_str(field), part = json_str(value);
 
         if (!json_is(field, JSON_STRING) || !json_is(value, JSON_STRING))
@@ -127,9 +128,9 @@ static bool condition_holds(const RuleCondition *condition, const Json *event, c
         if (!condition->field.n)
                 return false;
         switch (condition->op) {
-        case RULE_OP_EQ: return is_same(field, condition->value);
-        case RULE_OP_NEQ: return !is_same(field, condition->value);
-        case RULE_OP_CONTAINS: return contains(field, condition->value);
+        case RULE_OP_EQ: return rule_match_is_same(field, condition->value);
+        case RULE_OP_NEQ: return !rule_match_is_same(field, condition->value);
+        case RULE_OP_CONTAINS: return rule_match_contains(field, condition->value);
         case RULE_OP_MATCHES:
                 return json_is(field, JSON_STRING) && condition->regex &&
                        search(condition->regex, json_str(field), reterr);

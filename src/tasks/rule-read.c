@@ -16,8 +16,8 @@ static void break_rule(Rule *rule, const char *fault) {
 }
 
 /* Absent is fine; data == NULL then. */
-static Str read_word(RuleReader *reader, Rule *rule, const Json *json, const char *member,
-                     const char *where) {
+static Str rule_read_read_word(RuleReader *reader, Rule *rule, const Json *json, const char *member,
+                               const char *where) {
         const Json *word = json_get(json, member);
 
         if (!word || word->type == JSON_NULL || json_is(word, JSON_STRING))
@@ -65,7 +65,7 @@ static void read_globs(RuleReader *reader, Rule *rule, const Json *trigger) {
                 break_rule(rule, rule_problem(reader, true, "trigger", "no glob: %s", why));
 }
 
-static void read_schedule(Rule *rule, const Json *trigger) {
+static void rule_read_read_schedule(Rule *rule, const Json *trigger) {
         Str job = json_str(json_get(trigger, "job"));
 
         rule->trigger.type = STR("cron.fired");
@@ -86,21 +86,21 @@ static void read_event(Rule *rule, const Json *trigger) {
 }
 
 static void read_trigger(RuleReader *reader, Rule *rule, const Json *trigger) {
-        Str type = read_word(reader, rule, trigger, "type", "trigger.type"), pattern;
+        Str type = rule_read_read_word(reader, rule, trigger, "type", "trigger.type"), pattern;
 
-        rule->trigger.source = read_word(reader, rule, trigger, "source", "trigger.source");
+        rule->trigger.source = rule_read_read_word(reader, rule, trigger, "source", "trigger.source");
         if (str_is(type, "file_change")) {
                 rule->trigger.is_file = true;
                 read_globs(reader, rule, trigger);
                 return;
         }
         if (str_is(type, "schedule"))
-                read_schedule(rule, trigger);
+                rule_read_read_schedule(rule, trigger);
         else if (str_is(type, "event"))
                 read_event(rule, trigger);
         else
                 rule->trigger.type = type;
-        pattern = read_word(reader, rule, trigger, "pattern", "trigger.pattern");
+        pattern = rule_read_read_word(reader, rule, trigger, "pattern", "trigger.pattern");
         if (pattern.data)
                 rule->trigger.pattern = read_regex(reader, rule, pattern, "trigger.pattern");
 }

@@ -213,7 +213,7 @@ static void add_rule_jobs(RuleReader *reader) {
         }
 }
 
-static void read_schedule(RuleReader *reader, const Json *config) {
+static void rule_read_schedule(RuleReader *reader, const Json *config) {
         const Json *section = json_get(config, "schedule"), *list = json_get(section, "jobs");
         RuleSet *set = reader->set;
 
@@ -348,7 +348,7 @@ int rule_set_new(RuleSet **ret, const Json *config) {
         }
         read_rules(&reader, copy);
         if (!reader.r)
-                read_schedule(&reader, copy);
+                rule_read_schedule(&reader, copy);
         if (!reader.r)
                 read_watches(&reader, copy);
         if (!reader.r)

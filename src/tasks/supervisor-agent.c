@@ -17,7 +17,7 @@
 
 /* ---- how it ended ---------------------------------------------------------------------------- */
 
-static void fail(Task *task, const char *error) {
+static void supervisor_agent_fail(Task *task, const char *error) {
         supervisor_end(task, &(TaskEnd){.state = TASK_FAILED, .error = error, .exit_code = -1});
 }
 
@@ -62,23 +62,23 @@ static int signal_of(const Hosted *hosted) {
         return hosted->is_killed && hosted_is_sandboxed(hosted) && code > 128 ? code - 128 : 0;
 }
 
-static void settle(Task *task) {
+static void supervisor_agent_settle(Task *task) {
         const Hosted *hosted = task->hosted;
 
         task_tell_rest(task);
         if (hosted->state == HOSTED_LOST)
-                fail(task, "Agent lost: its host process was killed");
+                supervisor_agent_fail(task, "Agent lost: its host process was killed");
         else if (signal_of(hosted))
                 end_by_signal(task, signal_of(hosted));
         else
                 end_by_exit(task, WEXITSTATUS(hosted->wait_status));
 }
 
-static void on_ended(Hosted *hosted) {
+static void supervisor_agent_on_ended(Hosted *hosted) {
         const Task *task = hosted->user;
 
         sandbox_note_end(task->project->daemon, hosted);
-        settle(hosted->user);
+        supervisor_agent_settle(hosted->user);
 }
 
 /* ---- its start ------------------------------------------------------------------------------- */
@@ -89,7 +89,7 @@ void supervisor_start_failed(Task *task, int error, const char *why) {
 
         snprintf(text, sizeof(text), "spawn %.200s %s", task->project->agent_command,
                  name ? name : "failed");
-        fail(task, why ? why : text);
+        supervisor_agent_fail(task, why ? why : text);
 }
 
 static void tell_started(const Task *task) {
@@ -106,17 +106,17 @@ static void tell_started(const Task *task) {
         project_log_line(&task->project->log, "Task started: %s (pid %d)", task->id, (int)task->hosted->pid);
 }
 
-static void on_output(Viewer *viewer, HostOutput *output) {
+static void supervisor_agent_on_output(Viewer *viewer, HostOutput *output) {
         task_tell_output(container_of(viewer, Task, viewer), output);
 }
 
-static void show(Task *task) {
-        task->viewer.output = on_output;
+static void supervisor_agent_show(Task *task) {
+        task->viewer.output = supervisor_agent_on_output;
         if (!task->viewer.hosted)
                 viewer_attach(&task->viewer, task->hosted);
 }
 
-static void on_started(Hosted *hosted, int error) {
+static void supervisor_agent_on_started(Hosted *hosted, int error) {
         Task *task = hosted->user;
 
         if (hosted->is_adopted)
@@ -126,14 +126,15 @@ static void on_started(Hosted *hosted, int error) {
                 supervisor_start_failed(task, error, NULL);
                 return;
         }
-        show(task);
+        supervisor_agent_show(task);
         supervisor_tell_later(task, tell_started);
         if (task->is_cancelled)
                 host_kill(hosted, TASK_KILL_MS);
         supervisor_check_drained(task->project);
 }
 
-const HostedHandler supervisor_agent_handler = {.started = on_started, .ended = on_ended};
+const HostedHandler supervisor_agent_handler = {.started = supervisor_agent_on_started,
+                                                .ended = supervisor_agent_on_ended};
 
 static void set_limit(Task *task) {
         int64_t spent_ms = (loop_wall_us(task->project->daemon->loop) - task->started_us) / 1000;
@@ -151,13 +152,13 @@ void supervisor_start(Task *task) {
                 return;
         }
         if (memchr(task->prompt.data, 0, task->prompt.n)) {
-                fail(task, "The prompt holds a NUL character, which no argument can");
+                supervisor_agent_fail(task, "The prompt holds a NUL character, which no argument can");
                 return;
         }
         if (!supervisor_knows_sandbox(task->project)) {
-                fail(task,
-                     "Not started: nobody knows any more whether in a sandbox. Say it again: muster project "
-                     "set --sandbox bwrap, or none");
+                supervisor_agent_fail(task, "Not started: nobody knows any more whether in a sandbox. Say "
+                                            "it again: muster project "
+                                            "set --sandbox bwrap, or none");
                 return;
         }
         r = supervisor_spawn(task);
@@ -174,10 +175,10 @@ void supervisor_adopt(Task *task, Hosted *hosted) {
         if (hosted->started_us)
                 task->started_us = hosted->started_us;
         if (hosted->state != HOSTED_RUNNING && hosted->state != HOSTED_STARTING) {
-                settle(task);
+                supervisor_agent_settle(task);
                 return;
         }
-        show(task);
+        supervisor_agent_show(task);
         set_limit(task);
 }
 
@@ -208,7 +209,7 @@ void supervisor_leave_agent(Task *task) {
 
 /* ---- its time -------------------------------------------------------------------------------- */
 
-static void on_limit(Timer *timer) {
+static void supervisor_agent_on_limit(Timer *timer) {
         Task *task = container_of(timer, Task, limit);
         _cleanup_(buf_deinit) Buf error = BUF_NULL;
         JsonWriter w = JSON_WRITER(&error);
@@ -221,10 +222,10 @@ static void on_limit(Timer *timer) {
         r = buf_append_str(&error, STR("Task timed out after "));
         jw_double(&w, task->project->timeout_ms); /* also a fraction, as the original has it */
         r = r || w.failed || buf_append_str(&error, STR("ms"));
-        fail(task, !r && buf_cstr(&error) ? buf_cstr(&error) : "Task timed out");
+        supervisor_agent_fail(task, !r && buf_cstr(&error) ? buf_cstr(&error) : "Task timed out");
         supervisor_stop_agent(task, TASK_KILL_MS);
 }
 
 void supervisor_watch(Task *task) {
-        timer_init(&task->limit, task->project->daemon->loop, on_limit);
+        timer_init(&task->limit, task->project->daemon->loop, supervisor_agent_on_limit);
 }

@@ -67,8 +67,8 @@ static void run_waiting(Project *project) {
 
 /* ---- agents ---------------------------------------------------------------------------------- */
 
-static bool is_of(const Hosted *hosted, const Project *project, const char *task, Str *ret_task,
-                  Arena *arena) {
+static bool supervisor_load_is_of(const Hosted *hosted, const Project *project, const char *task,
+                                  Str *ret_task, Arena *arena) {
         Str meta = str_from(hosted->meta);
         Json *json = NULL;
 
@@ -86,7 +86,7 @@ static Hosted *find_agent(const Project *project, const char *task) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
 
         for (Hosted *h = host_first(project->daemon->host); h; h = h->next)
-                if (!h->handler && is_of(h, project, task, NULL, &arena))
+                if (!h->handler && supervisor_load_is_of(h, project, task, NULL, &arena))
                         return h;
         return NULL;
 }
@@ -97,7 +97,7 @@ static void end_strays(Project *project) {
 
         for (Hosted *h = host_first(project->daemon->host), *next; h; h = next) {
                 next = h->next;
-                if (h->handler || !is_of(h, project, NULL, NULL, &arena))
+                if (h->handler || !supervisor_load_is_of(h, project, NULL, NULL, &arena))
                         continue;
                 log_warning(&project->daemon->log, h->id, "agent without a task is ended object=%s",
                             h->object);
@@ -108,7 +108,7 @@ static void end_strays(Project *project) {
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-static void resume(Task *task) {
+static void supervisor_load_resume(Task *task) {
         static const TaskEnd lost = {.state = TASK_FAILED,
                                      .error = "daemon restarted: the agent could not be found any more",
                                      .exit_code = -1};
@@ -130,7 +130,7 @@ static void resume(Task *task) {
                 supervisor_end(task, &lost);
 }
 
-static void take(TaskLoad *load, uint64_t row, Str line) {
+static void supervisor_load_take(TaskLoad *load, uint64_t row, Str line) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         const TaskRow *at = &load->project->store.rows.rows[row];
         TaskSpec spec = {0};
@@ -152,10 +152,10 @@ static void take(TaskLoad *load, uint64_t row, Str line) {
         task->state = (TaskState)at->state;
         task->created_us = at->created_ms * 1000;
         task->started_us = at->started_ms * 1000;
-        resume(task);
+        supervisor_load_resume(task);
 }
 
-static void finish(TaskLoad *load) {
+static void supervisor_load_finish(TaskLoad *load) {
         Project *project = load->project;
         Supervisor *s = &project->supervisor;
 
@@ -176,12 +176,12 @@ static void have_read(TaskLoad *load, int r) {
         if (r)
                 log_err(&load->project->daemon->log, load->project->dir, "tasks not read error=%d", -r);
         for (size_t i = 0; !r && i < load->n; i++)
-                take(load, load->rows[i], ledger_read_line(&load->read, i));
+                supervisor_load_take(load, load->rows[i], ledger_read_line(&load->read, i));
         ledger_read_deinit(&load->read);
         deferred_schedule(&load->more);
 }
 
-static void on_read(LedgerRead *read, int r) {
+static void supervisor_load_on_read(LedgerRead *read, int r) {
         have_read(container_of(read, TaskLoad, read), r);
 }
 
@@ -201,16 +201,16 @@ static void load_more(TaskLoad *load) {
                 positions[load->n++] = row->position;
         }
         if (!load->n) {
-                finish(load);
+                supervisor_load_finish(load);
                 return;
         }
-        load->read = (LedgerRead){.done = on_read};
+        load->read = (LedgerRead){.done = supervisor_load_on_read};
         r = ledger_read(ledger, &load->read, positions, load->n);
         if (r != LEDGER_LATER)
                 have_read(load, r);
 }
 
-static void on_more(Deferred *deferred) {
+static void supervisor_load_on_more(Deferred *deferred) {
         load_more(container_of(deferred, TaskLoad, more));
 }
 
@@ -230,6 +230,6 @@ void supervisor_load(Project *project, int r) {
         }
         s->load = load;
         load->project = project;
-        deferred_init(&load->more, project->daemon->loop, on_more);
+        deferred_init(&load->more, project->daemon->loop, supervisor_load_on_more);
         load_more(load);
 }

@@ -11,7 +11,7 @@ static void begin_item(JsonWriter *w, const Task *task) {
         jw_field_cstr(w, "agent", task->agent);
 }
 
-static void write_item(JsonWriter *w, const Task *task) {
+static void supervisor_status_write_item(JsonWriter *w, const Task *task) {
         begin_item(w, task);
         jw_field_time_ms(w, "startedAt", task->started_us);
         if (task->hosted && task->hosted->pid)
@@ -31,7 +31,7 @@ static void write_running(const Supervisor *s, JsonWriter *w) {
                 oldest = oldest->next;
         for (const Task *task = oldest; task; task = supervisor_before(s, task))
                 if (task->state == TASK_RUNNING && task->has_row)
-                        write_item(w, task);
+                        supervisor_status_write_item(w, task);
         jw_end_array(w);
 }
 

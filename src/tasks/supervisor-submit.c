@@ -14,7 +14,7 @@
 
 enum { SHORT_UNITS = 80 };
 
-static void answer(Task *task) {
+static void supervisor_submit_answer(Task *task) {
         Call *call = steal(&task->submit);
         JsonWriter *w;
 
@@ -32,7 +32,7 @@ static void answer(Task *task) {
 void supervisor_tell_now(Task *task) {
         TaskNews *news = steal(&task->news);
 
-        answer(task);
+        supervisor_submit_answer(task);
         if (!news)
                 return;
         news->task = NULL;
@@ -53,7 +53,7 @@ void supervisor_tell_later(Task *task, void (*tell)(const Task *task)) {
         if (task->news)
                 supervisor_tell_now(task); /* that it was queued comes first */
         if (!news) {
-                answer(task);
+                supervisor_submit_answer(task);
                 tell(task);
                 return;
         }

@@ -120,7 +120,7 @@ static void answer_cancel(Task *task) {
 }
 
 /* It is kept: from now on the store answers for it. */
-static void publish(TaskStoreWait *wait) {
+static void supervisor_publish(TaskStoreWait *wait) {
         Task *task = container_of(wait, Task, wait);
         Project *project = task->project;
 
@@ -154,7 +154,7 @@ static void on_end_kept(LedgerChange *change, int r) {
         task->project->store.rows.rows[task->row].completed_ms =
                 loop_wall_us(task->project->daemon->loop) / 1000;
         task_store_note(&task->project->store, task->row, task->final_state, change);
-        task->wait = (TaskStoreWait){.done = publish, .is_end = true};
+        task->wait = (TaskStoreWait){.done = supervisor_publish, .is_end = true};
         task_store_changed(&task->project->store, &task->wait);
 }
 
@@ -171,7 +171,7 @@ void supervisor_keep_end_again(Task *task) {
         if (project->supervisor.is_stopping && project->supervisor.stop != TASK_STOP_LEAVE &&
             !task->is_keeping && !task_store_is_there(&project->store)) {
                 log_err(&project->daemon->log, task->id, "end not kept: the project's folder has gone");
-                publish(&task->wait);
+                supervisor_publish(&task->wait);
         } else
                 supervisor_keep_end(task);
 }
@@ -227,7 +227,7 @@ int supervisor_cancel(Project *project, Str id, Call *call, bool *ret_is_later) 
         return 0;
 }
 
-static void kill_all(Project *project) {
+static void supervisor_kill_all(Project *project) {
         static const TaskEnd killed = {
                 .state = TASK_FAILED, .error = "Killed during shutdown", .exit_code = -1};
 
@@ -247,7 +247,7 @@ static void on_drain(Timer *timer) {
                 finish_drain(project); /* as kill -9 would leave them */
                 return;
         }
-        kill_all(project);
+        supervisor_kill_all(project);
         (void)timer_set(timer, 100); /* those that were just being started */
         supervisor_check_drained(project);
 }

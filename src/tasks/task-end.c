@@ -19,7 +19,7 @@ enum {
 
 /* ---- metadata -------------------------------------------------------------------------------- */
 
-static void write_usage(JsonWriter *w, const RuntimeReading *reading) {
+static void task_end_write_usage(JsonWriter *w, const RuntimeReading *reading) {
         jw_key(w, "usage");
         jw_begin_object(w);
         jw_field_int(w, "input_tokens", reading->n_input);
@@ -50,7 +50,7 @@ static int make_metadata(const Task *task, Buf *out, Str output, uint64_t n_drop
                 jw_value(&w, member);
         }
         if (reading.has_usage)
-                write_usage(&w, &reading);
+                task_end_write_usage(&w, &reading);
         if (n_dropped)
                 jw_field_uint(&w, "outputDroppedBytes", n_dropped);
         jw_end_object(&w);

@@ -142,7 +142,7 @@ static void show_to(const Task *task, TaskFollower *follower, Client *client, St
         chunk_unref(chunk);
 }
 
-static void show(Task *task, Str text, bool is_stderr) {
+static void task_events_show(Task *task, Str text, bool is_stderr) {
         Chunk *shared = NULL;
 
         for (TaskFollower *f = task->project->supervisor.followers; f && text.n; f = f->next) {
@@ -189,7 +189,7 @@ void task_tell_output(Task *task, HostOutput *output) {
                 text = buf_str(&joined);
         }
         cut = unfinished(text);
-        show(task, (Str){text.data, text.n - cut}, output->is_stderr);
+        task_events_show(task, (Str){text.data, text.n - cut}, output->is_stderr);
         tail->n = cut;
         memcpy(tail->bytes, text.data + text.n - cut, cut);
 }
@@ -197,7 +197,7 @@ void task_tell_output(Task *task, HostOutput *output) {
 void task_tell_rest(Task *task) {
         for (int stream = 0; stream < 2; stream++) {
                 TaskTail *tail = &task->tails[stream];
-                show(task, (Str){tail->bytes, tail->n}, stream == 1);
+                task_events_show(task, (Str){tail->bytes, tail->n}, stream == 1);
                 tail->n = 0;
         }
 }

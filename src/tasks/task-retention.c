@@ -23,7 +23,7 @@ typedef struct Purge {
         size_t n;
 } Purge;
 
-static void on_kept(LedgerChange *change, int r) {
+static void task_retention_on_kept(LedgerChange *change, int r) {
         Purge *purge = container_of(change, Purge, change);
         TaskStore *store = purge->store;
 
@@ -42,7 +42,7 @@ static void on_kept(LedgerChange *change, int r) {
 }
 
 /* Only ids that we could have given ourselves: the row has no more than the number. */
-static bool is_due(const TaskStore *store, uint64_t row, int64_t before_ms, char id[32]) {
+static bool task_retention_is_due(const TaskStore *store, uint64_t row, int64_t before_ms, char id[32]) {
         const TaskRow *at = &store->rows.rows[row];
         int n;
 
@@ -53,7 +53,7 @@ static bool is_due(const TaskStore *store, uint64_t row, int64_t before_ms, char
         return task_rows_find(&store->rows, (Str){id, (size_t)n}) == (int64_t)row;
 }
 
-static int collect(Purge *purge, int64_t before_ms) {
+static int task_retention_collect(Purge *purge, int64_t before_ms) {
         _cleanup_(buf_deinit) Buf line = BUF_NULL;
         TaskStore *store = purge->store;
         JsonWriter w = JSON_WRITER(&line);
@@ -64,7 +64,7 @@ static int collect(Purge *purge, int64_t before_ms) {
         jw_key(&w, "purged");
         jw_begin_array(&w);
         for (uint64_t i = 0; i < task_rows_n(&store->rows) && purge->n < RETENTION_AT_ONCE; i++)
-                if (is_due(store, i, before_ms, id)) {
+                if (task_retention_is_due(store, i, before_ms, id)) {
                         jw_cstr(&w, id);
                         purge->rows[purge->n++] = i;
                 }
@@ -84,8 +84,8 @@ void task_store_retain(TaskStore *store) {
         if (!purge)
                 return;
         purge->store = store;
-        ledger_change_init(&purge->change, store->ledger, on_kept);
-        r = collect(purge, now_ms - days * DAY_MS);
+        ledger_change_init(&purge->change, store->ledger, task_retention_on_kept);
+        r = task_retention_collect(purge, now_ms - days * DAY_MS);
         if (!r && purge->n)
                 r = ledger_change_commit(&purge->change);
         if (r || !purge->n) {

@@ -14,7 +14,7 @@
 enum { ROWS_VERSION = 1, ROWS_HEADER = 4096, ROWS_STEP = 4096, NUMBER_DIGITS = 15 };
 _Static_assert(sizeof(TaskRowsHeader) <= ROWS_HEADER, "the header has its page");
 
-static uint64_t hash_of(Str id) {
+static uint64_t task_rows_hash_of(Str id) {
         uint64_t hash = 14695981039346656037u;
 
         for (size_t i = 0; i < id.n; i++)
@@ -109,14 +109,14 @@ static uint32_t check_of(const TaskRow *row) {
         return (uint32_t)(sum ^ (sum >> 32));
 }
 
-static bool is_sound(const TaskRowsHeader *header) {
+static bool task_rows_is_sound(const TaskRowsHeader *header) {
         return header && !memcmp(header->magic, "mustask1", 8) && header->version == ROWS_VERSION &&
                header->n_row_bytes == sizeof(TaskRow) && header->n_stable <= header->n_rows &&
                (header->is_clean || header->boot == shim_boot_hash());
 }
 
 void task_rows_clear(TaskRows *rows) {
-        uint64_t next_number = is_sound(rows->header) ? rows->header->next_number : 0;
+        uint64_t next_number = task_rows_is_sound(rows->header) ? rows->header->next_number : 0;
 
         *rows->header = (TaskRowsHeader){.version = ROWS_VERSION,
                                          .n_row_bytes = sizeof(TaskRow),
@@ -147,7 +147,7 @@ static int task_rows_read(TaskRows *rows) {
         if (pread(rows->fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
                 return TASK_ROWS_E_NEW;
         *rows->header = header;
-        if (!is_sound(&header))
+        if (!task_rows_is_sound(&header))
                 return TASK_ROWS_E_NEW;
         for (uint64_t at = 0; at < header.n_rows && !r;) {
                 uint64_t n = MIN(header.n_rows - at, (uint64_t)ROWS_STEP);
@@ -227,7 +227,7 @@ static int64_t find_sorted(const TaskRows *rows, uint64_t number, uint64_t hash)
 }
 
 int64_t task_rows_find(const TaskRows *rows, Str id) {
-        uint64_t hash = hash_of(id), number = 0;
+        uint64_t hash = task_rows_hash_of(id), number = 0;
         bool has_number = task_id_number(id, &number);
 
         if (!rows->header->is_unsorted)
@@ -245,8 +245,8 @@ uint64_t task_rows_add(TaskRows *rows, Str id, TaskState state, int64_t created_
 
         if (!has_number || (i > 0 && rows->rows[i - 1].number >= number))
                 header->is_unsorted = 1;
-        rows->rows[i] =
-                (TaskRow){.hash = hash_of(id), .number = number, .created_ms = created_ms, .state = state};
+        rows->rows[i] = (TaskRow){
+                .hash = task_rows_hash_of(id), .number = number, .created_ms = created_ms, .state = state};
         task_rows_seal(rows, i);
         header->n_rows = i + 1;
         if (has_number && number >= header->next_number)

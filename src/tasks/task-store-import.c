@@ -71,7 +71,7 @@ static void move_aside(const TaskImport *import) {
         (void)rename(import->path, path);
 }
 
-static void run(void *user) {
+static void task_store_import_run(void *user) {
         TaskImport *import = user;
         int r = file_read(import->path, IMPORT_MAX, &import->text);
 
@@ -110,7 +110,7 @@ static int fail_record(TaskImport *import, Json *record) {
         return r;
 }
 
-static bool is_wanted(const TaskImport *import, const Json *record, TaskState *ret_state) {
+static bool task_store_import_is_wanted(const TaskImport *import, const Json *record, TaskState *ret_state) {
         const TaskRows *rows = &import->store->rows;
         Str id = json_str(json_get(record, "id"));
         int64_t row = id.n ? task_rows_find(rows, id) : -1;
@@ -124,7 +124,7 @@ static bool is_wanted(const TaskImport *import, const Json *record, TaskState *r
 
 /* -EMSGSIZE, a record too large for the history, passes one over; it stays in the file that is moved aside.
  */
-static int add_record(TaskImport *import, Json *record, TaskState state) {
+static int task_store_import_add_record(TaskImport *import, Json *record, TaskState state) {
         size_t from = import->lines.n;
         JsonWriter w = JSON_WRITER(&import->lines);
         int r = task_state_is_final(state) ? 0 : fail_record(import, record);
@@ -147,7 +147,7 @@ static int add_record(TaskImport *import, Json *record, TaskState state) {
 
 static void take_some(TaskImport *import);
 
-static void on_kept(LedgerChange *change, int r) {
+static void task_store_import_on_kept(LedgerChange *change, int r) {
         TaskImport *import = container_of(change, TaskImport, change);
         Str rest = buf_str(&import->lines);
 
@@ -172,11 +172,11 @@ static void take_some(TaskImport *import) {
         int r = 0;
 
         import->lines.n = 0;
-        ledger_change_init(&import->change, import->store->ledger, on_kept);
+        ledger_change_init(&import->change, import->store->ledger, task_store_import_on_kept);
         for (; import->next && !r && import->n_taken - before < IMPORT_LINES;
              import->next = import->next->next)
-                if (is_wanted(import, import->next, &state))
-                        r = add_record(import, (Json *)import->next, state);
+                if (task_store_import_is_wanted(import, import->next, &state))
+                        r = task_store_import_add_record(import, (Json *)import->next, state);
         if (!r && import->n_taken > before)
                 r = ledger_change_commit(&import->change);
         else
@@ -185,7 +185,7 @@ static void take_some(TaskImport *import) {
                 import_end(import, r);
 }
 
-static void read_done(void *user) {
+static void task_store_import_read_done(void *user) {
         TaskImport *import = user;
 
         if (import->wrong)
@@ -221,6 +221,7 @@ void task_store_import(TaskStore *store, void (*done)(TaskStore *store, int r)) 
                                .stamp = stamp,
                                .now_us = loop_wall_us(store->project->daemon->loop)};
         store->import = import;
-        if (loop_work(store->project->daemon->loop, run, read_done, import))
+        if (loop_work(store->project->daemon->loop, task_store_import_run, task_store_import_read_done,
+                      import))
                 import_end(import, -ENOMEM);
 }

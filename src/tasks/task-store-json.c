@@ -60,7 +60,7 @@ typedef struct JsonJob {
         int r;
 } JsonJob;
 
-static int64_t clock_us(void) {
+static int64_t task_store_json_clock_us(void) {
         struct timespec ts;
 
         clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -115,7 +115,7 @@ static int flush_out(JsonJob *job, int fd) {
 }
 
 /* The head has always the same length, so the records behind it stay where they are. */
-static int put_head(JsonJob *job) {
+static int task_store_json_put_head(JsonJob *job) {
         return buf_printf(&job->out, "{\"version\":1,\"updatedAt\":\"%s\",\"tasks\":[\n", job->updated);
 }
 
@@ -203,10 +203,10 @@ static int put_records(JsonJob *job, int fd) {
         return error_trace(r ? r : flush_out(job, fd));
 }
 
-static int write_file(JsonJob *job) {
+static int task_store_json_write_file(JsonJob *job) {
         _cleanup_(closep) int fd =
                 open(job->temp_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-        int r = fd < 0 ? -errno : put_head(job);
+        int r = fd < 0 ? -errno : task_store_json_put_head(job);
 
         if (!r && job->n_stable)
                 r = copy_stable(job, fd);
@@ -219,19 +219,19 @@ static int write_file(JsonJob *job) {
         return error_trace(r);
 }
 
-static void run(void *user) {
+static void task_store_json_run(void *user) {
         JsonJob *job = user;
-        int64_t since = clock_us();
+        int64_t since = task_store_json_clock_us();
 
-        job->r = write_file(job);
-        job->cost_us = clock_us() - since;
+        job->r = task_store_json_write_file(job);
+        job->cost_us = task_store_json_clock_us() - since;
         if (job->r)
                 (void)unlink(job->temp_path);
 }
 
 /* ---- on the loop ----------------------------------------------------------------------------- */
 
-static void job_free(JsonJob *job) {
+static void task_store_json_job_free(JsonJob *job) {
         buf_deinit(&job->parts);
         buf_deinit(&job->texts);
         buf_deinit(&job->out);
@@ -256,7 +256,7 @@ static void serve(TaskStoreWait *newest) {
         }
 }
 
-static void done(void *user) {
+static void task_store_json_done(void *user) {
         JsonJob *job = user;
         TaskStore *store = job->store;
         TaskRowsHeader *header = store->rows.header;
@@ -270,7 +270,7 @@ static void done(void *user) {
         if (!r)
                 header->json = job->stamp;
         (void)task_rows_flush(&store->rows);
-        job_free(job);
+        task_store_json_job_free(job);
         if (r == -ESTALE) /* somebody else wrote it meanwhile: all of it anew */
                 store->is_dirty = true;
         else if (r)
@@ -312,7 +312,7 @@ static int add_part(JsonJob *job, const TaskStore *store, uint64_t row) {
         return buf_append(&job->parts, &part, sizeof(part));
 }
 
-static int fill(JsonJob *job, const TaskStore *store) {
+static int task_store_json_fill(JsonJob *job, const TaskStore *store) {
         const TaskRowsHeader *header = store->rows.header;
         int r = 0;
 
@@ -344,8 +344,9 @@ void task_store_write(TaskStore *store) {
                          .n_stable = header->n_stable,
                          .stable_bytes = header->stable_bytes,
                          .stamp = header->json};
-        if (fill(job, store) || loop_work(store->project->daemon->loop, run, done, job)) {
-                job_free(job);
+        if (task_store_json_fill(job, store) ||
+            loop_work(store->project->daemon->loop, task_store_json_run, task_store_json_done, job)) {
+                task_store_json_job_free(job);
                 return;
         }
         store->is_dirty = false;
@@ -369,7 +370,7 @@ static int64_t delay_ms(const TaskStore *store) {
 }
 
 /* Later when it is not set; never later than it was. */
-static void set_timer(TaskStore *store) {
+static void task_store_json_set_timer(TaskStore *store) {
         int64_t delay = delay_ms(store), now_ms = loop_now_ms(store->project->daemon->loop);
 
         if (!timer_is_set(&store->write_timer) || store->write_timer.due_ms > now_ms + delay)
@@ -389,7 +390,7 @@ void task_store_changed(TaskStore *store, TaskStoreWait *wait) {
                 store->waiting = wait;
         }
         if (!store->is_writing)
-                set_timer(store);
+                task_store_json_set_timer(store);
         if (wait && !may_wait)
                 wait->done(wait);
 }

@@ -16,7 +16,7 @@ enum { CATCH_UP_LINES = 512, CATCH_UP_BYTES = 8 << 20 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static bool classify(_unused_ Arena *arena, const Json *line, LedgerFacts *facts) {
+static bool task_store_classify(_unused_ Arena *arena, const Json *line, LedgerFacts *facts) {
         if (!json_is(json_get(line, "task"), JSON_OBJECT))
                 return false;
         facts->kind = json_str(json_get(line, "kind"));
@@ -117,7 +117,7 @@ static void finish_open(TaskStore *store, int r) {
                 task_store_changed(store, NULL);
 }
 
-static void catch_up(TaskStore *store);
+static void task_store_catch_up(TaskStore *store);
 
 static void apply_read(TaskStore *store, int r) {
         uint64_t first = store->rows.header->n_covered;
@@ -133,13 +133,13 @@ static void apply_read(TaskStore *store, int r) {
         deferred_schedule(&store->more);
 }
 
-static void on_read(LedgerRead *read, int r) {
+static void task_store_on_read(LedgerRead *read, int r) {
         apply_read(container_of(read, TaskStore, read), r);
 }
 
 /* The lines that the rows do not know yet: none after a clean stop, a few after a crash, all when the rows
  * are new. */
-static void catch_up(TaskStore *store) {
+static void task_store_catch_up(TaskStore *store) {
         uint64_t positions[CATCH_UP_LINES], n = 0, n_bytes = 0, first = store->rows.header->n_covered;
         int r;
 
@@ -154,14 +154,14 @@ static void catch_up(TaskStore *store) {
                 return;
         }
         store->n_reading = n;
-        store->read = (LedgerRead){.done = on_read};
+        store->read = (LedgerRead){.done = task_store_on_read};
         r = ledger_read(store->ledger, &store->read, positions, n);
         if (r != LEDGER_LATER)
                 apply_read(store, r);
 }
 
 /* Whether the rows were made from this very history. */
-static bool fits(const TaskStore *store) {
+static bool task_store_fits(const TaskStore *store) {
         const TaskRowsHeader *header = store->rows.header;
         LedgerEntry last;
 
@@ -173,25 +173,25 @@ static bool fits(const TaskStore *store) {
         return last.offset + last.n_bytes == header->covered_bytes;
 }
 
-static void on_opened(void *user, int r) {
+static void task_store_on_opened(void *user, int r) {
         TaskStore *store = user;
 
         if (r) {
                 finish_open(store, r);
                 return;
         }
-        if (!fits(store)) {
+        if (!task_store_fits(store)) {
                 log_notice(&store->project->daemon->log, store->project->dir,
                            "rows are made anew lines=%llu",
                            (unsigned long long)ledger_n_committed(store->ledger));
                 task_rows_clear(&store->rows);
         }
-        catch_up(store);
+        task_store_catch_up(store);
 }
 
-static void on_committed(_unused_ void *user, _unused_ uint64_t first, _unused_ uint64_t n) {}
+static void task_store_on_committed(_unused_ void *user, _unused_ uint64_t first, _unused_ uint64_t n) {}
 
-static int make_paths(TaskStore *store) {
+static int task_store_make_paths(TaskStore *store) {
         store->dir = path_join(store->project->daemon_dir, "history");
         store->json_path = path_join(store->project->daemon_dir, "tasks.json");
         if (!store->dir || !store->json_path)
@@ -215,8 +215,8 @@ static int make_dir(TaskStore *store) {
         return 0;
 }
 
-static void on_more(Deferred *deferred) {
-        catch_up(container_of(deferred, TaskStore, more));
+static void task_store_on_more(Deferred *deferred) {
+        task_store_catch_up(container_of(deferred, TaskStore, more));
 }
 
 static void on_retention(Timer *timer) {
@@ -229,17 +229,17 @@ static void on_write_timer(Timer *timer) {
 
 int task_store_open(TaskStore *store, Project *project, void (*opened)(Project *project, int r)) {
         LedgerOptions options = {.loop = project->daemon->loop,
-                                 .classify = classify,
-                                 .committed = on_committed,
+                                 .classify = task_store_classify,
+                                 .committed = task_store_on_committed,
                                  .user = store};
         int r;
 
         ledger_options_apply(&options, &project->daemon->config);
         *store = (TaskStore){.project = project, .opened = opened, .rows = {.fd = -1}};
-        deferred_init(&store->more, project->daemon->loop, on_more);
+        deferred_init(&store->more, project->daemon->loop, task_store_on_more);
         timer_init(&store->retention, project->daemon->loop, on_retention);
         timer_init(&store->write_timer, project->daemon->loop, on_write_timer);
-        r = make_paths(store);
+        r = task_store_make_paths(store);
         if (!r)
                 r = make_dir(store);
         if (!r)
@@ -249,7 +249,7 @@ int task_store_open(TaskStore *store, Project *project, void (*opened)(Project *
         options.path = store->ledger_path;
         options.state_path = store->state_path;
         if (!r)
-                r = ledger_open(&store->ledger, &options, on_opened);
+                r = ledger_open(&store->ledger, &options, task_store_on_opened);
         return error_trace(r);
 }
 

@@ -39,11 +39,11 @@ bool task_may_become(TaskState from, TaskState to) {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static char *copy(Str s, const char *fallback) {
+static char *task_copy(Str s, const char *fallback) {
         return s.n ? strndup(s.data, s.n) : fallback ? strdup(fallback) : NULL;
 }
 
-static bool fill(Task *task, Str id, const TaskSpec *spec) {
+static bool task_fill(Task *task, Str id, const TaskSpec *spec) {
         char *prompt = malloc(spec->prompt.n + 1);
 
         if (prompt) { /* not strndup: it may hold NULs */
@@ -51,10 +51,10 @@ static bool fill(Task *task, Str id, const TaskSpec *spec) {
                 prompt[spec->prompt.n] = 0;
         }
         task->prompt = (Str){prompt, spec->prompt.n};
-        task->id = copy(id, "");
-        task->agent = copy(spec->agent, NULL);
-        task->priority_text = copy(spec->priority, "0");
-        task->metadata = copy(spec->metadata, "{}");
+        task->id = task_copy(id, "");
+        task->agent = task_copy(spec->agent, NULL);
+        task->priority_text = task_copy(spec->priority, "0");
+        task->metadata = task_copy(spec->metadata, "{}");
         task->priority = task->priority_text ? strtod(task->priority_text, NULL) : 0;
         if (environment_put_json(&task->env, spec->env))
                 return false;
@@ -69,7 +69,7 @@ int task_new(Task **ret, Project *project, Str id, const TaskSpec *spec) {
                 return error_origin(-ENOMEM);
         task->project = project;
         task->created_us = loop_wall_us(project->daemon->loop);
-        if (!fill(task, id, spec)) {
+        if (!task_fill(task, id, spec)) {
                 task_free(task);
                 return error_origin(-ENOMEM);
         }

@@ -5,7 +5,7 @@
 
 #include "tasks/webhook.h"
 
-static int refuse(char reterr[WEBHOOK_WHY_MAX], const char *why) {
+static int webhook_target_refuse(char reterr[WEBHOOK_WHY_MAX], const char *why) {
         snprintf(reterr, WEBHOOK_WHY_MAX, "%s", why);
         return WEBHOOK_E_REFUSED;
 }
@@ -79,13 +79,13 @@ static bool take_path(Str text, WebhookTarget *target) {
 int webhook_target(WebhookTarget *ret, Str url, char reterr[WEBHOOK_WHY_MAX]) {
         *ret = (WebhookTarget){0};
         if (url.n >= WEBHOOK_URL_MAX)
-                return refuse(reterr, "the address is too long");
+                return webhook_target_refuse(reterr, "the address is too long");
         ret->is_tls = url.n > 8 && !strncasecmp(url.data, "https://", 8);
         if (!ret->is_tls && (url.n < 8 || strncasecmp(url.data, "http://", 7) != 0))
-                return refuse(reterr, "not an http:// or https:// address");
+                return webhook_target_refuse(reterr, "not an http:// or https:// address");
         url = (Str){url.data + 7 + ret->is_tls, url.n - 7 - ret->is_tls};
         if (!take_host(&url, ret) || !take_port(&url, ret) || !take_path(url, ret))
-                return refuse(reterr, "not a proper address");
+                return webhook_target_refuse(reterr, "not a proper address");
         ret->is_local = is_local_address(ret->host);
         return 0;
 }

@@ -45,7 +45,8 @@ static bool expect_host(SSL *ssl, const char *host) {
         return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
 }
 
-static int prepare(WebhookTls *tls, const char *host, const char *ca_file, char reterr[WEBHOOK_WHY_MAX]) {
+static int webhook_tls_prepare(WebhookTls *tls, const char *host, const char *ca_file,
+                               char reterr[WEBHOOK_WHY_MAX]) {
         int r;
 
         tls->context = SSL_CTX_new(TLS_client_method());
@@ -70,7 +71,7 @@ int webhook_tls_new(WebhookTls **ret, const char *host, const char *ca_file, cha
         snprintf(reterr, WEBHOOK_WHY_MAX, "TLS: out of memory");
         if (!tls)
                 return error_origin(-ENOMEM);
-        r = prepare(tls, host, ca_file, reterr);
+        r = webhook_tls_prepare(tls, host, ca_file, reterr);
         ERR_clear_error();
         if (r)
                 webhook_tls_free(tls);

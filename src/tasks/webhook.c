@@ -59,7 +59,7 @@ static void on_finish(Deferred *deferred) {
 }
 
 /* NULL: it was sent. Tells in a moment, not from inside. */
-static void end(Webhook *webhook, const char *error) {
+static void webhook_end(Webhook *webhook, const char *error) {
         if (webhook->is_over)
                 return;
         webhook->is_over = true;
@@ -73,26 +73,26 @@ static void end_errno(Webhook *webhook, const char *what, int number) {
         char why[WEBHOOK_WHY_MAX];
 
         snprintf(why, sizeof(why), "%s: %s", what, strerror(number));
-        end(webhook, why);
+        webhook_end(webhook, why);
 }
 
-static void on_limit(Timer *timer) {
-        end(container_of(timer, Webhook, limit), "it took too long");
+static void webhook_on_limit(Timer *timer) {
+        webhook_end(container_of(timer, Webhook, limit), "it took too long");
 }
 
 /* ---- answer ---------------------------------------------------------------------------------- */
 
 /* HTTP/1.1 200 OK */
-static void judge(Webhook *webhook) {
+static void webhook_judge(Webhook *webhook) {
         const char *line = webhook->answer;
         char why[WEBHOOK_WHY_MAX];
 
         if (strncmp(line, "HTTP/1.", 7) != 0 || webhook->n_answer < ANSWER_ENOUGH || line[8] != ' ') {
-                end(webhook, "the answer is not HTTP");
+                webhook_end(webhook, "the answer is not HTTP");
                 return;
         }
         snprintf(why, sizeof(why), "answered %.3s", line + 9);
-        end(webhook, line[9] == '2' ? NULL : why);
+        webhook_end(webhook, line[9] == '2' ? NULL : why);
 }
 
 static ssize_t plain_outcome(ssize_t n, const char *what, char reterr[WEBHOOK_WHY_MAX]) {
@@ -114,7 +114,7 @@ static ssize_t receive_some(Webhook *webhook, unsigned *events, char reterr[WEBH
                             : plain_outcome(recv(webhook->fd, at, n, 0), "answer", reterr);
 }
 
-static void receive(Webhook *webhook) {
+static void webhook_receive(Webhook *webhook) {
         char why[WEBHOOK_WHY_MAX];
         unsigned events = LOOP_READ;
         ssize_t n = 1;
@@ -126,11 +126,11 @@ static void receive(Webhook *webhook) {
         }
         webhook->answer[webhook->n_answer] = '\0';
         if (n >= 0)
-                judge(webhook);
+                webhook_judge(webhook);
         else if (n == -EAGAIN)
                 loop_fd_watch(webhook->ready, events);
         else
-                end(webhook, why);
+                webhook_end(webhook, why);
 }
 
 /* ---- request --------------------------------------------------------------------------------- */
@@ -155,11 +155,11 @@ static void transmit(Webhook *webhook) {
         } else if (n == -EAGAIN)
                 loop_fd_watch(webhook->ready, events);
         else
-                end(webhook, why);
+                webhook_end(webhook, why);
 }
 
 /* TLS may have to read before it can write. */
-static void on_ready(void *user, unsigned events) {
+static void webhook_on_ready(void *user, unsigned events) {
         Webhook *webhook = user;
         int number = 0;
         socklen_t n = sizeof(number);
@@ -171,10 +171,10 @@ static void on_ready(void *user, unsigned events) {
         if (webhook->request.n && (events & LOOP_WRITE || webhook->tls))
                 transmit(webhook);
         if (events & LOOP_READ && !webhook->is_over && !(webhook->tls && webhook->request.n))
-                receive(webhook);
+                webhook_receive(webhook);
 }
 
-static void start(Webhook *webhook) {
+static void webhook_start(Webhook *webhook) {
         int r;
 
         webhook->fd = socket(webhook->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -189,7 +189,7 @@ static void start(Webhook *webhook) {
         }
         r = webhook->tls ? webhook_tls_attach(webhook->tls, webhook->fd) : 0;
         if (!r)
-                r = loop_fd_open(webhook->loop, webhook->fd, on_ready, webhook, &webhook->ready);
+                r = loop_fd_open(webhook->loop, webhook->fd, webhook_on_ready, webhook, &webhook->ready);
         if (r)
                 end_errno(webhook, "loop", -r);
         else
@@ -198,7 +198,7 @@ static void start(Webhook *webhook) {
 
 /* ---- on a worker: names, and whom https trusts ----------------------------------------------- */
 
-static void resolve(Webhook *webhook) {
+static void webhook_resolve(Webhook *webhook) {
         const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
         struct addrinfo *list = NULL;
         int r = getaddrinfo(webhook->target.host, webhook->target.port, &hints, &list);
@@ -213,12 +213,12 @@ static void resolve(Webhook *webhook) {
         freeaddrinfo(list);
 }
 
-static void prepare(void *user) {
+static void webhook_prepare(void *user) {
         Webhook *webhook = user;
         char why[WEBHOOK_WHY_MAX];
 
         if (!webhook->n_address)
-                resolve(webhook);
+                webhook_resolve(webhook);
         if (!webhook->refused[0] && webhook->target.is_tls &&
             webhook_tls_new(&webhook->tls, webhook->target.host, webhook->ca_file, why))
                 memcpy(webhook->refused, why, sizeof(why));
@@ -231,9 +231,9 @@ static void on_prepared(void *user) {
         if (webhook->is_cancelled)
                 webhook_free(webhook);
         else if (webhook->refused[0])
-                end(webhook, webhook->refused);
+                webhook_end(webhook, webhook->refused);
         else if (!webhook->is_over)
-                start(webhook);
+                webhook_start(webhook);
 }
 
 static bool take_numeric(Webhook *webhook, const char *host) {
@@ -269,7 +269,7 @@ static int write_request(Webhook *webhook, Str body) {
         return r ? r : buf_append_str(&webhook->request, body);
 }
 
-static int begin(Webhook *webhook, const WebhookSpec *spec) {
+static int webhook_begin(Webhook *webhook, const WebhookSpec *spec) {
         int r = write_request(webhook, spec->body);
 
         if (!r)
@@ -277,10 +277,10 @@ static int begin(Webhook *webhook, const WebhookSpec *spec) {
         if (r)
                 return error_trace(r);
         if (is_numeric(webhook) && !webhook->target.is_tls) {
-                start(webhook);
+                webhook_start(webhook);
                 return 0;
         }
-        r = loop_work_slow(webhook->loop, prepare, on_prepared, webhook);
+        r = loop_work_slow(webhook->loop, webhook_prepare, on_prepared, webhook);
         webhook->is_preparing = !r;
         return error_trace(r);
 }
@@ -302,9 +302,9 @@ int webhook_send(Webhook **ret, Loop *loop, const WebhookSpec *spec, char reterr
         *webhook =
                 (Webhook){.loop = loop, .target = target, .done = spec->done, .user = spec->user, .fd = -1};
         webhook->ca_file = spec->ca_file ? strdup(spec->ca_file) : NULL;
-        timer_init(&webhook->limit, loop, on_limit);
+        timer_init(&webhook->limit, loop, webhook_on_limit);
         deferred_init(&webhook->finish, loop, on_finish);
-        r = webhook->ca_file || !spec->ca_file ? begin(webhook, spec) : -ENOMEM;
+        r = webhook->ca_file || !spec->ca_file ? webhook_begin(webhook, spec) : -ENOMEM;
         if (r) {
                 webhook_free(webhook);
                 return error_trace(r);

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-static Account *find(Accounts *accounts, bool is_remote, uint32_t key) {
+static Account *account_find(Accounts *accounts, bool is_remote, uint32_t key) {
         for (Account *a = accounts->first; a; a = a->next)
                 if (a->is_remote == is_remote && a->key == key)
                         return a;
@@ -15,7 +15,7 @@ static Account *find(Accounts *accounts, bool is_remote, uint32_t key) {
 }
 
 int account_open(Accounts *accounts, bool is_remote, uint32_t key, Account **ret) {
-        Account *account = find(accounts, is_remote, key);
+        Account *account = account_find(accounts, is_remote, key);
 
         if (!account) {
                 account = calloc(1, sizeof(*account));

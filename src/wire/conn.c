@@ -16,7 +16,7 @@
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void on_work(Deferred *deferred) {
+static void conn_on_work(Deferred *deferred) {
         Conn *conn = container_of(deferred, Conn, work);
 
         conn_enter(conn);
@@ -66,7 +66,7 @@ int conn_new(Conn **ret, ConnShared *shared, int fd_in, int fd_out, const ConnPe
         conn->turn =
                 (Turn){.peer = peer->is_remote ? peer->address : (uint32_t)peer->pid, .run = conn_on_turn};
         timer_init(&conn->deadline, shared->loop, on_deadline);
-        deferred_init(&conn->work, shared->loop, on_work);
+        deferred_init(&conn->work, shared->loop, conn_on_work);
         shared->n_accepted++;
         shared->n_open++;
         *ret = conn;
@@ -150,7 +150,7 @@ static void begin_drain(Conn *conn) {
         conn->is_draining = true;
 }
 
-static void flush(Conn *conn) {
+static void conn_flush(Conn *conn) {
         size_t before = outq_pending(&conn->out), pending;
 
         if (before && outq_send(&conn->out, conn->fd_out)) {
@@ -207,7 +207,7 @@ static void note_hangup(Conn *conn) {
                 conn->is_half_closed = true;
 }
 
-static void on_ready(void *user, unsigned events) {
+static void conn_on_ready(void *user, unsigned events) {
         Conn *conn = user;
 
         conn_enter(conn);
@@ -218,8 +218,8 @@ static void on_ready(void *user, unsigned events) {
         conn_leave(conn);
 }
 
-static int open_watch(Conn *conn, int fd, LoopFd **ret) {
-        int r = loop_fd_open(conn->shared->loop, fd, on_ready, conn, ret);
+static int conn_open_watch(Conn *conn, int fd, LoopFd **ret) {
+        int r = loop_fd_open(conn->shared->loop, fd, conn_on_ready, conn, ret);
 
         if (r == -EPERM) { /* a regular file */
                 conn->is_unpollable = true;
@@ -228,7 +228,7 @@ static int open_watch(Conn *conn, int fd, LoopFd **ret) {
         return r;
 }
 
-static void watch(Conn *conn) {
+static void conn_watch(Conn *conn) {
         bool takes_frames = !conn->has_backlog && !conn->is_throttled && !conn->is_paused;
         bool wants_input = !conn->saw_eof && (conn->is_finishing ? !conn->is_unpollable : takes_frames);
         bool is_pair = conn->fd_in != conn->fd_out;
@@ -237,9 +237,9 @@ static void watch(Conn *conn) {
         unsigned out = outq_pending(&conn->out) ? LOOP_WRITE : 0;
 
         if (!conn->watch_in && (in || out) && !conn->is_unpollable &&
-            open_watch(conn, conn->fd_in, &conn->watch_in))
+            conn_open_watch(conn, conn->fd_in, &conn->watch_in))
                 goto failed;
-        if (is_pair && !conn->watch_out && out && open_watch(conn, conn->fd_out, &conn->watch_out))
+        if (is_pair && !conn->watch_out && out && conn_open_watch(conn, conn->fd_out, &conn->watch_out))
                 goto failed;
         if (conn->watch_in)
                 loop_fd_watch(conn->watch_in, is_pair ? in : in | out);
@@ -259,11 +259,11 @@ void conn_leave(Conn *conn) {
                 return;
         }
         if (!conn->is_closed)
-                flush(conn);
+                conn_flush(conn);
         if (!conn->is_closed)
                 charge(conn);
         if (!conn->is_closed)
-                watch(conn);
+                conn_watch(conn);
         conn->depth--;
         if (conn->is_closed)
                 conn_free(conn);

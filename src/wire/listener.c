@@ -116,7 +116,7 @@ static bool is_exhaustion(int error) {
         return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-static void on_readable(void *user, _unused_ unsigned events) {
+static void listener_on_readable(void *user, _unused_ unsigned events) {
         Listener *listener = user;
 
         for (int i = 0; i < LISTENER_TURN && !listener->is_closed; i++) {
@@ -148,7 +148,7 @@ int listener_new(Listener **ret, int fd, const ListenerOptions *options, Listene
         if (!getsockname(fd, (struct sockaddr *)&address, &n))
                 listener->is_tcp = address.ss_family == AF_INET;
         timer_init(&listener->retry, options->shared->loop, on_retry);
-        r = loop_fd_open(options->shared->loop, fd, on_readable, listener, &listener->watch);
+        r = loop_fd_open(options->shared->loop, fd, listener_on_readable, listener, &listener->watch);
         if (r) {
                 free(listener);
                 return error_trace(r);

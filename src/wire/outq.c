@@ -32,7 +32,7 @@ void outq_deinit(OutQ *q) {
 }
 
 /* Room for n more segments at the end of the array. */
-static int reserve(OutQ *q, size_t n) {
+static int outq_reserve(OutQ *q, size_t n) {
         OutSegment *segments;
         size_t cap;
 
@@ -54,7 +54,7 @@ static int reserve(OutQ *q, size_t n) {
 }
 
 int outq_push_chunk(OutQ *q, Chunk *chunk) {
-        int r = reserve(q, 2);
+        int r = outq_reserve(q, 2);
 
         if (r)
                 return error_trace(r);

@@ -37,7 +37,7 @@ static int refuse_key(Args *args, const char *key) {
 
 enum { READ_STEP = 64 * 1024 };
 
-static int read_all(int fd, Buf *out) {
+static int args_read_all(int fd, Buf *out) {
         for (;;) {
                 int r = buf_reserve(out, READ_STEP);
                 ssize_t n;
@@ -58,12 +58,12 @@ static int read_file(const char *path, Buf *out) {
         _cleanup_(closep) int fd = -1;
 
         if (!strcmp(path, "-"))
-                return error_trace(read_all(STDIN_FILENO, out));
+                return error_trace(args_read_all(STDIN_FILENO, out));
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        return fd < 0 ? error_origin(-errno) : error_trace(read_all(fd, out));
+        return fd < 0 ? error_origin(-errno) : error_trace(args_read_all(fd, out));
 }
 
-static int read_value(Args *args, const char *path, Str *ret) {
+static int args_read_value(Args *args, const char *path, Str *ret) {
         _cleanup_(buf_deinit) Buf content = BUF_NULL;
         int r = read_file(path, &content);
 
@@ -80,7 +80,7 @@ static int value_text(Args *args, const char *text, Str *ret) {
         if (text[0] == '@' && text[1] == '@')
                 text++;
         else if (text[0] == '@')
-                return read_value(args, text + 1, ret);
+                return args_read_value(args, text + 1, ret);
         *ret = str_from(text);
         return 0;
 }
@@ -108,7 +108,7 @@ static int add_value(Args *args, const OpDocParam *param, Json *value, bool is_i
         return error_trace(json_push(there, value));
 }
 
-static int add(Args *args, const OpDocParam *param, const char *text, bool is_json) {
+static int args_add_word(Args *args, const OpDocParam *param, const char *text, bool is_json) {
         bool is_item = !is_json && !strcmp(param->type, "strings");
         Json *value = NULL;
         Str content = STR_NULL;
@@ -133,7 +133,7 @@ int args_add(Args *args, const char *word) {
         if (!key.data)
                 return error_origin(-ENOMEM);
         param = opdoc_param(args->doc, key);
-        return param ? add(args, param, equals + 1, is_json) : refuse_key(args, key.data);
+        return param ? args_add_word(args, param, equals + 1, is_json) : refuse_key(args, key.data);
 }
 
 int args_check(Args *args) {

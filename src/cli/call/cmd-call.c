@@ -33,7 +33,7 @@ static void call_job_deinit(CallJob *job) {
 /* ---- before the call ------------------------------------------------------------------------- */
 
 /* As the daemon names it: absolute and without symbolic links. */
-static int resolve_project(CallJob *job, const char *project) {
+static int call_resolve_project(CallJob *job, const char *project) {
         _cleanup_(freep) char *path = NULL;
 
         if (!project)
@@ -82,7 +82,7 @@ static void call_put_frame(const CallJob *job, Str frame) {
 }
 
 /* What follows the reply of a streaming operation, frame by frame, until the daemon ends it. */
-static int follow(CallJob *job) {
+static int call_follow(CallJob *job) {
         Str frame;
         int r;
 
@@ -106,7 +106,7 @@ static int print_reply(CallJob *job, const Reply *reply, bool json) {
                 return complain(CLI_FAILED, "out of memory");
         if (!is_stream)
                 return CLI_OK;
-        return fflush(stdout) ? CLI_FAILED : follow(job);
+        return fflush(stdout) ? CLI_FAILED : call_follow(job);
 }
 
 static int call(CallJob *job, const Options *options, const Json *args) {
@@ -135,7 +135,7 @@ int cmd_call(const Options *options) {
                 opdoc_complain(job.name);
                 return CLI_USAGE;
         }
-        r = resolve_project(&job, options->project);
+        r = call_resolve_project(&job, options->project);
         if (!r)
                 r = make_args(&job, options, &args);
         if (r)

@@ -15,23 +15,23 @@
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static bool is_listed(const OpDoc *doc, const char *dialect) {
+static bool schema_is_listed(const OpDoc *doc, const char *dialect) {
         return !dialect || !strcmp(doc->dialect, dialect);
 }
 
-static void print_list(const char *dialect) {
+static void schema_print_list(const char *dialect) {
         unsigned cols = 0, rows;
         int width = 0;
 
         if (isatty(STDOUT_FILENO))
                 (void)terminal_size(&cols, &rows);
         for (size_t i = 0; i < n_op_docs; i++)
-                if (is_listed(&op_docs[i], dialect))
+                if (schema_is_listed(&op_docs[i], dialect))
                         width = MAX(width, (int)(strlen(op_docs[i].dialect) + 1 + strlen(op_docs[i].name)));
         for (size_t i = 0; i < n_op_docs; i++) {
                 const OpDoc *doc = &op_docs[i];
 
-                if (!is_listed(doc, dialect))
+                if (!schema_is_listed(doc, dialect))
                         continue;
                 print("%s.%-*s  ", doc->dialect, width - (int)strlen(doc->dialect) - 1, doc->name);
                 text_wrap(stdout, str_from(doc->summary), (size_t)width + 2, cols);
@@ -129,7 +129,7 @@ static int print_op(const OpDoc *doc, const Json *method) {
 
 /* ---- which of them --------------------------------------------------------------------------- */
 
-static int refuse(const char *name) {
+static int schema_refuse(const char *name) {
         Nearest nearest = NEAREST(name);
 
         if (strchr(name, '.')) {
@@ -158,11 +158,11 @@ static int print_named(const Options *options, const char *name) {
         else if (doc)
                 r = print_op(doc, openrpc_method(document, doc));
         else if (!opdoc_is_dialect(str_from(name)))
-                return refuse(name);
+                return schema_refuse(name);
         else if (options->json)
                 r = print_dialect_json(document, name, &arena, is_pretty);
         else
-                print_list(name);
+                schema_print_list(name);
         return r ? complain(CLI_FAILED, "out of memory") : CLI_OK;
 }
 
@@ -172,6 +172,6 @@ int cmd_schema(const Options *options) {
         if (options->json)
                 json_put_text(stdout, str_from(openrpc_json));
         else
-                print_list(NULL);
+                schema_print_list(NULL);
         return CLI_OK;
 }

@@ -19,7 +19,7 @@ int args_wrong(Args *args, const char *format, ...) {
         return VALUE_E_WRONG;
 }
 
-static int keep(Json *value, Json **ret) {
+static int value_keep(Json *value, Json **ret) {
         *ret = value;
         return value ? 0 : error_origin(-ENOMEM);
 }
@@ -46,7 +46,7 @@ static int from_word(Args *args, const OpDocParam *param, Str text, Json **ret) 
         nearest = NEAREST(copy.data);
         for (const char *const *word = param->words; *word; word++) {
                 if (str_is(text, *word))
-                        return keep(json_new_str(args->arena, text), ret);
+                        return value_keep(json_new_str(args->arena, text), ret);
                 nearest_offer(&nearest, *word);
                 (void)buf_printf(&known, "%s%s", known.n ? ", " : "", *word);
         }
@@ -60,7 +60,7 @@ static int from_string(Args *args, const OpDocParam *param, Str text, Json **ret
                 return args_wrong(args, "%s is not UTF-8", param->name);
         if (param->words)
                 return from_word(args, param, text, ret);
-        return keep(json_new_str(args->arena, text), ret);
+        return value_keep(json_new_str(args->arena, text), ret);
 }
 
 static int from_bool(Args *args, const OpDocParam *param, Str text, Json **ret) {
@@ -68,7 +68,7 @@ static int from_bool(Args *args, const OpDocParam *param, Str text, Json **ret) 
 
         for (size_t i = 0; i < ARRAY_SIZE(words); i++)
                 if (text.n == strlen(words[i]) && !strncasecmp(text.data, words[i], text.n))
-                        return keep(json_new_bool(args->arena, i & 1), ret);
+                        return value_keep(json_new_bool(args->arena, i & 1), ret);
         return args_wrong(args, "%s must be true or false, not \"" STR_FMT "\"", param->name, STR_ARG(text));
 }
 
@@ -93,7 +93,7 @@ static int from_number(Args *args, const OpDocParam *param, Str text, Json **ret
             (is_int && memchr((*ret)->text, '.', (*ret)->n)) || (is_int && !json_int64(*ret, &whole)))
                 return args_wrong(args, "%s must be %s, not \"" STR_FMT "\"", param->name,
                                   is_int ? "a whole number of at most 64 bits" : "a number", STR_ARG(text));
-        if (is_int && keep(json_new_int(args->arena, whole), ret)) /* 1e3 becomes 1000 */
+        if (is_int && value_keep(json_new_int(args->arena, whole), ret)) /* 1e3 becomes 1000 */
                 return error_origin(-ENOMEM);
         return check_bounds(args, param, *ret);
 }

@@ -35,7 +35,7 @@ static void add_row(Table *table, const Json *actor) {
         table_add(table, json_text_of(actor, "title"));
 }
 
-static void show_list(const Cccc *cccc) {
+static void actor_show_list(const Cccc *cccc) {
         static const TableColumn columns[] = {
                 {"ACTOR", 10, false},  {"ROLE", 7, false},    {"STATE", 8, false}, {"RUNNER", 8, false},
                 {"RUNTIME", 7, false}, {"SANDBOX", 7, false}, {"UNREAD", 6, true}, {"TITLE", 0, false}};
@@ -50,7 +50,7 @@ static void show_list(const Cccc *cccc) {
                 print("No actors.\n");
 }
 
-static void show_id(const Cccc *cccc) {
+static void actor_show_id(const Cccc *cccc) {
         text_put(stdout, json_text_of(json_get(cccc->reply.result, "actor"), "id"));
         putchar('\n');
 }
@@ -65,7 +65,7 @@ static void show_added(const Cccc *cccc) {
         _cleanup_(buf_deinit) Buf line = BUF_NULL;
         int r = 0;
 
-        show_id(cccc);
+        actor_show_id(cccc);
         json_each (word, json_get(actor, "command"))
                 r = r ? r : buf_printf(&line, " " STR_FMT, STR_ARG(json_str(word)));
         if (str_is(json_text_of(actor, "runner"), "headless"))
@@ -126,7 +126,7 @@ static const Verb verbs[] = {
          .usage = "",
          .needs_group = true,
          .prepare = prepare_list,
-         .show = show_list},
+         .show = actor_show_list},
         {.name = "add",
          .op = "actor_add",
          .begins = true,

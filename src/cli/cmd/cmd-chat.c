@@ -44,7 +44,7 @@ static void chat_deinit(Chat *chat) {
 
 /* ---- one answer ------------------------------------------------------------------------------ */
 
-static int send_message(Chat *chat, Str text, char **ret_id) {
+static int chat_send_message(Chat *chat, Str text, char **ret_id) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
         JsonWriter w = JSON_WRITER(&params);
         Reply reply = {0};
@@ -67,7 +67,7 @@ static int send_message(Chat *chat, Str text, char **ret_id) {
         return *ret_id ? CLI_OK : complain(CLI_FAILED, "out of memory");
 }
 
-static int call_with_id(Chat *chat, const char *method, const char *id, Reply *ret) {
+static int chat_call_with_id(Chat *chat, const char *method, const char *id, Reply *ret) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
 
         if (task_params(&params, id))
@@ -136,7 +136,7 @@ static int show_until_end(Chat *chat, const char *id) {
 static int conclude(Chat *chat, const char *id, bool is_shown) {
         Str state, error, output;
         Reply reply = {0};
-        int r = call_with_id(chat, "task.get", id, &reply);
+        int r = chat_call_with_id(chat, "task.get", id, &reply);
 
         if (r)
                 return r;
@@ -156,14 +156,14 @@ static int conclude(Chat *chat, const char *id, bool is_shown) {
         return CLI_FAILED;
 }
 
-static int ask(Chat *chat, Str text) {
+static int chat_ask(Chat *chat, Str text) {
         _cleanup_(freep) char *id = NULL;
         bool is_following = false;
         Reply reply = {0};
-        int r = send_message(chat, text, &id);
+        int r = chat_send_message(chat, text, &id);
 
         if (!r)
-                r = call_with_id(chat, "task.follow", id, &reply);
+                r = chat_call_with_id(chat, "task.follow", id, &reply);
         if (r)
                 return r;
         (void)json_bool(json_get(reply.result, "following"), &is_following);
@@ -209,7 +209,7 @@ static int do_history(Chat *chat, _unused_ Str words) {
 static int do_cancel(Chat *chat, Str words) {
         _cleanup_(freep) char *id = strndup(words.data ? words.data : "", words.n);
         Reply reply = {0};
-        int r = id ? call_with_id(chat, "task.cancel", id, &reply) : CLI_FAILED;
+        int r = id ? chat_call_with_id(chat, "task.cancel", id, &reply) : CLI_FAILED;
 
         if (!r)
                 print("Task %s cancelled\n", id);
@@ -218,7 +218,7 @@ static int do_cancel(Chat *chat, Str words) {
 
 static int do_run(Chat *chat, Str words) {
         _cleanup_(freep) char *id = NULL;
-        int r = send_message(chat, words, &id);
+        int r = chat_send_message(chat, words, &id);
 
         if (!r)
                 print("Task submitted: %s\n", id);
@@ -248,12 +248,12 @@ static const struct {
         {"/cancel", do_cancel}, {"/run", do_run},       {"/quit", do_quit},       {"/exit", do_quit},
 };
 
-static int obey(Chat *chat, Str text) {
+static int chat_obey(Chat *chat, Str text) {
         const char *blank = memchr(text.data, ' ', text.n);
         Str name = {text.data, blank ? (size_t)(blank - text.data) : text.n};
 
         if (text.data[0] != '/')
-                return ask(chat, text);
+                return chat_ask(chat, text);
         for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
                 if (str_is(name, commands[i].name))
                         return commands[i].run(chat, str_trim((Str){text.data + name.n, text.n - name.n}));
@@ -276,11 +276,11 @@ static int connect_again(Chat *chat) {
 static int take_line(Chat *chat, Str text) {
         int r = connect_again(chat);
 
-        return r ? r : obey(chat, text);
+        return r ? r : chat_obey(chat, text);
 }
 
 /* While nothing is under way signals do what they always do. */
-static ssize_t next_line(Chat *chat, char **line, size_t *cap) {
+static ssize_t chat_next_line(Chat *chat, char **line, size_t *cap) {
         sigset_t held;
         ssize_t n;
         int number;
@@ -300,7 +300,7 @@ static int from_stdin(Chat *chat) {
         ssize_t n;
         int status = CLI_OK;
 
-        while (!chat->has_left && (n = next_line(chat, &line, &cap)) >= 0) {
+        while (!chat->has_left && (n = chat_next_line(chat, &line, &cap)) >= 0) {
                 Str text = str_trim((Str){line, (size_t)n});
                 int r = text.n ? take_line(chat, text) : CLI_OK;
                 status = r ? r : status;
@@ -308,7 +308,7 @@ static int from_stdin(Chat *chat) {
         return status;
 }
 
-static void draw(Chat *chat) {
+static void chat_draw(Chat *chat) {
         unsigned cols, rows;
 
         (void)terminal_size(&cols, &rows);
@@ -339,14 +339,14 @@ static LineEvent read_byte(Chat *chat, int fd, int *ret_signal) {
 }
 
 /* One line from the keyboard; what the daemon tells meanwhile waits. A paste is drawn when it is over. */
-static LineEvent read_line(Chat *chat, int fd, int *ret_signal) {
+static LineEvent chat_read_line(Chat *chat, int fd, int *ret_signal) {
         LineEvent event = LINE_MORE;
 
-        draw(chat);
+        chat_draw(chat);
         while (event == LINE_MORE) {
                 event = read_byte(chat, fd, ret_signal);
                 if (event != LINE_MORE || !is_readable(fd, 0))
-                        draw(chat);
+                        chat_draw(chat);
         }
         fputs("\r\n", stdout);
         (void)fflush(stdout);
@@ -362,7 +362,7 @@ static int from_terminal(Chat *chat) {
 
                 terminal_open(&terminal);
                 if (!terminal_raw(&terminal))
-                        event = read_line(chat, terminal.in, &number);
+                        event = chat_read_line(chat, terminal.in, &number);
                 terminal_close(&terminal);
                 if (number && number != SIGINT)
                         die_by_signal(number);
@@ -400,7 +400,7 @@ int cmd_chat(const Options *options) {
             task_words(&words, options->operands, options->n_operands))
                 return complain(CLI_FAILED, "cannot begin: %s", strerror(errno));
         if (options->n_operands)
-                r = ask(&chat, buf_str(&words));
+                r = chat_ask(&chat, buf_str(&words));
         else
                 r = isatty(STDIN_FILENO) ? from_terminal(&chat) : from_stdin(&chat);
         if (!chat.out_errno)

@@ -32,7 +32,7 @@ static void down_tell_processes(const Json *processes) {
                       are_ended ? "ended" : "that run on for the next daemon", (long long)n);
 }
 
-static void tell(const Options *options, bool was_running, int64_t pid, const Json *answer) {
+static void down_tell(const Options *options, bool was_running, int64_t pid, const Json *answer) {
         const Json *tasks = json_get(answer, "tasks"), *processes = json_get(answer, "processes");
 
         if (options->json) {
@@ -71,7 +71,7 @@ int cmd_down(const Options *options) {
                 if (status)
                         return status;
         }
-        tell(options, r == 0, pid, answer);
+        down_tell(options, r == 0, pid, answer);
         if (is_passed_on) {
                 advise("its sockets are the service manager's: the next command starts it again, unless:");
                 advise("  systemctl --user stop musterd.socket musterd-cccc.socket musterd-coop.socket");

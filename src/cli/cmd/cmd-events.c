@@ -21,7 +21,7 @@ typedef struct Show {
 } Show;
 
 /* false: stdout takes no more. */
-static bool put_event(const Show *show, const Json *event) {
+static bool events_put_event(const Show *show, const Json *event) {
         if (show->is_text)
                 event_print(stdout, event, show->cccc->folder);
         else if (json_print(stdout, event, false))
@@ -45,7 +45,7 @@ static int show_past(const Show *show, const Options *options, Str *ret) {
         if (r)
                 return r;
         json_each (event, json_get(show->cccc->reply.result, "events"))
-                if (!put_event(show, event))
+                if (!events_put_event(show, event))
                         return CLI_FAILED; /* main() says why */
         *ret = arena_str(&show->cccc->arena, json_str(json_get(show->cccc->reply.result, "last_event_id")));
         return ret->data ? CLI_OK : complain(CLI_FAILED, "out of memory");
@@ -53,7 +53,7 @@ static int show_past(const Show *show, const Options *options, Str *ret) {
 
 /* ---- what comes ------------------------------------------------------------------------------ */
 
-static bool put_item(Show *show, Str line, const char *kind) {
+static bool events_put_item(Show *show, Str line, const char *kind) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         const Json *event;
         Json *item;
@@ -69,11 +69,11 @@ static bool put_item(Show *show, Str line, const char *kind) {
                 snprintf(show->last, sizeof(show->last), STR_FMT, STR_ARG(id));
         if (!is_of_kind(event, kind))
                 return true;
-        return put_event(show, event);
+        return events_put_event(show, event);
 }
 
 /* One connection, up to its end. */
-static int follow(Show *show, const Options *options) {
+static int events_follow(Show *show, const Options *options) {
         Cccc *cccc = show->cccc;
         Str line;
         int r;
@@ -88,7 +88,7 @@ static int follow(Show *show, const Options *options) {
                 return r;
         cccc->link.deadline_ms = DEADLINE_NEVER;
         while ((r = link_receive(&cccc->link, FRAMING_LINE, &line)) == 0)
-                if (!put_item(show, line, options->kind))
+                if (!events_put_item(show, line, options->kind))
                         return CLI_FAILED;
         return r == LINK_E_CLOSED ? CLI_OK : link_complain(r, cccc->socket);
 }
@@ -97,7 +97,7 @@ static int follow_on(Show *show, const Options *options) {
         Again again = {0};
 
         for (;;) {
-                int r = follow(show, options);
+                int r = events_follow(show, options);
 
                 if (r)
                         return r;
@@ -108,7 +108,7 @@ static int follow_on(Show *show, const Options *options) {
         }
 }
 
-static int run(const char *command, bool is_text, const Options *options) {
+static int events_run(const char *command, bool is_text, const Options *options) {
         _cleanup_(cccc_deinit) Cccc cccc = CCCC_NULL;
         Show show = {.cccc = &cccc, .is_text = is_text};
         Str since = str_from(options->since);
@@ -127,9 +127,9 @@ static int run(const char *command, bool is_text, const Options *options) {
 }
 
 int cmd_events(const Options *options) {
-        return options->all ? events_all(options) : run("events", false, options);
+        return options->all ? events_all(options) : events_run("events", false, options);
 }
 
 int cmd_tail(const Options *options) {
-        return run("tail", !options->json, options);
+        return events_run("tail", !options->json, options);
 }

@@ -12,7 +12,7 @@
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static void show_list(const Cccc *cccc) {
+static void group_show_list(const Cccc *cccc) {
         static const TableColumn columns[] = {
                 {"GROUP", 14, false}, {"TITLE", 16, false}, {"STATE", 6, false}, {"ACTORS", 0, false}};
         _cleanup_(table_deinit) Table table = TABLE(columns);
@@ -34,7 +34,7 @@ static void show_document(const Cccc *cccc) {
         (void)json_print(stdout, json_get(cccc->reply.result, "group"), true);
 }
 
-static void show_id(const Cccc *cccc) {
+static void group_show_id(const Cccc *cccc) {
         text_put(stdout, json_text_of(cccc->reply.result, "group_id"));
         putchar('\n');
 }
@@ -64,7 +64,7 @@ static int prepare_new(Cccc *cccc, _unused_ const Options *options, char **opera
 }
 
 /* As the daemon needs it: absolute. */
-static int put_path(Cccc *cccc, const char *path) {
+static int group_put_path(Cccc *cccc, const char *path) {
         _cleanup_(freep) char *absolute = path_expand(path);
 
         if (!absolute)
@@ -74,7 +74,7 @@ static int put_path(Cccc *cccc, const char *path) {
 }
 
 static int prepare_path(Cccc *cccc, _unused_ const Options *options, char **operands, int n) {
-        return put_path(cccc, n ? operands[0] : ".");
+        return group_put_path(cccc, n ? operands[0] : ".");
 }
 
 /* Without --group the folder gets the group that it has, or one of its own. */
@@ -90,7 +90,7 @@ static int prepare_attach(Cccc *cccc, const Options *options, char **operands, i
                 cccc_set_str(cccc, "group_id", cccc->group);
                 cccc_set_str(cccc, "by", by);
         }
-        return put_path(cccc, n ? operands[0] : ".");
+        return group_put_path(cccc, n ? operands[0] : ".");
 }
 
 static int prepare_patch(Cccc *cccc, const Options *options, char **operands, int n) {
@@ -152,7 +152,7 @@ static int prepare_delete(Cccc *cccc, const Options *options, char **operands, _
 }
 
 static const Verb verbs[] = {
-        {.name = "list", .op = "groups", .usage = "", .show = show_list},
+        {.name = "list", .op = "groups", .usage = "", .show = group_show_list},
         {.name = "show", .op = "group_show", .usage = "", .needs_group = true, .show = show_document},
         {.name = "new",
          .op = "group_create",
@@ -160,14 +160,14 @@ static const Verb verbs[] = {
          .usage = "[TITLE…]",
          .n_max = -1,
          .prepare = prepare_new,
-         .show = show_id},
+         .show = group_show_id},
         {.name = "attach",
          .op = "attach",
          .begins = true,
          .usage = "[FOLDER]",
          .n_max = 1,
          .prepare = prepare_attach,
-         .show = show_id},
+         .show = group_show_id},
         {.name = "use",
          .op = "group_use",
          .usage = "[FOLDER]",

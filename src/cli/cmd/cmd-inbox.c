@@ -17,7 +17,7 @@ static void set_filter(Cccc *cccc, const Options *options) {
                 cccc_set_str(cccc, "kind_filter", str_from(options->kind));
 }
 
-static int list(Cccc *cccc, const Options *options) {
+static int inbox_show_unread(Cccc *cccc, const Options *options) {
         const Json *messages;
         int r;
 
@@ -58,6 +58,6 @@ int cmd_inbox(const Options *options) {
         if (!r && options->n_operands)
                 r = cccc_check_name(&cccc, owner(&cccc, options));
         if (!r)
-                r = list(&cccc, options);
+                r = inbox_show_unread(&cccc, options);
         return r || !options->read ? r : mark_read(&cccc, options);
 }

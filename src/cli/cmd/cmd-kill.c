@@ -15,7 +15,7 @@ static int kill_wait(Coop *coop, const Options *options, const char *name) {
         return options->no_wait ? CLI_OK : ending_wait(coop, name, NULL);
 }
 
-static int kill_all(Coop *coop, const Options *options) {
+static int kill_kill_all(Coop *coop, const Options *options) {
         int r;
 
         coop_set_str(coop, "session", STR(""));
@@ -151,7 +151,7 @@ int cmd_kill(const Options *options) {
         coop.is_json = options->json;
         r = coop_open(&coop, "kill");
         if (!r && options->all)
-                return kill_all(&coop, options);
+                return kill_kill_all(&coop, options);
         if (!r)
                 r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
         if (r)

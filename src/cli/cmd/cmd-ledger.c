@@ -30,7 +30,7 @@ static void target_deinit(Target *target) {
         free(target->state_path);
 }
 
-static char *cccc_home(void) {
+static char *ledger_cccc_home(void) {
         const char *home = getenv("CCCC_HOME");
 
         return path_expand(home && *home ? home : "~/.cccc");
@@ -38,7 +38,7 @@ static char *cccc_home(void) {
 
 /* …/groups/ID/ledger.jsonl */
 static int target_of_group(const char *id, Target *ret) {
-        _cleanup_(freep) char *home = cccc_home(), *groups = home ? path_join(home, "groups") : NULL;
+        _cleanup_(freep) char *home = ledger_cccc_home(), *groups = home ? path_join(home, "groups") : NULL;
         _cleanup_(freep) char *group = groups ? path_join(groups, id) : NULL;
 
         ret->path = group ? path_join(group, "ledger.jsonl") : NULL;
@@ -76,8 +76,8 @@ static int worse(int a, int b) {
 }
 
 /* Every group of the CCCC home. */
-static int run_all(const Options *options, TargetFn fn) {
-        _cleanup_(freep) char *home = cccc_home(), *groups = home ? path_join(home, "groups") : NULL;
+static int ledger_run_all(const Options *options, TargetFn fn) {
+        _cleanup_(freep) char *home = ledger_cccc_home(), *groups = home ? path_join(home, "groups") : NULL;
         struct dirent **entries = NULL;
         int n = groups ? scandir(groups, &entries, NULL, alphasort) : -1, worst = CLI_OK;
 
@@ -130,7 +130,7 @@ static void write_chain(JsonWriter *w, const ChainReport *chain) {
         jw_end_object(w);
 }
 
-static void print_json(const Target *target, const LedgerReport *report) {
+static void ledger_print_json(const Target *target, const LedgerReport *report) {
         Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
 
@@ -201,7 +201,7 @@ static int verify_one(const Options *options, const Target *target) {
         if (r)
                 return r;
         if (options->json) {
-                print_json(target, &report);
+                ledger_print_json(target, &report);
         } else {
                 print("%s: %s, %llu events, %llu bytes\n", target->name,
                       ledger_report_is_sound(&report) ? "ok" : "damaged",
@@ -240,7 +240,7 @@ static int stat_one(const Options *options, const Target *target) {
         if (r)
                 return r;
         if (options->json)
-                print_json(target, &report);
+                ledger_print_json(target, &report);
         else
                 print_stat(target, &report);
         return CLI_OK;
@@ -294,7 +294,7 @@ int cmd_ledger(const Options *options) {
                 if (strcmp(options->operands[0], verbs[i].name) != 0)
                         continue;
                 if (options->n_operands == 1)
-                        return run_all(options, verbs[i].fn);
+                        return ledger_run_all(options, verbs[i].fn);
                 for (int k = 1; k < options->n_operands; k++)
                         worst = worse(worst, run_one(options, options->operands[k], verbs[i].fn));
                 return worst;

@@ -58,7 +58,7 @@ static bool print_item(const FollowItem *item, Printer *printer) {
 }
 
 /* An interrupted logs -f ends as any program that is interrupted, with the terminal in order. */
-static int follow(Coop *coop, const Options *options, Printer *printer) {
+static int logs_follow(Coop *coop, const Options *options, Printer *printer) {
         _cleanup_(follow_deinit) Follow follow = FOLLOW_NULL;
         FollowItem item;
         bool is_written;
@@ -168,5 +168,6 @@ int cmd_logs(const Options *options) {
                 r = coop_refuse_itself(&coop, options->pty);
         if (r)
                 return r;
-        return options->follow ? follow(&coop, options, &printer) : print_past(&coop, options, &printer);
+        return options->follow ? logs_follow(&coop, options, &printer)
+                               : print_past(&coop, options, &printer);
 }

@@ -12,7 +12,7 @@
 
 enum { WORKSPACE_MAX = 28, WORKSPACE_MIN = 12, TIMEOUT_MS = 10000 };
 
-static int64_t number(const Json *object, const char *key) {
+static int64_t ls_number(const Json *object, const char *key) {
         int64_t value = 0;
 
         (void)json_int64(json_get(object, key), &value);
@@ -20,16 +20,17 @@ static int64_t number(const Json *object, const char *key) {
 }
 
 static void add_session(Table *table, const Json *session, const Json *processes, size_t n_workspace) {
-        Str state = processes_state(processes, json_str(json_get(session, "name")), number(session, "pid"));
+        Str state =
+                processes_state(processes, json_str(json_get(session, "name")), ls_number(session, "pid"));
         char age[HUMAN_MAX];
 
         table_add(table, json_str(json_get(session, "name")));
         table_add(table, short_path(&table->arena, json_str(json_get(session, "workspace")), n_workspace));
         table_add(table, state.n ? state : STR("waiting")); /* between two processes: it will be restarted */
         table_addf(table, "%zu", json_count(json_get(session, "ptys")));
-        table_addf(table, "%lld local, %lld web", (long long)number(session, "local_clients"),
-                   (long long)number(session, "web_clients"));
-        table_add(table, str_from(human_age(time(NULL) - number(session, "created"), age)));
+        table_addf(table, "%lld local, %lld web", (long long)ls_number(session, "local_clients"),
+                   (long long)ls_number(session, "web_clients"));
+        table_add(table, str_from(human_age(time(NULL) - ls_number(session, "created"), age)));
 }
 
 /* The contract's list does not say whether an agent still runs; the native one does. NULL: not known. */
@@ -61,7 +62,7 @@ static size_t print_with(const Json *sessions, const Json *processes, size_t n_w
 }
 
 /* The widths are the contract's; on a terminal that is too narrow for them workspaces are cut first. */
-static void print_table(Coop *coop, const Json *sessions) {
+static void ls_print_table(Coop *coop, const Json *sessions) {
         _cleanup_(link_deinit) Link link = LINK_NULL;
         const Json *processes = find_processes(coop, &link);
         unsigned cols = 0, rows = 0;
@@ -91,6 +92,6 @@ int cmd_ls(const Options *options) {
         if (!json_count(sessions))
                 print("No running sessions.\n");
         else
-                print_table(&coop, sessions);
+                ls_print_table(&coop, sessions);
         return CLI_OK;
 }

@@ -89,7 +89,7 @@ static void add_message(Table *table, const Json *message) {
         }
 }
 
-static int show(const Json *result) {
+static int mail_show(const Json *result) {
         _cleanup_(table_deinit) Table queues = TABLE(queue_columns), facts = TABLE(fact_columns);
         const Json *messages = json_get(result, "messages");
         unsigned cols = 0, rows;
@@ -125,5 +125,5 @@ int cmd_mail(const Options *options) {
         r = cccc_call_native(&cccc, "group.mail");
         if (r || options->json)
                 return r ? r : cccc_print(&cccc);
-        return show(cccc.reply.result);
+        return mail_show(cccc.reply.result);
 }

@@ -118,8 +118,8 @@ static int complain_new(Coop *coop, const Options *options) {
         return r;
 }
 
-static int create(Coop *coop, const Options *options, const char *workspace, const char **ret_name,
-                  bool *ret_is_old) {
+static int new_create(Coop *coop, const Options *options, const char *workspace, const char **ret_name,
+                      bool *ret_is_old) {
         int r = ending_wait(coop, options->name, options->name ? NULL : workspace);
 
         if (!r)
@@ -153,7 +153,7 @@ static int create(Coop *coop, const Options *options, const char *workspace, con
         return CLI_OK;
 }
 
-static int attach(Coop *coop, Show *show) {
+static int new_attach(Coop *coop, Show *show) {
         int r = coop_choose(coop, show->name);
 
         if (!r)
@@ -185,6 +185,6 @@ int cmd_new(const Options *options) {
         if (!r)
                 r = coop_begin(&coop, "new");
         if (!r)
-                r = create(&coop, options, workspace, &show.name, &show.has_past);
-        return r || options->detach ? r : attach(&coop, &show);
+                r = new_create(&coop, options, workspace, &show.name, &show.has_past);
+        return r || options->detach ? r : new_attach(&coop, &show);
 }

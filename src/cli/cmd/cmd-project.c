@@ -32,7 +32,7 @@ static void call_deinit(ProjectCall *call) {
         arena_deinit(&call->arena);
 }
 
-static int call_op(ProjectCall *call, const char *op) {
+static int project_call_op(ProjectCall *call, const char *op) {
         const Request request = {.dialect = "native", .op = op, .args = call->args};
         int64_t timeout_ms = call->options->timeout_ms < 0 ? TIMEOUT_MS : call->options->timeout_ms;
         bool begins = strcmp(op, "project.add") == 0;
@@ -86,7 +86,7 @@ static void project_say_sandbox(const Json *project) {
                 advise("its tasks run without a sandbox: they may do whatever you may");
 }
 
-static int print_json(const ProjectCall *call) {
+static int project_print_json(const ProjectCall *call) {
         return json_print(stdout, call->reply.result, false) ? complain(CLI_FAILED, "out of memory")
                                                              : CLI_OK;
 }
@@ -97,9 +97,9 @@ static int run_add(ProjectCall *call) {
         if (!r)
                 r = project_set_words(call);
         if (!r)
-                r = call_op(call, "project.add");
+                r = project_call_op(call, "project.add");
         if (r || call->options->json)
-                return r ? r : print_json(call);
+                return r ? r : project_print_json(call);
         fputs("Serving ", stdout);
         text_put(stdout, json_str(json_get(call->reply.result, "dir")));
         fputs("\n", stdout);
@@ -115,9 +115,9 @@ static int project_run_set(ProjectCall *call) {
         if (!r)
                 r = project_set_words(call);
         if (!r)
-                r = call_op(call, "project.set");
+                r = project_call_op(call, "project.set");
         if (r || call->options->json)
-                return r ? r : print_json(call);
+                return r ? r : project_print_json(call);
         project_say_sandbox(call->reply.result);
         return CLI_OK;
 }
@@ -129,9 +129,9 @@ static int run_rm(ProjectCall *call) {
             json_set(&call->arena, call->args, STR("force"), json_new_bool(&call->arena, true)))
                 return complain(CLI_FAILED, "out of memory");
         if (!r)
-                r = call_op(call, "project.rm");
+                r = project_call_op(call, "project.rm");
         if (r || call->options->json)
-                return r ? r : print_json(call);
+                return r ? r : project_print_json(call);
         fputs("No longer served: ", stdout);
         text_put(stdout, json_str(json_get(call->args, "dir")));
         fputs("\n", stdout);
@@ -173,16 +173,16 @@ static int run_trust(ProjectCall *call) {
         if (!r)
                 r = confirm("project trust", call->options->force);
         if (!r)
-                r = call_op(call, "project.trust");
+                r = project_call_op(call, "project.trust");
         if (r || call->options->json)
-                return r ? r : print_json(call);
+                return r ? r : project_print_json(call);
         fputs("In use: ", stdout);
         text_put(stdout, json_str(json_get(call->reply.result, "dir")));
         fputs("/.aiwg/daemon.json\n", stdout);
         return CLI_OK;
 }
 
-static void print_table(const Json *projects) {
+static void project_print_table(const Json *projects) {
         static const TableColumn columns[] = {{.title = "PROJECT"},
                                               {.title = "STATE"},
                                               {.title = "RUNNING", .is_right = true},
@@ -220,15 +220,15 @@ static void project_print_trouble(const Json *projects) {
         }
 }
 
-static int run_ls(ProjectCall *call) {
+static int project_run_ls(ProjectCall *call) {
         const Json *projects;
-        int r = call_op(call, "project.ls");
+        int r = project_call_op(call, "project.ls");
 
         if (r || call->options->json)
-                return r ? r : print_json(call);
+                return r ? r : project_print_json(call);
         projects = json_get(call->reply.result, "projects");
         if (json_count(projects)) {
-                print_table(projects);
+                project_print_table(projects);
                 project_print_trouble(projects);
         } else
                 print("No project is served. Add one with: muster project add DIR\n");
@@ -250,7 +250,7 @@ int cmd_project(const Options *options) {
         if (!strcmp(verb, "trust"))
                 return run_trust(&call);
         if (!strcmp(verb, "ls") && options->n_operands == 1)
-                return run_ls(&call);
+                return project_run_ls(&call);
         if (!strcmp(verb, "ls"))
                 complain(CLI_USAGE, "project ls: too many words");
         else

@@ -54,7 +54,7 @@ static int ps_ask(Ps *ps, Arena *arena, const Json **ret) {
 }
 
 /* Says what is wrong, but not on the screen: there what was answered last stays. */
-static int fetch(Ps *ps) {
+static int ps_fetch(Ps *ps) {
         Arena arena = ARENA_NULL;
         const Json *answer;
         int r = ps_ask(ps, &arena, &answer);
@@ -71,7 +71,7 @@ static int fetch(Ps *ps) {
 }
 
 /* On a screen lines are cut; otherwise they go on in the next one, so that nothing is missing. */
-static void print_table(const Json *processes, unsigned cols, unsigned rows, const char *line_end) {
+static void ps_print_table(const Json *processes, unsigned cols, unsigned rows, const char *line_end) {
         ProcessShape shape = processes_fit(processes, cols);
         TableColumn columns[PROCESS_COLUMNS];
         _cleanup_(table_deinit) Table table = processes_table(processes, &shape, columns);
@@ -94,11 +94,11 @@ static int ps_print(Ps *ps, bool is_screen) {
         if (isatty(STDOUT_FILENO))
                 (void)terminal_size(&cols, &rows);
         if (!is_screen) {
-                print_table(processes, cols, 0, "\n");
+                ps_print_table(processes, cols, 0, "\n");
                 return CLI_OK;
         }
         fputs("\x1b[H", stdout);
-        print_table(processes, cols, rows > 1 ? rows - 1 : 0, "\x1b[K\r\n");
+        ps_print_table(processes, cols, rows > 1 ? rows - 1 : 0, "\x1b[K\r\n");
         fputs("\x1b[J", stdout);
         return CLI_OK;
 }
@@ -149,13 +149,13 @@ static int ps_watch_until(Ps *ps, Signals *signals, int *ret_number) {
                         return CLI_FAILED; /* main() says why */
                 is_over = ps_wait(ps, signals, ret_number);
                 if (!r && !is_over)
-                        r = fetch(ps);
+                        r = ps_fetch(ps);
         }
         return r;
 }
 
 /* On the alternate screen, so that what was there before comes back. */
-static int watch(Ps *ps) {
+static int ps_watch(Ps *ps) {
         static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
         _cleanup_(signals_deinit) Signals signals = SIGNALS_NULL;
         int number = 0, r = signals_open(&signals, numbers, ARRAY_SIZE(numbers));
@@ -184,10 +184,10 @@ static int ps_run(const Options *options, bool is_watched) {
         int r = asking_find(&ps.socket);
 
         if (!r)
-                r = fetch(&ps);
+                r = ps_fetch(&ps);
         if (r)
                 return r;
-        return is_watched ? watch(&ps) : ps_print(&ps, false);
+        return is_watched ? ps_watch(&ps) : ps_print(&ps, false);
 }
 
 int cmd_ps(const Options *options) {

@@ -44,7 +44,7 @@ static void recording_deinit(Recording *rec) {
         buf_deinit(&rec->lines);
 }
 
-static void put_lines(Recording *rec) {
+static void record_put_lines(Recording *rec) {
         if (rec->lines.n)
                 (void)fwrite(rec->lines.data, 1, rec->lines.n, rec->file); /* ferror() tells */
         rec->lines.n = 0;
@@ -54,7 +54,7 @@ static void put_lines(Recording *rec) {
 
 /* Of the terminal that is stdin of the process. It is opened for a moment only: held open, it would seem to
  * live on after its process. */
-static bool look_at(int64_t pid, unsigned *ret_cols, unsigned *ret_rows) {
+static bool record_look_at(int64_t pid, unsigned *ret_cols, unsigned *ret_rows) {
         struct winsize size = {0};
         struct stat st;
         char path[64];
@@ -99,7 +99,7 @@ static void check_size(Recording *rec, int64_t now_ms) {
         if (now_ms - rec->looked_ms < LOOK_MS)
                 return;
         rec->looked_ms = now_ms;
-        if (!look_at(rec->pid, &cols, &rows) || (cols == rec->cols && rows == rec->rows))
+        if (!record_look_at(rec->pid, &cols, &rows) || (cols == rec->cols && rows == rec->rows))
                 return;
         rec->cols = cols;
         rec->rows = rows;
@@ -108,7 +108,7 @@ static void check_size(Recording *rec, int64_t now_ms) {
 
 /* ---- recording ------------------------------------------------------------------------------- */
 
-static int open_file(Recording *rec) {
+static int record_open_file(Recording *rec) {
         int fd;
 
         if (!strcmp(rec->path, "-")) {
@@ -124,12 +124,12 @@ static int open_file(Recording *rec) {
         return CLI_FAILED;
 }
 
-static void begin(Recording *rec) {
+static void record_begin(Recording *rec) {
         CastHeader header = {.time_s = time(NULL), .title = rec->name};
 
         rec->pid = find_pid(rec);
         rec->looked_ms = clock_ms();
-        if (!look_at(rec->pid, &rec->cols, &rec->rows)) {
+        if (!record_look_at(rec->pid, &rec->cols, &rec->rows)) {
                 rec->cols = COLS_DEFAULT;
                 rec->rows = ROWS_DEFAULT;
         }
@@ -138,7 +138,7 @@ static void begin(Recording *rec) {
         cast_begin(&rec->cast, &rec->lines, &header, rec->looked_ms);
 }
 
-static void take_event(Recording *rec, const StreamEvent *event, int64_t now_ms) {
+static void record_take_event(Recording *rec, const StreamEvent *event, int64_t now_ms) {
         char text[80];
 
         if (event->kind == STREAM_EXITED)
@@ -152,7 +152,7 @@ static void take_event(Recording *rec, const StreamEvent *event, int64_t now_ms)
 }
 
 /* Whether it goes on. */
-static bool take(Recording *rec, const FollowItem *item) {
+static bool record_take(Recording *rec, const FollowItem *item) {
         int64_t now_ms = clock_ms();
         char text[80];
 
@@ -166,26 +166,26 @@ static bool take(Recording *rec, const FollowItem *item) {
                 snprintf(text, sizeof(text), "%llu bytes are missing", (unsigned long long)item->n_lost);
                 cast_marker(&rec->cast, text, now_ms);
                 break;
-        case FOLLOW_EVENT: take_event(rec, &item->event, now_ms); break;
+        case FOLLOW_EVENT: record_take_event(rec, &item->event, now_ms); break;
         case FOLLOW_IDLE:
                 if (!rec->pid)
                         rec->pid = find_pid(rec);
-                put_lines(rec);
+                record_put_lines(rec);
                 (void)fflush(rec->file);
                 break;
         case FOLLOW_SIGNAL:
         case FOLLOW_FAILED:
         case FOLLOW_END: return false;
         }
-        put_lines(rec);
+        record_put_lines(rec);
         return !ferror(rec->file) && !rec->cast.is_out_of_memory;
 }
 
-static int finish(Recording *rec) {
+static int record_finish(Recording *rec) {
         bool is_written;
 
         cast_end(&rec->cast, clock_ms());
-        put_lines(rec);
+        record_put_lines(rec);
         is_written = !fflush(rec->file) && !ferror(rec->file) && !rec->cast.is_out_of_memory;
         if (!is_written)
                 return complain(CLI_FAILED, "record: %s: the recording is not complete: %s", rec->path,
@@ -195,24 +195,24 @@ static int finish(Recording *rec) {
         return CLI_OK;
 }
 
-static int record(Recording *rec, const Options *options) {
+static int record_record(Recording *rec, const Options *options) {
         _cleanup_(follow_deinit) Follow follow = FOLLOW_NULL;
         FollowItem item;
         int r = follow_open(&follow, &rec->coop, options), status;
 
         if (!r)
-                r = open_file(rec);
+                r = record_open_file(rec);
         if (r)
                 return r;
-        begin(rec);
+        record_begin(rec);
         advise("recording %s into %s; Ctrl+C ends it", rec->name,
                strcmp(rec->path, "-") == 0 ? "standard output" : rec->path);
         follow.idle_ms = LOOK_MS;
         cast_output(&rec->cast, buf_str(&follow.past), clock_ms());
         do
                 r = follow_next(&follow, &item);
-        while (!r && take(rec, &item));
-        status = finish(rec);
+        while (!r && record_take(rec, &item));
+        status = record_finish(rec);
         if (r)
                 return link_complain(r, rec->coop.socket);
         if (item.kind == FOLLOW_SIGNAL && item.number != SIGINT)
@@ -240,5 +240,5 @@ int cmd_record(const Options *options) {
         if (r)
                 return r;
         rec.pty = options->pty < 0 ? 0 : options->pty;
-        return record(&rec, options);
+        return record_record(&rec, options);
 }

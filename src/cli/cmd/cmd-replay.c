@@ -48,7 +48,7 @@ static void check_window(const CastHeader *header) {
 }
 
 /* Waits until an event is due. Returns the signal that came instead, or 0. */
-static int await(Replay *replay, double seconds) {
+static int replay_await(Replay *replay, double seconds) {
         double gap_s = fmax(seconds - replay->at_s, 0), now_ms;
         struct pollfd pfd = {.fd = replay->signals.fd, .events = POLLIN};
 
@@ -69,7 +69,7 @@ static int play(Replay *replay, int *ret_number) {
 
         replay->due_ms = (double)clock_ms();
         while ((r = cast_read_event(&replay->cast, &event)) == 0) {
-                *ret_number = await(replay, event.seconds);
+                *ret_number = replay_await(replay, event.seconds);
                 if (*ret_number)
                         return CLI_OK;
                 if (event.kind == 'o' && !printer_put(&replay->printer, event.text))
@@ -78,7 +78,7 @@ static int play(Replay *replay, int *ret_number) {
         return r == CAST_E_END ? CLI_OK : complain_file(replay, r);
 }
 
-static int run(Replay *replay) {
+static int replay_run(Replay *replay) {
         static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
         int r = signals_open(&replay->signals, numbers, ARRAY_SIZE(numbers)), number = 0;
 
@@ -95,14 +95,14 @@ static int run(Replay *replay) {
 }
 
 /* A file comes first, unless a terminal is asked for; NULL: take the operand as it is. */
-static char *find(const char *operand, int64_t pty) {
+static char *replay_find(const char *operand, int64_t pty) {
         if (strchr(operand, '/') || (pty < 0 && !access(operand, F_OK)))
                 return NULL;
         return recording_find(operand, pty);
 }
 
 int cmd_replay(const Options *options) {
-        _cleanup_(freep) char *found = find(options->operands[0], options->pty);
+        _cleanup_(freep) char *found = replay_find(options->operands[0], options->pty);
         _cleanup_(replay_deinit) Replay replay = {.path = found ? found : options->operands[0],
                                                   .signals = SIGNALS_NULL,
                                                   .speed = options->speed > 0 ? options->speed : 1};
@@ -126,5 +126,5 @@ int cmd_replay(const Options *options) {
         if (options->max_idle_ms >= 0)
                 replay.max_idle_s = (double)options->max_idle_ms / 1000;
         check_window(&header);
-        return run(&replay);
+        return replay_run(&replay);
 }

@@ -31,7 +31,7 @@ static void rules_deinit(Rules *rules) {
 
 /* ---- the daemon ------------------------------------------------------------------------------ */
 
-static int resolve_project(Rules *rules) {
+static int rules_resolve_project(Rules *rules) {
         _cleanup_(freep) char *path = NULL;
 
         if (!rules->options->project) {
@@ -57,11 +57,11 @@ static int complain_refused(const Rules *rules, const Reply *reply) {
         return CLI_FAILED;
 }
 
-static int ask(Rules *rules, const char *op, const Json *args, const Json **ret) {
+static int rules_ask(Rules *rules, const char *op, const Json *args, const Json **ret) {
         Request request = {.dialect = "aiwg", .op = op, .args = args};
         int64_t timeout_ms = rules->options->timeout_ms < 0 ? TIMEOUT_MS : rules->options->timeout_ms;
         Reply reply;
-        int r = resolve_project(rules);
+        int r = rules_resolve_project(rules);
 
         if (r)
                 return r;
@@ -107,7 +107,7 @@ static void add_time(Table *table, const Json *row, const char *key) {
                 table_add(table, STR("-"));
 }
 
-static void add_rule(Table *table, const Json *row) {
+static void rules_add_rule(Table *table, const Json *row) {
         const Json *trigger = json_get(row, "trigger");
         int64_t n_fired = 0;
         bool is_on = false;
@@ -135,7 +135,7 @@ static void print_rules(const Json *answer) {
         bool is_on = true;
 
         json_each (row, json_get(answer, "rules"))
-                add_rule(&table, row);
+                rules_add_rule(&table, row);
         if (json_count(json_get(answer, "rules")))
                 table_print(&table, stdout, 0, 0, "\n");
         else
@@ -149,9 +149,9 @@ static void print_rules(const Json *answer) {
         }
 }
 
-static int list(Rules *rules) {
+static int rules_list(Rules *rules) {
         const Json *answer = NULL;
-        int r = ask(rules, "automation.status", NULL, &answer);
+        int r = rules_ask(rules, "automation.status", NULL, &answer);
 
         if (r)
                 return r;
@@ -173,7 +173,7 @@ static int throw_switch(Rules *rules, const char *word, const char *id) {
         if (!args ||
             (id && json_set(&rules->arena, args, STR("ruleId"), json_new_str(&rules->arena, str_from(id)))))
                 return complain(CLI_FAILED, "out of memory");
-        r = ask(rules, op, args, &answer);
+        r = rules_ask(rules, op, args, &answer);
         if (r)
                 return r;
         if (rules->options->json)
@@ -185,7 +185,7 @@ static int throw_switch(Rules *rules, const char *word, const char *id) {
 
 static int show_events(Rules *rules) {
         const Json *answer = NULL;
-        int r = ask(rules, "automation.events", NULL, &answer);
+        int r = rules_ask(rules, "automation.events", NULL, &answer);
 
         if (r)
                 return r;
@@ -197,10 +197,10 @@ static int show_events(Rules *rules) {
         return CLI_OK;
 }
 
-static int check(Rules *rules, const char *file) {
+static int rules_check_words(Rules *rules, const char *file) {
         static const char name[] = ".aiwg/daemon.json";
         _cleanup_(freep) char *path = NULL;
-        int r = file ? CLI_OK : resolve_project(rules);
+        int r = file ? CLI_OK : rules_resolve_project(rules);
 
         if (r)
                 return r;
@@ -214,11 +214,11 @@ int cmd_rules(const Options *options) {
         const char *operand = options->n_operands > 1 ? options->operands[1] : NULL;
 
         if (!strcmp(word, "check"))
-                return check(&rules, operand);
+                return rules_check_words(&rules, operand);
         if (!strcmp(word, "enable") || !strcmp(word, "disable"))
                 return throw_switch(&rules, word, operand);
         if (!strcmp(word, "ls") && !operand)
-                return list(&rules);
+                return rules_list(&rules);
         if (!strcmp(word, "events") && !operand)
                 return show_events(&rules);
         complain(CLI_USAGE, "rules: want ls, check, enable, disable or events");

@@ -12,7 +12,7 @@ static int append_word(Buf *out, const char *word, bool is_literal) {
         return r == KEYS_E_UNKNOWN ? buf_append_str(out, str_from(word)) : r;
 }
 
-static int collect(const Options *options, Buf *out) {
+static int send_keys_collect(const Options *options, Buf *out) {
         int r = 0;
 
         for (int i = 1; !r && i < options->n_operands; i++)
@@ -65,7 +65,7 @@ int cmd_send_keys(const Options *options) {
 
         if (options->n_operands < 2 && !options->enter)
                 return complain(CLI_USAGE, "send-keys: what is to be typed?");
-        r = collect(options, &keys);
+        r = send_keys_collect(options, &keys);
         if (!r)
                 r = coop_open(&coop, "send-keys");
         if (!r)

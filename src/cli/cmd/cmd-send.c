@@ -5,7 +5,7 @@
 #include "cli/print/report.h"
 
 /* The answer is the event; a person wants its id, to reply to or to look for. */
-static int tell(Cccc *cccc, const Options *options) {
+static int send_tell(Cccc *cccc, const Options *options) {
         Str id = json_str(json_get(json_get(cccc->reply.result, "event"), "id"));
 
         if (options->json)
@@ -36,7 +36,7 @@ static int send_text(Cccc *cccc, const char *op, Str reply_to, const Options *op
         if (options->key)
                 cccc_set_str(cccc, "client_id", str_from(options->key));
         r = cccc_call(cccc, op);
-        return r ? r : tell(cccc, options);
+        return r ? r : send_tell(cccc, options);
 }
 
 int cmd_send(const Options *options) {

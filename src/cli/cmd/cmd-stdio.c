@@ -30,7 +30,7 @@ static bool is_worth_retry(int fd, short events) {
         return failure == EINTR || failure == EAGAIN;
 }
 
-static ssize_t read_some(int fd, char *out) {
+static ssize_t stdio_read_some(int fd, char *out) {
         ssize_t n;
 
         do
@@ -39,7 +39,7 @@ static ssize_t read_some(int fd, char *out) {
         return n;
 }
 
-static int write_all(int fd, const char *data, size_t n) {
+static int stdio_write_all(int fd, const char *data, size_t n) {
         while (n) {
                 ssize_t k = write(fd, data, n);
 
@@ -57,8 +57,8 @@ static void *pump_in(void *user) {
         static char piece[PIECE];
         ssize_t n;
 
-        while ((n = read_some(STDIN_FILENO, piece)) > 0)
-                if (write_all(fd, piece, (size_t)n))
+        while ((n = stdio_read_some(STDIN_FILENO, piece)) > 0)
+                if (stdio_write_all(fd, piece, (size_t)n))
                         return NULL; /* the daemon has gone: the other direction finds out how */
         (void)shutdown(fd, SHUT_WR);
         return NULL;
@@ -69,8 +69,8 @@ static int pump_out(int fd) {
         ssize_t n;
         int r;
 
-        while ((n = read_some(fd, piece)) > 0) {
-                r = write_all(STDOUT_FILENO, piece, (size_t)n);
+        while ((n = stdio_read_some(fd, piece)) > 0) {
+                r = stdio_write_all(STDOUT_FILENO, piece, (size_t)n);
                 if (r)
                         return complain(CLI_FAILED, "cannot write to stdout: %s", strerror(-r));
         }

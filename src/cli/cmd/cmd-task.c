@@ -30,7 +30,7 @@ typedef struct TaskVerb {
 
 /* ---- submit ---------------------------------------------------------------------------------- */
 
-static int read_stdin(Buf *out) {
+static int task_read_stdin(Buf *out) {
         for (;;) {
                 ssize_t n;
 
@@ -49,7 +49,7 @@ int task_words(Buf *out, char **words, int n) {
         int r = 0;
 
         if (n == 1 && !strcmp(words[0], "-"))
-                return error_trace(read_stdin(out));
+                return error_trace(task_read_stdin(out));
         for (int i = 0; i < n && !r; i++)
                 r = buf_printf(out, "%s%s", i ? " " : "", words[i]);
         return error_trace(r);
@@ -148,7 +148,7 @@ static void submit_tell_config(TaskLink *link) {
                "mended: muster rules check");
 }
 
-static int run_submit(TaskLink *link, const Options *options, char **words, int n) {
+static int task_run_submit(TaskLink *link, const Options *options, char **words, int n) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
         _cleanup_(freep) char *id = NULL, *state = NULL;
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
@@ -248,7 +248,7 @@ static bool is_state(const char *name) {
         return false;
 }
 
-static int run_ls(TaskLink *link, const Options *options, _unused_ char **words, _unused_ int n) {
+static int task_run_ls(TaskLink *link, const Options *options, _unused_ char **words, _unused_ int n) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
         JsonWriter w = JSON_WRITER(&params);
         Reply reply = {0};
@@ -273,7 +273,8 @@ static int run_ls(TaskLink *link, const Options *options, _unused_ char **words,
         return CLI_OK;
 }
 
-static int call_with_id(TaskLink *link, const char *what, const char *method, const char *id, Reply *ret) {
+static int task_call_with_id(TaskLink *link, const char *what, const char *method, const char *id,
+                             Reply *ret) {
         _cleanup_(buf_deinit) Buf params = BUF_NULL;
 
         if (task_params(&params, id))
@@ -281,16 +282,16 @@ static int call_with_id(TaskLink *link, const char *what, const char *method, co
         return task_link_call(link, what, method, buf_str(&params), ret);
 }
 
-static int run_get(TaskLink *link, const Options *options, char **words, _unused_ int n) {
+static int task_run_get(TaskLink *link, const Options *options, char **words, _unused_ int n) {
         Reply reply = {0};
-        int r = call_with_id(link, "task get", "task.get", words[0], &reply);
+        int r = task_call_with_id(link, "task get", "task.get", words[0], &reply);
 
         if (r)
                 return r;
         return json_print(stdout, reply.result, !options->json) ? CLI_FAILED : CLI_OK;
 }
 
-static int run_stats(TaskLink *link, const Options *options, _unused_ char **words, _unused_ int n) {
+static int task_run_stats(TaskLink *link, const Options *options, _unused_ char **words, _unused_ int n) {
         Reply reply = {0};
         int r = task_link_call(link, "task stats", "task.stats", STR_NULL, &reply);
 
@@ -304,7 +305,7 @@ static int run_cancel(TaskLink *link, const Options *options, char **words, int 
 
         for (int i = 0; i < n; i++) {
                 Reply reply = {0};
-                int r = call_with_id(link, "task cancel", "task.cancel", words[i], &reply);
+                int r = task_call_with_id(link, "task cancel", "task.cancel", words[i], &reply);
                 if (!r && options->json)
                         (void)json_print(stdout, reply.result, false);
                 else if (!r)
@@ -333,13 +334,17 @@ static int run_tail(TaskLink *link, _unused_ const Options *options, char **word
 /* ---- which ----------------------------------------------------------------------------------- */
 
 static const TaskVerb verbs[] = {
-        {"submit", 1, -1, false, run_submit}, {"ls", 0, 0, false, run_ls},
-        {"list", 0, 0, false, run_ls},        {"get", 1, 1, false, run_get},
-        {"cancel", 1, -1, false, run_cancel}, {"wait", 1, -1, true, run_wait},
-        {"tail", 1, 1, true, run_tail},       {"stats", 0, 0, false, run_stats},
+        {"submit", 1, -1, false, task_run_submit},
+        {"ls", 0, 0, false, task_run_ls},
+        {"list", 0, 0, false, task_run_ls},
+        {"get", 1, 1, false, task_run_get},
+        {"cancel", 1, -1, false, run_cancel},
+        {"wait", 1, -1, true, run_wait},
+        {"tail", 1, 1, true, run_tail},
+        {"stats", 0, 0, false, task_run_stats},
 };
 
-static int refuse(const char *name) {
+static int task_refuse(const char *name) {
         Nearest nearest = NEAREST(name);
 
         for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
@@ -359,8 +364,8 @@ static int run_verb(TaskLink *link, const TaskVerb *verb, const Options *options
 
         if (!ids)
                 return complain(CLI_FAILED, "out of memory");
-        if (verb->run == run_submit)
-                return run_submit(link, options, words, n);
+        if (verb->run == task_run_submit)
+                return task_run_submit(link, options, words, n);
         for (int i = 0; i < n; i++) {
                 ids[i] = task_id_of(words[i]);
                 if (!ids[i])
@@ -382,7 +387,7 @@ int cmd_task(const Options *options) {
         while (verb < verbs + ARRAY_SIZE(verbs) && strcmp(verb->name, options->operands[0]) != 0)
                 verb++;
         if (verb == verbs + ARRAY_SIZE(verbs))
-                return refuse(options->operands[0]);
+                return task_refuse(options->operands[0]);
         if (n < verb->n_min || (verb->n_max >= 0 && n > verb->n_max)) {
                 complain(CLI_USAGE, "task %s: %s", verb->name,
                          n < verb->n_min ? "something is missing" : "too many words");
@@ -390,7 +395,7 @@ int cmd_task(const Options *options) {
                 return CLI_USAGE;
         }
         link.is_json = options->json;
-        r = (verb->run == run_submit ? task_link_open_serving : task_link_open)(
+        r = (verb->run == task_run_submit ? task_link_open_serving : task_link_open)(
                 &link, options->project,
                 options->timeout_ms < 0 && !verb->is_patient && !is_patient ? TIMEOUT_MS
                                                                             : options->timeout_ms);

@@ -44,7 +44,7 @@ static void up_tell_reopened(const Json *tried) {
         }
 }
 
-static void print_json(const Start *start, bool is_resumed, const Json *tried) {
+static void up_print_json(const Start *start, bool is_resumed, const Json *tried) {
         const Json *info = start->info;
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
@@ -63,7 +63,7 @@ static void print_json(const Start *start, bool is_resumed, const Json *tried) {
                 json_put_text(stdout, buf_str(&text));
 }
 
-static void print_text(const Start *start, bool is_resumed, const Json *tried) {
+static void up_print_text(const Start *start, bool is_resumed, const Json *tried) {
         const Json *info = start->info;
 
         if (start->pid)
@@ -117,8 +117,8 @@ int cmd_up(const Options *options) {
         if (r)
                 return r;
         if (options->json)
-                print_json(&start, is_resumed, tried);
+                up_print_json(&start, is_resumed, tried);
         else
-                print_text(&start, is_resumed, tried);
+                up_print_text(&start, is_resumed, tried);
         return CLI_OK;
 }

@@ -61,7 +61,7 @@ static void events_put_hosted(const Json *params) {
                 print(" (" STR_FMT ")", STR_ARG(json_raw(code)));
 }
 
-static void put_item(const Json *params) {
+static void events_all_put_item(const Json *params) {
         Str domain = json_str(json_get(params, "domain"));
 
         print("%" PRIu64 " ", number_of(params, "number"));
@@ -77,7 +77,7 @@ static void put_item(const Json *params) {
         putchar('\n');
 }
 
-static bool is_shown(const Show *show, const Json *params, uint64_t number, bool is_gap) {
+static bool events_all_is_shown(const Show *show, const Json *params, uint64_t number, bool is_gap) {
         const char *kind = show->options->kind;
 
         if (is_gap)
@@ -86,7 +86,7 @@ static bool is_shown(const Show *show, const Json *params, uint64_t number, bool
 }
 
 /* One notification. false: stdout takes no more. */
-static bool put_message(Show *show, Str line) {
+static bool events_all_put_message(Show *show, Str line) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         const Json *params;
         uint64_t number;
@@ -100,7 +100,7 @@ static bool put_message(Show *show, Str line) {
         number = number_of(params, is_gap ? "to" : "number");
         show->is_over = number >= show->last;
         show->reached = number;
-        if (!is_shown(show, params, number, is_gap))
+        if (!events_all_is_shown(show, params, number, is_gap))
                 return true;
         if (show->options->json) {
                 if (json_print(stdout, is_gap ? message : params, false))
@@ -111,7 +111,7 @@ static bool put_message(Show *show, Str line) {
                 print("gap: items %" PRIu64 " to %" PRIu64 " were missed\n", number_of(params, "from"),
                       number);
         else
-                put_item(params);
+                events_all_put_item(params);
         return fflush(stdout) == 0;
 }
 
@@ -131,7 +131,7 @@ static int set_since(Show *show, Cccc *cccc) {
         return CLI_OK;
 }
 
-static void begin(Show *show, const Json *answer) {
+static void events_all_begin(Show *show, const Json *answer) {
         uint64_t tail = (uint64_t)(show->options->tail >= 0 ? show->options->tail : PAST_ITEMS);
 
         show->last = number_of(answer, "number");
@@ -161,7 +161,7 @@ static int come_back(Show *show, Cccc *cccc) {
         return CLI_OK;
 }
 
-static int receive(Show *show, Cccc *cccc) {
+static int events_all_receive(Show *show, Cccc *cccc) {
         bool goes_on = show->options->follow || show->options->since;
         Again again;
         Str line;
@@ -181,7 +181,7 @@ static int receive(Show *show, Cccc *cccc) {
                 }
                 if (r)
                         return link_complain(r, cccc->socket);
-                if (!put_message(show, line))
+                if (!events_all_put_message(show, line))
                         return CLI_FAILED; /* main() says why */
         }
         return CLI_OK;
@@ -198,6 +198,6 @@ int events_all(const Options *options) {
                 r = cccc_call_native(&cccc, "feed.follow");
         if (r)
                 return r;
-        begin(&show, cccc.reply.result);
-        return receive(&show, &cccc);
+        events_all_begin(&show, cccc.reply.result);
+        return events_all_receive(&show, &cccc);
 }

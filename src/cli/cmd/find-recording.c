@@ -15,7 +15,7 @@
 enum { ID_DIGITS = 16 };
 
 /* <name>-<id>.cast */
-static bool is_of(const char *file, const char *name) {
+static bool find_recording_is_of(const char *file, const char *name) {
         size_t n = strlen(name);
 
         return !strncmp(file, name, n) && file[n] == '-' &&
@@ -41,7 +41,7 @@ static bool is_better(const Merit *a, const Merit *b) {
 
 /* A file that is none has no merit, but is found when there is no other, so that replay can say what it is.
  */
-static Merit judge(const char *path, const char *title) {
+static Merit find_recording_judge(const char *path, const char *title) {
         CastReader cast = {.in = fopen(path, "re")};
         CastHeader header = {0};
         Merit merit = {0};
@@ -68,8 +68,9 @@ static char *newest(const char *folder, const char *name, const char *title) {
         Merit best = {0};
 
         while (dir && (entry = readdir(dir))) {
-                char *path = is_of(entry->d_name, name) ? path_join(folder, entry->d_name) : NULL;
-                Merit merit = path ? judge(path, title) : (Merit){0};
+                char *path =
+                        find_recording_is_of(entry->d_name, name) ? path_join(folder, entry->d_name) : NULL;
+                Merit merit = path ? find_recording_judge(path, title) : (Merit){0};
 
                 if (path && (!found || is_better(&merit, &best))) {
                         best = merit;

@@ -31,7 +31,7 @@ static const TableColumn all_columns[PROCESS_COLUMNS] = {
 static const int given_up[] = {COLUMN_ID,  COLUMN_CLIENTS, COLUMN_SANDBOX,  COLUMN_CPU,
                                COLUMN_MEM, COLUMN_PID,     COLUMN_WORKSPACE};
 
-static bool number(const Json *row, const char *key, int64_t *ret) {
+static bool processes_number(const Json *row, const char *key, int64_t *ret) {
         *ret = 0;
         return json_int64(json_get(row, key), ret);
 }
@@ -42,7 +42,7 @@ static Str text(const Json *row, const char *key) {
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-static bool is_below(Str path, Str folder) {
+static bool processes_is_below(Str path, Str folder) {
         return folder.n > 1 && str_starts(path, folder) &&
                (path.n == folder.n || path.data[folder.n] == '/');
 }
@@ -58,7 +58,7 @@ static Str last_bytes(Str s, size_t n) {
 
 Str short_path(Arena *arena, Str path, size_t n_max) {
         Str home = str_from(getenv("HOME"));
-        Str s = is_below(path, home)
+        Str s = processes_is_below(path, home)
                         ? arena_printf(arena, "~" STR_FMT, (int)(path.n - home.n), path.data + home.n)
                         : path;
 
@@ -74,7 +74,7 @@ static void add_state(Table *table, const Json *row) {
         Str state = text(row, "state");
         int64_t code;
 
-        if (number(row, "exit_code", &code))
+        if (processes_number(row, "exit_code", &code))
                 table_addf(table, STR_FMT " (%lld)", STR_ARG(state), (long long)code);
         else
                 table_add(table, state);
@@ -84,7 +84,7 @@ static void processes_add_age(Table *table, const Json *row, const char *key) {
         char out[HUMAN_MAX];
         int64_t value;
 
-        table_add(table, number(row, key, &value) ? str_from(human_age(value, out)) : STR("-"));
+        table_add(table, processes_number(row, key, &value) ? str_from(human_age(value, out)) : STR("-"));
 }
 
 static void processes_add_command(Table *table, Str command, size_t n_max) {
@@ -106,7 +106,7 @@ static void processes_add_cell(Table *table, const Json *row, const ProcessShape
         case COLUMN_AGE: processes_add_age(table, row, "age_seconds"); break;
         case COLUMN_OUTPUT: processes_add_age(table, row, "output_age_seconds"); break;
         case COLUMN_PID:
-                if (number(row, "pid", &value) && value && !str_is(text(row, "state"), "ended"))
+                if (processes_number(row, "pid", &value) && value && !str_is(text(row, "state"), "ended"))
                         table_addf(table, "%lld", (long long)value);
                 else
                         table_add(table, STR("-")); /* the number may be somebody else's by now */
@@ -117,14 +117,15 @@ static void processes_add_cell(Table *table, const Json *row, const ProcessShape
                 table_add(table, short_path(&table->arena, text(row, "workspace"), shape->n_workspace));
                 break;
         case COLUMN_CLIENTS:
-                table_addf(table, "%lld", (long long)(number(row, "viewers", &value) ? value : 0));
+                table_addf(table, "%lld", (long long)(processes_number(row, "viewers", &value) ? value : 0));
                 break;
         case COLUMN_CPU:
-                table_add(table, number(row, "cpu_ms", &value) ? str_from(human_cpu(value, out)) : STR("-"));
+                table_add(table, processes_number(row, "cpu_ms", &value) ? str_from(human_cpu(value, out))
+                                                                         : STR("-"));
                 break;
         case COLUMN_MEM:
-                table_add(table,
-                          number(row, "rss_kb", &value) ? str_from(human_memory(value, out)) : STR("-"));
+                table_add(table, processes_number(row, "rss_kb", &value) ? str_from(human_memory(value, out))
+                                                                         : STR("-"));
                 break;
         }
 }
@@ -178,8 +179,8 @@ Str processes_state(const Json *processes, Str session, int64_t pid) {
         int64_t value;
 
         json_each (row, processes)
-                if (pid ? (number(row, "pid", &value) && value == pid) ||
-                                    (number(row, "sandbox_pid", &value) && value == pid)
+                if (pid ? (processes_number(row, "pid", &value) && value == pid) ||
+                                    (processes_number(row, "sandbox_pid", &value) && value == pid)
                         : str_is(text(row, "owner"), "sessions") && str_eq(text(row, "object"), session) &&
                                     !processes_is_live(row))
                         return text(row, "state");

@@ -65,7 +65,7 @@ static const char *rules_meant(const RuleProblem *problem) {
         return nearest.best;
 }
 
-static void print_text(const Check *check) {
+static void rules_check_print_text(const Check *check) {
         const RuleSet *rules = check->rules;
 
         if (!rules) {
@@ -100,7 +100,7 @@ static void write_problem(JsonWriter *w, const RuleProblem *problem) {
         jw_end_object(w);
 }
 
-static int print_json(const Check *check) {
+static int rules_check_print_json(const Check *check) {
         _cleanup_(buf_deinit) Buf out = BUF_NULL;
         JsonWriter w = JSON_WRITER(&out);
         const RuleSet *rules = check->rules;
@@ -135,9 +135,9 @@ int rules_check(const char *path, bool json) {
         if (r)
                 return complain(CLI_FAILED, "%s: %s", path, strerror(-r));
         if (json)
-                r = print_json(&check);
+                r = rules_check_print_json(&check);
         else
-                print_text(&check);
+                rules_check_print_text(&check);
         if (r)
                 return r;
         return is_fine(&check) ? CLI_OK : CLI_FAILED;

@@ -8,14 +8,14 @@
 #include "cli/print/nearest.h"
 #include "cli/print/report.h"
 
-static const Verb *find(const Verb *verbs, size_t n_verbs, const char *name) {
+static const Verb *verbs_find(const Verb *verbs, size_t n_verbs, const char *name) {
         for (size_t i = 0; i < n_verbs; i++)
                 if (!strcmp(verbs[i].name, name))
                         return &verbs[i];
         return NULL;
 }
 
-static int refuse(const char *command, const Verb *verbs, size_t n_verbs, const char *name) {
+static int verbs_refuse(const char *command, const Verb *verbs, size_t n_verbs, const char *name) {
         Nearest nearest = NEAREST(name);
 
         for (size_t i = 0; i < n_verbs; i++)
@@ -60,10 +60,10 @@ int verbs_run(const char *command, const Options *options, const Verb *verbs, si
         int n = options->n_operands > 0 ? options->n_operands - 1 : 0, r;
         char **operands = options->operands + (options->n_operands > 0);
         const char *name = options->n_operands ? options->operands[0] : verbs[0].name;
-        const Verb *verb = find(verbs, n_verbs, name);
+        const Verb *verb = verbs_find(verbs, n_verbs, name);
 
         if (!verb)
-                return refuse(command, verbs, n_verbs, name);
+                return verbs_refuse(command, verbs, n_verbs, name);
         if (n < verb->n_min || (verb->n_max >= 0 && n > verb->n_max))
                 return complain(CLI_USAGE, "usage: muster %s %s %s", command, verb->name, verb->usage);
         if ((options->sandbox || options->network) && !verb->takes_sandbox)
@@ -74,7 +74,7 @@ int verbs_run(const char *command, const Options *options, const Verb *verbs, si
 
 /* ---- key=value ------------------------------------------------------------------------------- */
 
-static Json *read_value(Arena *arena, const char *text) {
+static Json *verbs_read_value(Arena *arena, const char *text) {
         Json *value;
 
         if (!json_parse(arena, text, strlen(text), NULL, &value, NULL))
@@ -89,7 +89,7 @@ int verbs_members(Cccc *cccc, Json *object, char **words, int n) {
                 if (!equals || equals == words[i])
                         return complain(CLI_USAGE, "%s: %s is not key=value", cccc->command, words[i]);
                 if (!object || json_set(&cccc->arena, object, (Str){words[i], (size_t)(equals - words[i])},
-                                        read_value(&cccc->arena, equals + 1)))
+                                        verbs_read_value(&cccc->arena, equals + 1)))
                         return complain(CLI_FAILED, "out of memory");
         }
         return CLI_OK;

@@ -94,7 +94,7 @@ static bool cccc_has_ended(const Cccc *cccc) {
         return true;
 }
 
-static int ask(Cccc *cccc, const char *dialect, const char *op) {
+static int cccc_ask(Cccc *cccc, const char *dialect, const char *op) {
         const Asking what = {cccc->socket, dialect, op, &cccc->link, &cccc->arena};
         int r = asking(&what, &cccc->args, &cccc->reply);
 
@@ -105,11 +105,11 @@ static int ask(Cccc *cccc, const char *dialect, const char *op) {
 }
 
 int cccc_call(Cccc *cccc, const char *op) {
-        return ask(cccc, "cccc", op);
+        return cccc_ask(cccc, "cccc", op);
 }
 
 int cccc_call_native(Cccc *cccc, const char *op) {
-        return ask(cccc, "native", op);
+        return cccc_ask(cccc, "native", op);
 }
 
 int cccc_print(Cccc *cccc) {
@@ -237,7 +237,7 @@ int cccc_event_id(Cccc *cccc, const char *text, Str *ret) {
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-static int read_stdin(Cccc *cccc, Buf *out) {
+static int cccc_read_stdin(Cccc *cccc, Buf *out) {
         while (out->n <= TEXT_MAX) {
                 ssize_t n;
 
@@ -263,7 +263,7 @@ static int join_words(char **words, int n, Buf *out) {
 int cccc_text(Cccc *cccc, char **words, int n, Str *ret) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         bool is_stdin = n == 1 && !strcmp(words[0], "-");
-        int r = is_stdin ? read_stdin(cccc, &text) : join_words(words, n, &text);
+        int r = is_stdin ? cccc_read_stdin(cccc, &text) : join_words(words, n, &text);
 
         if (r)
                 return r;

@@ -54,7 +54,7 @@ void link_deinit(Link *link) {
         buf_deinit(&link->in);
 }
 
-static int wait_for(const Link *link, short events) {
+static int connect_wait_for(const Link *link, short events) {
         struct pollfd pfd = {.fd = link->fd, .events = events};
         int n;
 
@@ -74,7 +74,7 @@ int link_send(Link *link, Str bytes) {
                 if (n >= 0)
                         bytes = (Str){bytes.data + n, bytes.n - (size_t)n};
                 else if (errno == EAGAIN)
-                        r = wait_for(link, POLLOUT);
+                        r = connect_wait_for(link, POLLOUT);
                 else if (errno == EPIPE || errno == ECONNRESET)
                         r = LINK_E_CLOSED;
                 else if (errno != EINTR)
@@ -86,7 +86,7 @@ int link_send(Link *link, Str bytes) {
 }
 
 /* One read; waits for it. */
-static int fill(Link *link) {
+static int connect_fill(Link *link) {
         int r = buf_reserve(&link->in, READ_STEP);
 
         while (!r) {
@@ -99,7 +99,7 @@ static int fill(Link *link) {
                 if (n == 0 || errno == ECONNRESET)
                         return LINK_E_CLOSED;
                 if (errno == EAGAIN)
-                        r = wait_for(link, POLLIN);
+                        r = connect_wait_for(link, POLLIN);
                 else if (errno != EINTR)
                         r = error_origin(-errno);
         }
@@ -114,7 +114,7 @@ static void drop_used(Link *link) {
 int link_peek(Link *link, char *ret) {
         drop_used(link);
         while (!link->in.n) {
-                int r = fill(link);
+                int r = connect_fill(link);
 
                 if (r)
                         return r;
@@ -131,7 +131,7 @@ int link_receive(Link *link, FramingKind kind, Str *ret_frame) {
         drop_used(link);
         while ((r = framing_next(&framing, buf_str(&link->in), &n_scanned, ret_frame, &link->n_used)) ==
                FRAMING_E_PARTIAL) {
-                r = fill(link);
+                r = connect_fill(link);
                 if (r)
                         return r;
         }

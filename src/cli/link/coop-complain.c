@@ -19,7 +19,7 @@ void coop_tell_notes(const Coop *coop) {
 }
 
 /* The sessions that there are, or NULL. Uses a request of its own. */
-static const Json *list(Coop *coop) {
+static const Json *coop_complain_list(Coop *coop) {
         if (coop_ask(coop, "ls") || coop->reply.is_error)
                 return NULL;
         return json_get(coop->reply.result, "sessions");
@@ -45,7 +45,7 @@ static int complain_actor(const Coop *coop) {
 }
 
 static int complain_session(Coop *coop) {
-        const Json *sessions = coop->is_here ? NULL : list(coop);
+        const Json *sessions = coop->is_here ? NULL : coop_complain_list(coop);
 
         if (coop->is_here)
                 complain(CLI_FAILED, "%s: this folder has no session (%s)", coop->command, coop->session);

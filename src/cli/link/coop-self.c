@@ -13,7 +13,7 @@
 enum { TIMEOUT_MS = 10000 };
 
 /* A hosted process leads the session, in the sense of the kernel, of its terminal. */
-static bool is_ours(const Json *row) {
+static bool coop_self_is_ours(const Json *row) {
         int64_t pid = 0;
 
         return json_int64(json_get(row, "pid"), &pid) && pid == getsid(0);
@@ -26,7 +26,8 @@ static bool shows_session(Coop *coop, int64_t pty) {
         if (coop_ask(coop, "sessionls") || coop->reply.is_error)
                 return false; /* whatever it is, what follows will say it */
         json_each (row, json_get(coop->reply.result, "ptys"))
-                if (json_int64(json_get(row, "id"), &id) && id == MAX(pty, (int64_t)0) && is_ours(row))
+                if (json_int64(json_get(row, "id"), &id) && id == MAX(pty, (int64_t)0) &&
+                    coop_self_is_ours(row))
                         return true;
         return false;
 }
@@ -40,7 +41,7 @@ static bool shows_actor(Coop *coop) {
             exchange(&link, &request, &coop->arena, &reply))
                 return false;
         json_each (row, json_get(reply.result, "processes"))
-                if (str_is(json_str(json_get(row, "object")), coop->session) && is_ours(row))
+                if (str_is(json_str(json_get(row, "object")), coop->session) && coop_self_is_ours(row))
                         return true;
         return false;
 }

@@ -42,7 +42,7 @@ static bool is_path(const char *operand) {
 }
 
 /* A workspace that has gone may still have its session, under the path it had. */
-static char *resolve(const char *path) {
+static char *coop_resolve(const char *path) {
         char *expanded = path_expand(path), *resolved = expanded ? realpath(expanded, NULL) : NULL;
 
         if (!resolved)
@@ -85,7 +85,7 @@ int coop_choose(Coop *coop, const char *operand) {
         if (coop->is_actor || (operand && !is_path(operand)))
                 coop->session = strdup(operand);
         else
-                coop->session = resolve(operand ? operand : ".");
+                coop->session = coop_resolve(operand ? operand : ".");
         if (!coop->session)
                 return complain(CLI_FAILED, "%s: %s", coop->command, strerror(errno ? errno : ENOMEM));
         return coop->is_actor && coop->socket ? coop_complete_actor(coop) : CLI_OK;

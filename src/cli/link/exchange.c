@@ -96,7 +96,7 @@ int request_write(const Request *request, Buf *out) {
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-static bool is_given(const Json *json) {
+static bool exchange_is_given(const Json *json) {
         return json && !json_is(json, JSON_NULL) && !(json->type >= JSON_ARRAY && !json_count(json));
 }
 
@@ -106,9 +106,9 @@ static void read_error(const Json *json, Reply *ret) {
         const Json *data = json_get(from, "data"), *details = json_get(from, "details");
 
         ret->is_error = true;
-        ret->code = from == error ? json_get(error, "code") : is_given(error) ? error : NULL;
+        ret->code = from == error ? json_get(error, "code") : exchange_is_given(error) ? error : NULL;
         ret->message = json_str(json_get(from, "message"));
-        ret->details = is_given(data) ? data : is_given(details) ? details : NULL;
+        ret->details = exchange_is_given(data) ? data : exchange_is_given(details) ? details : NULL;
 }
 
 int reply_read(Arena *arena, const char *dialect, Str text, Reply *ret) {
@@ -123,7 +123,7 @@ int reply_read(Arena *arena, const char *dialect, Str text, Reply *ret) {
                 return EXCHANGE_E_GARBLED;
         *ret = (Reply){.whole = json};
         json_bool(json_get(json, "ok"), &is_fine);
-        if (!is_fine || is_given(json_get(json, "error")))
+        if (!is_fine || exchange_is_given(json_get(json, "error")))
                 read_error(json, ret);
         else if (is_coop(dialect)) {
                 (void)json_remove(json, STR("ok")); /* the rest is the result */
@@ -135,7 +135,7 @@ int reply_read(Arena *arena, const char *dialect, Str text, Reply *ret) {
 
 /* A coop frame shorter than 16 MiB, as all are, begins with 0; anything else is a native refusal, which is a
  * line. */
-static int receive(Link *link, const char *dialect, Str *ret) {
+static int exchange_receive(Link *link, const char *dialect, Str *ret) {
         FramingKind kind = exchange_framing(dialect);
         char first;
         int r = link_peek(link, &first);
@@ -145,9 +145,9 @@ static int receive(Link *link, const char *dialect, Str *ret) {
         return link_receive(link, kind == FRAMING_LENGTH && first != 0 ? FRAMING_LINE : kind, ret);
 }
 
-static int receive_reply(Link *link, const char *dialect, Arena *arena, Reply *ret) {
+static int exchange_receive_reply(Link *link, const char *dialect, Arena *arena, Reply *ret) {
         Str text;
-        int r = receive(link, dialect, &text);
+        int r = exchange_receive(link, dialect, &text);
 
         return r ? r : reply_read(arena, dialect, text, ret);
 }
@@ -161,8 +161,8 @@ int exchange(Link *link, const Request *request, Arena *arena, Reply *ret) {
         r = link_send(link, buf_str(&bytes));
         if (r && r != LINK_E_CLOSED) /* closed: perhaps after saying why */
                 return r;
-        r = receive_reply(link, request->dialect, arena, ret);
+        r = exchange_receive_reply(link, request->dialect, arena, ret);
         if (!r && is_coop(request->dialect) && !ret->is_error) /* that was the handshake's */
-                r = receive_reply(link, request->dialect, arena, ret);
+                r = exchange_receive_reply(link, request->dialect, arena, ret);
         return r;
 }

@@ -15,19 +15,19 @@ typedef struct Column {
         size_t width;
 } Column;
 
-static int64_t number(const Json *object, const char *key) {
+static int64_t info_number(const Json *object, const char *key) {
         int64_t value = 0;
 
         (void)json_int64(json_get(object, key), &value);
         return value;
 }
 
-static Str text_of(const Json *value) {
+static Str info_text_of(const Json *value) {
         return json_is(value, JSON_NUMBER) ? (Str){value->text, value->n} : json_str(value);
 }
 
 int64_t info_pid(const Json *info) {
-        return number(info, "pid");
+        return info_number(info, "pid");
 }
 
 void info_tell_version(const Json *info) {
@@ -40,7 +40,7 @@ void info_tell_version(const Json *info) {
                          STR_ARG(version), MUSTER_VERSION);
 }
 
-static void put_cell(FILE *out, Str text, size_t width) {
+static void info_put_cell(FILE *out, Str text, size_t width) {
         text_put(out, text);
         for (size_t n = text.n; n < width + 2; n++)
                 putc(' ', out);
@@ -50,7 +50,7 @@ static void measure(Column *columns, size_t n, const Json *rows) {
         for (size_t i = 0; i < n; i++) {
                 columns[i].width = str_from(columns[i].title).n;
                 json_each (row, rows) {
-                        Str text = text_of(json_get(row, columns[i].key));
+                        Str text = info_text_of(json_get(row, columns[i].key));
 
                         columns[i].width = MAX(columns[i].width, text.n);
                 }
@@ -67,7 +67,7 @@ static void info_put_note(FILE *out, const Json *row) {
         fputs("\n          ", out);
         if (by) {
                 text_put(out, program.n ? program : STR("by a process that has ended"));
-                fprint(out, ", pid %lld, ", (long long)number(by, "pid"));
+                fprint(out, ", pid %lld, ", (long long)info_number(by, "pid"));
         }
         fputs("since ", out);
         text_put(out, since);
@@ -80,11 +80,11 @@ void info_print_endpoints(FILE *out, const Json *info) {
 
         measure(columns, ARRAY_SIZE(columns), rows);
         for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-                put_cell(out, str_from(columns[i].title), columns[i].width);
+                info_put_cell(out, str_from(columns[i].title), columns[i].width);
         fputs("ADDRESS\n", out);
         json_each (row, rows) {
                 for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-                        put_cell(out, text_of(json_get(row, columns[i].key)), columns[i].width);
+                        info_put_cell(out, info_text_of(json_get(row, columns[i].key)), columns[i].width);
                 text_put(out, json_str(json_get(row, "address")));
                 putc('\n', out);
                 if (json_str(json_get(row, "reason")).n)

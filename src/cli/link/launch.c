@@ -134,7 +134,7 @@ static int plan_init(Plan *plan, const Launch *from, off_t *ret_mark) {
 
 /* ---- the child processes --------------------------------------------------------------------- */
 
-static void report(const Plan *plan, ReportKind kind, int value) {
+static void launch_report(const Plan *plan, ReportKind kind, int value) {
         const Report r = {kind, value};
 
         if (write(plan->report_fds[1], &r, sizeof(r)) < 0) {
@@ -162,7 +162,7 @@ _noreturn_ static void become_daemon(const Plan *plan) {
                 (void)execve(plan->beside, plan->argv, plan->env);
         if (!plan->beside || errno == ENOENT)
                 (void)execvpe("musterd", plan->argv, plan->env);
-        report(plan, REPORT_NO_PROGRAM, errno);
+        launch_report(plan, REPORT_NO_PROGRAM, errno);
         _exit(127);
 }
 
@@ -178,13 +178,13 @@ _noreturn_ static void become_helper(const Plan *plan, pid_t parent) {
         if (pid == 0)
                 become_daemon(plan);
         if (pid < 0) {
-                report(plan, REPORT_NO_PROGRAM, errno);
+                launch_report(plan, REPORT_NO_PROGRAM, errno);
                 _exit(1);
         }
-        report(plan, REPORT_PID, pid);
+        launch_report(plan, REPORT_PID, pid);
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
                 ;
-        report(plan, REPORT_ENDED, status);
+        launch_report(plan, REPORT_ENDED, status);
         _exit(0);
 }
 
@@ -209,7 +209,7 @@ static int take_report(const Plan *plan, LaunchOutcome *ret) {
         }
 }
 
-static int await(Plan *plan, int64_t deadline_ms, LaunchOutcome *ret) {
+static int launch_await(Plan *plan, int64_t deadline_ms, LaunchOutcome *ret) {
         for (;;) {
                 struct pollfd pfds[] = {{.fd = plan->report_fds[0], .events = POLLIN},
                                         {.fd = plan->notify.fd, .events = POLLIN}};
@@ -243,7 +243,7 @@ int launch(const Launch *from, LaunchOutcome *ret) {
         if (helper == 0)
                 become_helper(&plan, parent);
         plan.report_fds[1] = close_fd(plan.report_fds[1]);
-        r = await(&plan, from->deadline_ms, ret);
+        r = launch_await(&plan, from->deadline_ms, ret);
         (void)kill(helper, SIGKILL);
         while (waitpid(helper, NULL, 0) < 0 && errno == EINTR)
                 ;

@@ -50,7 +50,7 @@ void notify_deinit(Notify *notify) {
         notify->fd = close_fd(notify->fd);
 }
 
-static bool has_line(Str text, Str line) {
+static bool notify_has_line(Str text, Str line) {
         while (text.n) {
                 const char *end = memchr(text.data, '\n', text.n);
                 Str first = {text.data, end ? (size_t)(end - text.data) : text.n};
@@ -91,7 +91,7 @@ bool notify_is_ready(Notify *notify) {
                         continue;
                 if (n < 0)
                         return is_ready;
-                if (is_from_us(&message) && has_line((Str){text, (size_t)n}, STR("READY=1")))
+                if (is_from_us(&message) && notify_has_line((Str){text, (size_t)n}, STR("READY=1")))
                         is_ready = true;
         }
 }

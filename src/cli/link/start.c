@@ -38,7 +38,7 @@ static bool is_other_running(int r, const LaunchOutcome *outcome) {
 /* ---- what went wrong ------------------------------------------------------------------------- */
 
 /* Where the last lines of text begin. */
-static Str last_lines(Str text) {
+static Str start_last_lines(Str text) {
         size_t n_lines = 0;
 
         for (size_t i = text.n; i > 0; i--)
@@ -57,7 +57,7 @@ static void show_log(const char *path, off_t mark) {
         if (!fseeko(file, 0, SEEK_END) && !fseeko(file, MAX(mark, ftello(file) - LOG_TAIL_BYTES), SEEK_SET))
                 n = fread(text, 1, sizeof(text), file);
         fclose(file);
-        text_put(stderr, last_lines((Str){text, n}));
+        text_put(stderr, start_last_lines((Str){text, n}));
         if (n && text[n - 1] != '\n')
                 putc('\n', stderr);
 }
@@ -108,7 +108,7 @@ static int find_places(Start *start) {
  * Asks whoever listens. LINK_E_ABSENT: nobody, or one that closes the connection because it is about to end.
  * An error answered is EXCHANGE_E_GARBLED: every muster daemon knows the question.
  */
-static int ask(Start *start, int64_t deadline_ms) {
+static int start_ask(Start *start, int64_t deadline_ms) {
         const Request request = {.dialect = "native", .op = "daemon.info"};
         Reply reply;
         int r;
@@ -146,7 +146,7 @@ static int launch_or_join(Start *start, const Launch *how, LaunchOutcome *ret) {
 
                 poll(NULL, 0, MIN(deadline_left_ms(how->deadline_ms), RETRY_MS));
                 start_look_again(start);
-                if (!ask(start, how->deadline_ms))
+                if (!start_ask(start, how->deadline_ms))
                         return 0;
                 r_again = launch(how, &again);
                 if (r_again == LAUNCH_E_TIMEOUT)
@@ -169,7 +169,7 @@ static int start_new(Start *start, const Launch *how, int64_t wait_ms) {
         if (start->info)
                 return CLI_OK; /* joined */
         start->pid = outcome.pid;
-        r = ask(start, how->deadline_ms);
+        r = start_ask(start, how->deadline_ms);
         return r && r != LINK_E_ABSENT ? exchange_complain(r, start->socket) : CLI_OK;
 }
 
@@ -194,7 +194,7 @@ int start_daemon(Start *start, char **flags, int n_flags, int64_t wait_ms) {
         if (r)
                 return r;
         how.log_path = start->log_path;
-        r = ask(start, how.deadline_ms);
+        r = start_ask(start, how.deadline_ms);
         if (r == LINK_E_ABSENT && !start_may_begin())
                 return start_refuse(start);
         if (r == LINK_E_ABSENT)

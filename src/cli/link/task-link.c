@@ -154,7 +154,7 @@ int task_link_next(TaskLink *link, const Json **ret) {
         return 0;
 }
 
-static int receive_reply(TaskLink *link, Reply *ret) {
+static int task_link_receive_reply(TaskLink *link, Reply *ret) {
         const Json *message = NULL;
         int64_t id = 0;
         int r;
@@ -173,7 +173,7 @@ int task_link_call(TaskLink *link, const char *what, const char *method, Str par
         int r = task_link_send(link, method, params);
 
         if (!r)
-                r = receive_reply(link, ret);
+                r = task_link_receive_reply(link, ret);
         if (r)
                 return exchange_complain(r, link->socket);
         if (!ret->is_error)
@@ -218,21 +218,22 @@ int task_params(Buf *out, const char *id) {
         return w.failed ? error_origin(-ENOMEM) : 0;
 }
 
-static bool is_of(const Json *note, Str id) {
+static bool task_link_is_of(const Json *note, Str id) {
         return str_eq(json_str(json_get(json_get(note, "params"), "taskId")), id);
 }
 
 bool task_note_is_end(const Json *note, Str id) {
         Str name = json_str(json_get(note, "method"));
 
-        return is_of(note, id) && (str_is(name, "event.taskCompleted") || str_is(name, "event.taskFailed") ||
-                                   str_is(name, "event.taskCancelled"));
+        return task_link_is_of(note, id) &&
+               (str_is(name, "event.taskCompleted") || str_is(name, "event.taskFailed") ||
+                str_is(name, "event.taskCancelled"));
 }
 
 bool task_note_is_output(const Json *note, Str id, Str *ret_chunk, bool *ret_is_stderr) {
         const Json *params = json_get(note, "params");
 
-        if (!is_of(note, id) || !str_is(json_str(json_get(note, "method")), "event.taskOutput"))
+        if (!task_link_is_of(note, id) || !str_is(json_str(json_get(note, "method")), "event.taskOutput"))
                 return false;
         *ret_chunk = json_str(json_get(params, "chunk"));
         *ret_is_stderr = str_is(json_str(json_get(params, "stream")), "stderr");

@@ -76,7 +76,7 @@ static size_t body_row(Str line, size_t n_width) {
         return line.n;
 }
 
-static void put_line(FILE *out, Str line, size_t n_width) {
+static void event_text_put_line(FILE *out, Str line, size_t n_width) {
         do {
                 size_t n = n_width == SIZE_MAX ? line.n : body_row(line, n_width);
 
@@ -88,14 +88,14 @@ static void put_line(FILE *out, Str line, size_t n_width) {
 }
 
 /* Each line of it, indented. */
-static void put_body(FILE *out, Str text) {
+static void event_text_put_body(FILE *out, Str text) {
         size_t n_width = body_width(out);
 
         while (text.n) {
                 const char *end = memchr(text.data, '\n', text.n);
                 size_t n = end ? (size_t)(end - text.data) : text.n, n_taken = end ? n + 1 : n;
 
-                put_line(out, (Str){text.data, n}, n_width);
+                event_text_put_line(out, (Str){text.data, n}, n_width);
                 text = (Str){text.data + n_taken, text.n - n_taken};
         }
 }
@@ -139,7 +139,7 @@ static void put_attachments(FILE *out, const Json *data, const Json *shown) {
         }
 }
 
-static void put_message(FILE *out, const Json *data, Str folder) {
+static void event_text_put_message(FILE *out, const Json *data, Str folder) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         const Json *stored = stored_text(data);
         Str reply_to = json_text_of(data, "reply_to");
@@ -154,15 +154,15 @@ static void put_message(FILE *out, const Json *data, Str folder) {
         }
         putc('\n', out);
         if (read_stored(stored, folder, &text)) {
-                put_body(out, buf_str(&text));
+                event_text_put_body(out, buf_str(&text));
                 put_attachments(out, data, stored);
                 return;
         }
-        put_body(out, json_text_of(data, "text"));
+        event_text_put_body(out, json_text_of(data, "text"));
         put_attachments(out, data, NULL);
 }
 
-static void put_notice(FILE *out, const Json *data) {
+static void event_text_put_notice(FILE *out, const Json *data) {
         Str target = json_text_of(data, "target_actor_id");
 
         fputs(" → ", out);
@@ -172,7 +172,7 @@ static void put_notice(FILE *out, const Json *data) {
         fputs("] ", out);
         text_put(out, json_text_of(data, "title"));
         putc('\n', out);
-        put_body(out, json_text_of(data, "message"));
+        event_text_put_body(out, json_text_of(data, "message"));
 }
 
 static void put_other(FILE *out, Str kind, const Json *data) {
@@ -203,9 +203,9 @@ void event_print(FILE *out, const Json *event, Str folder) {
         fputs("  ", out);
         text_put(out, json_text_of(event, "by"));
         if (str_is(kind, "chat.message"))
-                put_message(out, data, folder);
+                event_text_put_message(out, data, folder);
         else if (str_is(kind, "system.notify"))
-                put_notice(out, data);
+                event_text_put_notice(out, data);
         else
                 put_other(out, kind, data);
 }

@@ -81,7 +81,7 @@ static void text_put_format(FILE *out, const char *format, va_list args) {
 }
 
 /* One line, whatever a name in it holds: a second one would look like another complaint. */
-static void say(const char *head, const char *format, va_list args) {
+static void report_say(const char *head, const char *format, va_list args) {
         _cleanup_(freep) char *text = NULL;
         int n = vasprintf(&text, format, args);
 
@@ -96,7 +96,7 @@ int complain(int status, const char *format, ...) {
         va_list args;
 
         va_start(args, format);
-        say("muster: ", format, args);
+        report_say("muster: ", format, args);
         va_end(args);
         return status;
 }
@@ -105,7 +105,7 @@ void advise(const char *format, ...) {
         va_list args;
 
         va_start(args, format);
-        say("", format, args);
+        report_say("", format, args);
         va_end(args);
 }
 

@@ -17,7 +17,7 @@ void table_deinit(Table *table) {
         free(table->cells);
 }
 
-static bool make_room(Table *table) {
+static bool table_make_room(Table *table) {
         size_t n_room = MAX(table->n_room * 2, (size_t)FIRST_ROOM);
         Str *cells;
 
@@ -34,7 +34,7 @@ static bool make_room(Table *table) {
 void table_add(Table *table, Str text) {
         Str copy = arena_str(&table->arena, text);
 
-        if (copy.data && make_room(table))
+        if (copy.data && table_make_room(table))
                 table->cells[table->n_cells++] = copy;
         else
                 table->is_out_of_memory = true;
@@ -76,7 +76,7 @@ size_t table_width(const Table *table) {
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-static size_t put_blanks(FILE *out, size_t n) {
+static size_t table_put_blanks(FILE *out, size_t n) {
         for (size_t i = 0; i < n; i++)
                 putc(' ', out);
         return n;
@@ -93,17 +93,17 @@ static void table_put_text(FILE *out, Str text, size_t n_left, bool is_coloured)
 }
 
 /* Puts what fits into n_left characters; how many are left. */
-static size_t put_cell(FILE *out, Str text, size_t width, bool is_right, bool is_last, bool is_coloured,
-                       size_t n_left) {
+static size_t table_put_cell(FILE *out, Str text, size_t width, bool is_right, bool is_last,
+                             bool is_coloured, size_t n_left) {
         size_t n = utf8_count(text), n_pad = width > n ? width - n : 0;
 
         if (is_right)
-                n_left -= put_blanks(out, MIN(n_pad, n_left));
+                n_left -= table_put_blanks(out, MIN(n_pad, n_left));
         table_put_text(out, text, n_left, is_coloured);
         n_left -= MIN(n, n_left);
         if (is_last)
                 return n_left;
-        return n_left - put_blanks(out, MIN((is_right ? 0 : n_pad) + GAP, n_left));
+        return n_left - table_put_blanks(out, MIN((is_right ? 0 : n_pad) + GAP, n_left));
 }
 
 void table_print(const Table *table, FILE *out, size_t n_width, size_t n_height, const char *line_end) {
@@ -116,7 +116,7 @@ void table_print(const Table *table, FILE *out, size_t n_width, size_t n_height,
                 size_t n_left = n_width ? n_width : SIZE_MAX;
 
                 for (size_t i = 0; i < table->n_columns && i < ARRAY_SIZE(widths); i++)
-                        n_left = put_cell(
+                        n_left = table_put_cell(
                                 out, cell(table, row, i), widths[i], table->columns[i].is_right,
                                 i + 1 == table->n_columns,
                                 row && is_coloured && !strcmp(table->columns[i].title, TABLE_STATE), n_left);

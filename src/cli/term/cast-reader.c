@@ -14,13 +14,13 @@ void cast_deinit(CastReader *cast) {
         arena_deinit(&cast->arena);
 }
 
-static int wrong(CastReader *cast, const char *what) {
+static int cast_reader_wrong(CastReader *cast, const char *what) {
         snprintf(cast->why, sizeof(cast->why), "line %u: %s", cast->number, what);
         return CAST_E_WRONG;
 }
 
 /* The next line that is not empty. Conditions: CAST_E_END, CAST_E_WRONG. */
-static int read_value(CastReader *cast, Json **ret) {
+static int cast_reader_read_value(CastReader *cast, Json **ret) {
         ssize_t n;
         Str line;
         int r;
@@ -34,22 +34,22 @@ static int read_value(CastReader *cast, Json **ret) {
         } while (!line.n);
         arena_reset(&cast->arena);
         r = json_parse(&cast->arena, line.data, line.n, NULL, ret, NULL);
-        return r > 0 ? wrong(cast, "not JSON") : error_trace(r);
+        return r > 0 ? cast_reader_wrong(cast, "not JSON") : error_trace(r);
 }
 
 int cast_read_header(CastReader *cast, CastHeader *ret, double *ret_max_idle_s) {
         uint64_t version = 0, cols = 0, rows = 0;
         Json *json = NULL;
-        int r = read_value(cast, &json);
+        int r = cast_reader_read_value(cast, &json);
 
         if (r == CAST_E_END)
-                return wrong(cast, "the file is empty");
+                return cast_reader_wrong(cast, "the file is empty");
         if (r)
                 return r;
         if (!json_is(json, JSON_OBJECT) || !json_uint64(json_get(json, "version"), &version))
-                return wrong(cast, "not the header of an asciicast");
+                return cast_reader_wrong(cast, "not the header of an asciicast");
         if (version != VERSION)
-                return wrong(cast, "only version 2 of the asciicast format is known");
+                return cast_reader_wrong(cast, "only version 2 of the asciicast format is known");
         (void)json_uint64(json_get(json, "width"), &cols);
         (void)json_uint64(json_get(json, "height"), &rows);
         *ret = (CastHeader){.cols = (unsigned)cols,
@@ -64,7 +64,7 @@ int cast_read_header(CastReader *cast, CastHeader *ret, double *ret_max_idle_s) 
 int cast_read_event(CastReader *cast, CastEvent *ret) {
         const Json *time, *kind, *text;
         Json *json = NULL;
-        int r = read_value(cast, &json);
+        int r = cast_reader_read_value(cast, &json);
 
         if (r)
                 return r;
@@ -72,7 +72,7 @@ int cast_read_event(CastReader *cast, CastEvent *ret) {
         kind = time ? time->next : NULL;
         text = kind ? kind->next : NULL;
         if (!json_double(time, &ret->seconds) || !json_str(kind).n || !json_is(text, JSON_STRING))
-                return wrong(cast, "not an event [seconds, kind, text]");
+                return cast_reader_wrong(cast, "not an event [seconds, kind, text]");
         ret->kind = json_str(kind).data[0];
         ret->text = json_str(text);
         return 0;

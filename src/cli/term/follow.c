@@ -148,7 +148,7 @@ Str last_lines(Str text, int64_t n) {
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-static bool take_output(Follow *follow, Str bytes, FollowItem *ret) {
+static bool follow_take_output(Follow *follow, Str bytes, FollowItem *ret) {
         size_t n = (size_t)MIN((uint64_t)bytes.n, follow->n_skip);
 
         if (follow->n_missed) { /* the screen, which no program printed */
@@ -163,7 +163,7 @@ static bool take_output(Follow *follow, Str bytes, FollowItem *ret) {
         return false;
 }
 
-static bool take_event(Follow *follow, Str control, FollowItem *ret) {
+static bool follow_take_event(Follow *follow, Str control, FollowItem *ret) {
         arena_reset(&follow->arena);
         *ret = (FollowItem){.kind = FOLLOW_EVENT, .event = stream_event(&follow->arena, control)};
         if (ret->event.kind == STREAM_LAG) {
@@ -180,8 +180,8 @@ static bool take_frame(Follow *follow, Str frame, FollowItem *ret) {
         Str payload = {frame.data + 1, frame.n - 1};
 
         if (frame.n && frame.data[0] == STREAM_DATA)
-                return take_output(follow, payload, ret);
-        return frame.n && frame.data[0] == STREAM_CONTROL && take_event(follow, payload, ret);
+                return follow_take_output(follow, payload, ret);
+        return frame.n && frame.data[0] == STREAM_CONTROL && follow_take_event(follow, payload, ret);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -192,7 +192,7 @@ static bool has_signal(Follow *follow, FollowItem *ret) {
 }
 
 /* Whether nothing has come. */
-static bool is_idle(Follow *follow, FollowItem *ret) {
+static bool follow_is_idle(Follow *follow, FollowItem *ret) {
         struct pollfd pfds[] = {{.fd = follow->coop->link.fd, .events = POLLIN},
                                 {.fd = follow->signals.fd, .events = POLLIN}};
 
@@ -224,7 +224,7 @@ int follow_next(Follow *follow, FollowItem *ret) {
                 }
                 if (r && r != LINK_E_TIMEOUT)
                         return r;
-                if (r ? is_idle(follow, ret) : take_frame(follow, frame, ret))
+                if (r ? follow_is_idle(follow, ret) : take_frame(follow, frame, ret))
                         return 0;
         }
 }

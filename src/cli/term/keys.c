@@ -53,7 +53,7 @@ static int take_modifiers(const char **name) {
         return modifiers;
 }
 
-static const Key *find_key(const char *name) {
+static const Key *keys_find_key(const char *name) {
         for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
                 if (!strcasecmp(keys[i].name, name))
                         return &keys[i];
@@ -90,7 +90,7 @@ static int append_key(Buf *out, const Key *key, int modifiers) {
 
 int keys_append(Buf *out, const char *name) {
         int modifiers = take_modifiers(&name), code;
-        const Key *key = find_key(name);
+        const Key *key = keys_find_key(name);
         char c;
 
         if (key)

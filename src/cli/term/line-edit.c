@@ -33,7 +33,7 @@ static size_t before(const LineEdit *line, size_t at) {
         return at;
 }
 
-static size_t after(const LineEdit *line, size_t at) {
+static size_t line_edit_after(const LineEdit *line, size_t at) {
         if (at < line->text.n)
                 at++;
         while (is_inside(line, at))
@@ -51,7 +51,7 @@ static size_t word_before(const LineEdit *line, size_t at) {
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static void cut(LineEdit *line, size_t from, size_t to) {
+static void line_edit_cut(LineEdit *line, size_t from, size_t to) {
         memmove(line->text.data + from, line->text.data + to, line->text.n - to);
         line->text.n -= to - from;
         line->at = from;
@@ -64,14 +64,14 @@ static void insert(LineEdit *line, char byte) {
         line->text.data[line->at++] = byte;
 }
 
-static void set(LineEdit *line, const Buf *text) {
+static void line_edit_set(LineEdit *line, const Buf *text) {
         line->text.n = 0;
         (void)buf_append_str(&line->text, buf_str(text));
         line->at = line->text.n;
 }
 
 /* To an older line, or back to a newer one; the new one is kept meanwhile. */
-static void choose(LineEdit *line, size_t chosen) {
+static void line_edit_choose(LineEdit *line, size_t chosen) {
         if (chosen > line->n_history)
                 return;
         if (line->chosen == line->n_history) {
@@ -79,7 +79,7 @@ static void choose(LineEdit *line, size_t chosen) {
                 (void)buf_append_str(&line->draft, buf_str(&line->text));
         }
         line->chosen = chosen;
-        set(line, chosen == line->n_history ? &line->draft : &line->history[chosen]);
+        line_edit_set(line, chosen == line->n_history ? &line->draft : &line->history[chosen]);
 }
 
 void line_edit_next(LineEdit *line) {
@@ -99,11 +99,11 @@ void line_edit_next(LineEdit *line) {
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-static void move(LineEdit *line, char key) {
+static void line_edit_move(LineEdit *line, char key) {
         switch (key) {
-        case 'A': choose(line, line->chosen ? line->chosen - 1 : 0); break;
-        case 'B': choose(line, line->chosen + 1); break;
-        case 'C': line->at = after(line, line->at); break;
+        case 'A': line_edit_choose(line, line->chosen ? line->chosen - 1 : 0); break;
+        case 'B': line_edit_choose(line, line->chosen + 1); break;
+        case 'C': line->at = line_edit_after(line, line->at); break;
         case 'D': line->at = before(line, line->at); break;
         case 'H': line->at = 0; break;
         case 'F': line->at = line->text.n; break;
@@ -120,13 +120,13 @@ static void sequence(LineEdit *line, char byte) {
         if (is_begun || (byte < '@' && line->n_keys > 2))
                 return;
         if (line->n_keys == 4 && byte == '~' && line->keys[2] == '3')
-                cut(line, line->at, after(line, line->at));
+                line_edit_cut(line, line->at, line_edit_after(line, line->at));
         else if (line->n_keys == 3)
-                move(line, byte);
+                line_edit_move(line, byte);
         line->n_keys = 0;
 }
 
-static LineEvent control(LineEdit *line, char byte) {
+static LineEvent line_edit_control(LineEdit *line, char byte) {
         switch (byte) {
         case '\r':
         case '\n': return LINE_DONE;
@@ -134,19 +134,19 @@ static LineEvent control(LineEdit *line, char byte) {
         case CTRL('D'):
                 if (!line->text.n)
                         return LINE_END;
-                cut(line, line->at, after(line, line->at));
+                line_edit_cut(line, line->at, line_edit_after(line, line->at));
                 break;
         case CTRL('A'): line->at = 0; break;
         case CTRL('E'): line->at = line->text.n; break;
         case CTRL('B'): line->at = before(line, line->at); break;
-        case CTRL('F'): line->at = after(line, line->at); break;
-        case CTRL('P'): move(line, 'A'); break;
-        case CTRL('N'): move(line, 'B'); break;
-        case CTRL('U'): cut(line, 0, line->at); break;
+        case CTRL('F'): line->at = line_edit_after(line, line->at); break;
+        case CTRL('P'): line_edit_move(line, 'A'); break;
+        case CTRL('N'): line_edit_move(line, 'B'); break;
+        case CTRL('U'): line_edit_cut(line, 0, line->at); break;
         case CTRL('K'): line->text.n = line->at; break;
-        case CTRL('W'): cut(line, word_before(line, line->at), line->at); break;
+        case CTRL('W'): line_edit_cut(line, word_before(line, line->at), line->at); break;
         case CTRL('H'):
-        case KEY_BACKSPACE: cut(line, before(line, line->at), line->at); break;
+        case KEY_BACKSPACE: line_edit_cut(line, before(line, line->at), line->at); break;
         case KEY_ESC:
                 line->keys[0] = byte;
                 line->n_keys = 1;
@@ -163,7 +163,7 @@ LineEvent line_edit_byte(LineEdit *line, char byte) {
                 return LINE_MORE;
         }
         if ((unsigned char)byte < ' ' || byte == KEY_BACKSPACE)
-                return control(line, byte);
+                return line_edit_control(line, byte);
         insert(line, byte);
         return LINE_MORE;
 }
@@ -171,7 +171,7 @@ LineEvent line_edit_byte(LineEdit *line, char byte) {
 /* ---- drawing --------------------------------------------------------------------------------- */
 
 static Str character(const LineEdit *line, size_t at) {
-        return (Str){line->text.data + at, after(line, at) - at};
+        return (Str){line->text.data + at, line_edit_after(line, at) - at};
 }
 
 /* What was pasted may drive a terminal as well as what was sent. */
@@ -188,7 +188,7 @@ static size_t line_columns(Str one) {
 static size_t columns_between(const LineEdit *line, size_t from, size_t to) {
         size_t n = 0;
 
-        for (; from < to; from = after(line, from))
+        for (; from < to; from = line_edit_after(line, from))
                 n += line_columns(character(line, from));
         return n;
 }
@@ -198,7 +198,7 @@ static int draw_text(const LineEdit *line, size_t from, size_t n_room, size_t *r
         size_t n = 0;
         int r = 0;
 
-        for (; from < line->text.n && !r; from = after(line, from)) {
+        for (; from < line->text.n && !r; from = line_edit_after(line, from)) {
                 Str one = character(line, from);
 
                 n += line_columns(one);
@@ -220,7 +220,7 @@ int line_edit_draw(const LineEdit *line, const char *prompt, size_t n_columns, B
         }
         if (n_columns)
                 n_room = MAX(n_columns - n_prompt, (size_t)2) - 1; /* the last one makes terminals wrap */
-        for (size_t n = columns_between(line, 0, line->at); n > n_room; from = after(line, from))
+        for (size_t n = columns_between(line, 0, line->at); n > n_room; from = line_edit_after(line, from))
                 n -= line_columns(character(line, from));
         r = buf_printf(out, "\r%s", prompt);
         if (!r)

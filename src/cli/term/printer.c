@@ -47,7 +47,7 @@ static void printer_put_stamped(Printer *printer) {
         }
 }
 
-static bool flush(Printer *printer) {
+static bool printer_flush(Printer *printer) {
         if (!printer->text.n)
                 return true;
         if (printer->has_stamps)
@@ -71,7 +71,7 @@ bool printer_put(Printer *printer, Str output) {
                 r = queries_drop(&printer->queries, output, &printer->text);
         } else
                 r = buf_append_str(&printer->text, output);
-        return !r && flush(printer);
+        return !r && printer_flush(printer);
 }
 
 bool printer_end(Printer *printer) {
@@ -80,5 +80,6 @@ bool printer_end(Printer *printer) {
         if (!printer->is_stripped &&
             (queries_end(&printer->queries, &printer->text) || undo_append(&printer->text, &printer->modes)))
                 return false;
-        return !(printer->is_inside_line && buf_append_str(&printer->text, STR("\n"))) && flush(printer);
+        return !(printer->is_inside_line && buf_append_str(&printer->text, STR("\n"))) &&
+               printer_flush(printer);
 }

@@ -26,7 +26,7 @@ static bool is_window_report(const VtParser *vt) {
                (number == 11 || (number >= 13 && number <= 16) || (number >= 18 && number <= 21));
 }
 
-static bool is_csi_query(const VtParser *vt) {
+static bool queries_is_csi_query(const VtParser *vt) {
         switch (vt->final) {
         case 'c': return !vt->intermediate;       /* device attributes, all three */
         case 'n': return vt->leader != '>';       /* status, place of the cursor; > sets keys */
@@ -42,7 +42,7 @@ static bool is_csi_query(const VtParser *vt) {
         }
 }
 
-static bool contains(Str text, Str word) {
+static bool queries_contains(Str text, Str word) {
         return text.n && memmem(text.data, text.n, word.data, word.n);
 }
 
@@ -79,10 +79,12 @@ static bool queries_takes_string(const Queries *queries) {
                 if (number == 52)
                         return true;
                 if (number <= 2 && queries->use == QUERIES_PRINT)
-                        return true;                          /* a title */
-                return !is_live && contains(body, STR(";?")); /* a colour */
+                        return true;                                  /* a title */
+                return !is_live && queries_contains(body, STR(";?")); /* a colour */
         case 'P': return !is_live && (str_starts(body, STR("$q")) || str_starts(body, STR("+q")));
-        case '_': return !is_live && str_starts(body, STR("G")) && contains(body, STR("a=q")); /* graphics */
+        case '_':
+                return !is_live && str_starts(body, STR("G")) &&
+                       queries_contains(body, STR("a=q")); /* graphics */
         default: return false;
         }
 }
@@ -109,7 +111,7 @@ static bool queries_takes(const Queries *queries, VtEvent event, bool is_string)
                 return queries_takes_string(queries);
         switch (event) {
         case VT_EVENT_ESCAPE: return !is_live && vt->final == 'Z' && !vt->intermediate;
-        case VT_EVENT_CSI: return is_live ? queries_is_title_report(vt) : is_csi_query(vt);
+        case VT_EVENT_CSI: return is_live ? queries_is_title_report(vt) : queries_is_csi_query(vt);
         default: return false;
         }
 }

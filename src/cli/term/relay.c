@@ -37,7 +37,7 @@ typedef struct Relay {
         RelayOutcome outcome;
 } Relay;
 
-static void end(Relay *relay, RelayEnd how, int value, int64_t deadline_ms) {
+static void relay_end(Relay *relay, RelayEnd how, int value, int64_t deadline_ms) {
         if (relay->is_over)
                 return;
         relay->outcome = (RelayOutcome){how, value};
@@ -47,20 +47,20 @@ static void end(Relay *relay, RelayEnd how, int value, int64_t deadline_ms) {
 }
 
 /* At once, whatever still waits. */
-static void fail(Relay *relay, int r) {
-        end(relay, RELAY_FAILED, -r, 0);
+static void relay_fail(Relay *relay, int r) {
+        relay_end(relay, RELAY_FAILED, -r, 0);
         queue_deinit(&relay->to_terminal);
 }
 
 /* ---- keyboard -------------------------------------------------------------------------------- */
 
 /* A pipe at stdin wants all of it delivered, however long that takes; a person wants to leave. */
-static void leave(Relay *relay) {
+static void relay_leave(Relay *relay) {
         relay->takes_keys = false;
         relay->is_leaving = true;
         relay->deadline_ms = relay->terminal->has_in ? clock_ms() + PATIENCE_MS : DEADLINE_NEVER;
         if (stream_put_detach(queue_room(&relay->to_daemon)))
-                fail(relay, -ENOMEM);
+                relay_fail(relay, -ENOMEM);
 }
 
 /* What was typed is judged: r is what that came to. */
@@ -72,15 +72,15 @@ static void relay_pass_on(Relay *relay, int r) {
         relay->typed.n = 0;
         relay->keys_ms = wait_ms < 0 ? DEADLINE_NEVER : clock_ms() + wait_ms;
         if (r)
-                fail(relay, r);
+                relay_fail(relay, r);
         else if (relay->detach.leaves)
-                leave(relay);
+                relay_leave(relay);
 }
 
 static void relay_end_keys(Relay *relay) {
         relay_pass_on(relay, detach_end(&relay->detach, &relay->typed));
         if (relay->takes_keys)
-                leave(relay);
+                relay_leave(relay);
 }
 
 static void read_keys(Relay *relay) {
@@ -111,7 +111,7 @@ static void notice(Relay *relay, bool is_first, const char *format, int64_t valu
         if (!r)
                 r = buf_printf(queue_room(&relay->to_terminal), "%s%s\r\n", is_first ? "\r\n" : "", text);
         if (r)
-                fail(relay, r);
+                relay_fail(relay, r);
 }
 
 /* What is started again and again is ended by other means than its own end. */
@@ -120,7 +120,7 @@ static void tell_end(Relay *relay) {
                 return;
         if (buf_printf(queue_room(&relay->to_terminal), "[to end it: muster kill %s]\r\n",
                        relay->spec->name))
-                fail(relay, -ENOMEM);
+                relay_fail(relay, -ENOMEM);
 }
 
 static int relay_show_raw(Relay *relay, Str bytes) {
@@ -130,7 +130,7 @@ static int relay_show_raw(Relay *relay, Str bytes) {
         return error_trace(r ? r : buf_append_str(out, bytes));
 }
 
-static int show(Relay *relay, const StreamPiece *piece) {
+static int relay_show(Relay *relay, const StreamPiece *piece) {
         Buf *out = queue_room(&relay->to_terminal);
 
         relay->wants_resize |= relay->is_restarting; /* it prints, so it can be told */
@@ -146,7 +146,7 @@ static int show(Relay *relay, const StreamPiece *piece) {
         return error_trace(queries_drop(&relay->queries, piece->bytes, out));
 }
 
-static void take_event(Relay *relay, Str control) {
+static void relay_take_event(Relay *relay, Str control) {
         StreamEvent event = stream_event(&relay->arena, control);
 
         switch (event.kind) {
@@ -161,8 +161,8 @@ static void take_event(Relay *relay, Str control) {
                 tell_end(relay);
                 break;
         case STREAM_DETACHED:
-                end(relay, relay->is_leaving ? RELAY_DETACHED : RELAY_DISMISSED, 0,
-                    clock_ms() + PATIENCE_MS);
+                relay_end(relay, relay->is_leaving ? RELAY_DETACHED : RELAY_DISMISSED, 0,
+                          clock_ms() + PATIENCE_MS);
                 break;
         case STREAM_LAG: relay->n_past = relay->reader.n_data + 1; break;
         case STREAM_REFUSED: advise(STR_FMT, STR_ARG(event.message)); break;
@@ -171,20 +171,20 @@ static void take_event(Relay *relay, Str control) {
         arena_reset(&relay->arena);
 }
 
-static void take(Relay *relay, Str bytes) {
+static void relay_take(Relay *relay, Str bytes) {
         StreamPiece piece;
         int r = 0;
 
         while (!r && !relay->is_over && !(r = stream_next(&relay->reader, &bytes, &piece))) {
                 if (piece.is_control)
-                        take_event(relay, piece.bytes);
+                        relay_take_event(relay, piece.bytes);
                 else
-                        r = show(relay, &piece);
+                        r = relay_show(relay, &piece);
         }
         if (r < 0)
-                fail(relay, r);
+                relay_fail(relay, r);
         else if (r == STREAM_E_GARBLED)
-                fail(relay, -EPROTO);
+                relay_fail(relay, -EPROTO);
 }
 
 /* The stream ends after the process, or when the daemon goes. All of it is shown, however slow the terminal.
@@ -194,7 +194,8 @@ static void hang_up(Relay *relay) {
 
         if (so_far.end != RELAY_EXITED && relay->is_leaving)
                 so_far.end = RELAY_ABANDONED;
-        end(relay, so_far.end, so_far.value, relay->is_leaving ? clock_ms() + PATIENCE_MS : DEADLINE_NEVER);
+        relay_end(relay, so_far.end, so_far.value,
+                  relay->is_leaving ? clock_ms() + PATIENCE_MS : DEADLINE_NEVER);
 }
 
 static void read_socket(Relay *relay) {
@@ -202,7 +203,7 @@ static void read_socket(Relay *relay) {
         ssize_t n = read(relay->spec->socket, bytes, sizeof(bytes));
 
         if (n > 0)
-                take(relay, (Str){bytes, (size_t)n});
+                relay_take(relay, (Str){bytes, (size_t)n});
         else if (n == 0 || (errno != EAGAIN && errno != EINTR))
                 hang_up(relay);
 }
@@ -226,20 +227,20 @@ static void take_signal(Relay *relay, int number) {
                 break;
         default: /* also while the screen gets the rest */
                 relay->is_over = false;
-                end(relay, RELAY_SIGNAL, number, 0);
+                relay_end(relay, RELAY_SIGNAL, number, 0);
                 queue_deinit(&relay->to_terminal);
         }
         if (r)
-                fail(relay, r);
+                relay_fail(relay, r);
 }
 
-static void resize(Relay *relay) {
+static void relay_resize(Relay *relay) {
         unsigned cols, rows;
 
         relay->wants_resize = false;
         if (!relay->spec->is_read_only && terminal_size(&cols, &rows) &&
             stream_put_resize(queue_room(&relay->to_daemon), cols, rows))
-                fail(relay, -ENOMEM);
+                relay_fail(relay, -ENOMEM);
 }
 
 /* ---- loop ------------------------------------------------------------------------------------ */
@@ -247,11 +248,11 @@ static void resize(Relay *relay) {
 enum { POLL_KEYS, POLL_SOCKET, POLL_SCREEN, POLL_SIGNALS, N_POLL };
 
 /* What nothing is wanted of is left out: it would report its end again and again. */
-static void want(struct pollfd *pfd, int fd, short events) {
+static void relay_want(struct pollfd *pfd, int fd, short events) {
         *pfd = (struct pollfd){.fd = events ? fd : -1, .events = events};
 }
 
-static void prepare(Relay *relay, struct pollfd pfds[N_POLL]) {
+static void relay_prepare(Relay *relay, struct pollfd pfds[N_POLL]) {
         bool has_room = queue_pending(&relay->to_daemon) < RELAY_BOUND;
         short socket_events = 0;
 
@@ -259,10 +260,11 @@ static void prepare(Relay *relay, struct pollfd pfds[N_POLL]) {
                 socket_events |= POLLIN;
         if (relay->is_connected && queue_pending(&relay->to_daemon))
                 socket_events |= POLLOUT;
-        want(&pfds[POLL_KEYS], relay->terminal->in, relay->takes_keys && has_room ? POLLIN : 0);
-        want(&pfds[POLL_SOCKET], relay->spec->socket, socket_events);
-        want(&pfds[POLL_SCREEN], relay->terminal->out, queue_pending(&relay->to_terminal) ? POLLOUT : 0);
-        want(&pfds[POLL_SIGNALS], relay->spec->signals->fd, POLLIN);
+        relay_want(&pfds[POLL_KEYS], relay->terminal->in, relay->takes_keys && has_room ? POLLIN : 0);
+        relay_want(&pfds[POLL_SOCKET], relay->spec->socket, socket_events);
+        relay_want(&pfds[POLL_SCREEN], relay->terminal->out,
+                   queue_pending(&relay->to_terminal) ? POLLOUT : 0);
+        relay_want(&pfds[POLL_SIGNALS], relay->spec->signals->fd, POLLIN);
 }
 
 static void write_socket(Relay *relay) {
@@ -277,10 +279,10 @@ static void write_screen(Relay *relay) {
         int r = queue_write(&relay->to_terminal, relay->terminal->out, may_block ? QUEUE_PIPE : QUEUE_ANY);
 
         if (r)
-                fail(relay, r);
+                relay_fail(relay, r);
 }
 
-static void dispatch(Relay *relay, const struct pollfd pfds[N_POLL]) {
+static void relay_dispatch(Relay *relay, const struct pollfd pfds[N_POLL]) {
         int number = pfds[POLL_SIGNALS].revents ? signals_take(relay->spec->signals) : 0;
 
         if (number)
@@ -295,7 +297,7 @@ static void dispatch(Relay *relay, const struct pollfd pfds[N_POLL]) {
         if (pfds[POLL_KEYS].revents && relay->takes_keys)
                 read_keys(relay);
         if (relay->wants_resize && !relay->is_leaving && queue_pending(&relay->to_daemon) < RELAY_BOUND)
-                resize(relay);
+                relay_resize(relay);
 }
 
 /* Also while the other side keeps us busy. */
@@ -304,7 +306,7 @@ static void relay_judge_keys(Relay *relay) {
                 relay_pass_on(relay, detach_pause(&relay->detach, &relay->typed));
 }
 
-static void run(Relay *relay) {
+static void relay_run(Relay *relay) {
         struct pollfd pfds[N_POLL];
 
         while (!relay->is_over || queue_pending(&relay->to_terminal)) {
@@ -312,16 +314,16 @@ static void run(Relay *relay) {
                         relay->takes_keys ? MIN(relay->deadline_ms, relay->keys_ms) : relay->deadline_ms;
                 int n;
 
-                prepare(relay, pfds);
+                relay_prepare(relay, pfds);
                 n = poll(pfds, N_POLL, deadline_left_ms(until_ms));
                 if (n > 0)
-                        dispatch(relay, pfds);
+                        relay_dispatch(relay, pfds);
                 else if (n < 0 && errno != EINTR)
-                        fail(relay, -errno);
+                        relay_fail(relay, -errno);
                 else if (n == 0 && relay->is_over)
                         return;
                 else if (n == 0 && deadline_left_ms(relay->deadline_ms) == 0)
-                        end(relay, RELAY_ABANDONED, 0, 0);
+                        relay_end(relay, RELAY_ABANDONED, 0, 0);
                 relay_judge_keys(relay);
         }
 }
@@ -338,8 +340,8 @@ RelayOutcome relay(const RelaySpec *spec) {
                        .deadline_ms = DEADLINE_NEVER,
                        .outcome = {RELAY_LOST, 0}};
 
-        take(&state, spec->arrived);
-        run(&state);
+        relay_take(&state, spec->arrived);
+        relay_run(&state);
         queue_deinit(&state.to_daemon);
         queue_deinit(&state.to_terminal);
         detach_deinit(&state.detach);

@@ -44,7 +44,7 @@ int show_choose_keys(Show *show, const Options *options) {
         return CLI_OK;
 }
 
-static void greet(const Show *show) {
+static void show_greet(const Show *show) {
         const char *keys = show->keys.n ? show->keys.text : "no key";
 
         if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
@@ -78,7 +78,7 @@ static void advise_end(const Show *show) {
                        show->name, show->name);
 }
 
-static int tell(const Show *show, RelayOutcome outcome) {
+static int show_tell(const Show *show, RelayOutcome outcome) {
         switch (outcome.end) {
         case RELAY_DETACHED:
                 advise("[detached]");
@@ -125,7 +125,7 @@ static void show_printable(const char *name, char ret[NAME_MAX_SHOWN]) {
         snprintf(ret, NAME_MAX_SHOWN, "%s", is_fine ? name : "");
 }
 
-static RelayOutcome run(const Show *show, Terminal *terminal, Signals *signals) {
+static RelayOutcome show_run(const Show *show, Terminal *terminal, Signals *signals) {
         char name[NAME_MAX_SHOWN] = "";
         RelaySpec spec = {.terminal = terminal,
                           .signals = signals,
@@ -149,7 +149,7 @@ static RelayOutcome run(const Show *show, Terminal *terminal, Signals *signals) 
         return outcome;
 }
 
-static RelayOutcome run_alone(const Show *show) {
+static RelayOutcome show_run_alone(const Show *show) {
         static const int numbers[] = RELAY_SIGNALS;
         _cleanup_(signals_deinit) Signals signals = SIGNALS_NULL; /* last: what waits ends us */
         _cleanup_(terminal_close) Terminal terminal;
@@ -157,7 +157,7 @@ static RelayOutcome run_alone(const Show *show) {
 
         terminal_open(&terminal);
         r = signals_open(&signals, numbers, ARRAY_SIZE(numbers));
-        return r ? (RelayOutcome){RELAY_FAILED, -r} : run(show, &terminal, &signals);
+        return r ? (RelayOutcome){RELAY_FAILED, -r} : show_run(show, &terminal, &signals);
 }
 
 int show_ask(Show *show) {
@@ -218,10 +218,10 @@ int show_terminal(Show *show) {
         (void)fflush(stdout);
         (void)signal(SIGPIPE, SIG_IGN);
         for (;;) {
-                greet(show);
-                outcome = run_alone(show);
+                show_greet(show);
+                outcome = show_run_alone(show);
                 if (show->is_alone || (outcome.end != RELAY_LOST && outcome.end != RELAY_DISMISSED))
-                        return tell(show, outcome);
+                        return show_tell(show, outcome);
                 r = show_come_back(show, &again);
                 if (r)
                         return r;

@@ -21,7 +21,7 @@ static size_t frame_length(const StreamReader *reader) {
         return (size_t)h[0] << 24 | (size_t)h[1] << 16 | (size_t)h[2] << 8 | h[3];
 }
 
-static Str take(Str *input, size_t n) {
+static Str stream_take(Str *input, size_t n) {
         Str taken = {input->data, MIN(n, input->n)};
 
         *input = (Str){input->data + taken.n, input->n - taken.n};
@@ -31,7 +31,7 @@ static Str take(Str *input, size_t n) {
 /* Length and tag. Afterwards n_head is 5, and n_left counts the payload. */
 static int read_head(StreamReader *reader, Str *input) {
         while (input->n && reader->n_head <= LENGTH) {
-                reader->head[reader->n_head++] = (unsigned char)take(input, 1).data[0];
+                reader->head[reader->n_head++] = (unsigned char)stream_take(input, 1).data[0];
                 if (reader->n_head != LENGTH)
                         continue;
                 reader->n_left = frame_length(reader);
@@ -62,7 +62,7 @@ static int read_control(StreamReader *reader, Str bytes, StreamPiece *ret, bool 
 /* What is there of the payload. */
 static int read_payload(StreamReader *reader, Str *input, StreamPiece *ret, bool *ret_has_piece) {
         unsigned char tag = reader->head[LENGTH];
-        Str bytes = take(input, reader->n_left);
+        Str bytes = stream_take(input, reader->n_left);
 
         reader->n_left -= bytes.n;
         if (!reader->n_left)
@@ -127,7 +127,7 @@ StreamEvent stream_event(Arena *arena, Str control) {
 
 /* ---- to the daemon --------------------------------------------------------------------------- */
 
-static int put_frame(Buf *out, char tag, Str payload) {
+static int stream_put_frame(Buf *out, char tag, Str payload) {
         char head[LENGTH + 1];
         int r = buf_reserve(out, sizeof(head) + payload.n); /* a frame is there as a whole or not at all */
 
@@ -142,7 +142,7 @@ static int put_frame(Buf *out, char tag, Str payload) {
 
 int stream_put_data(Buf *out, Str bytes) {
         while (bytes.n) {
-                int r = put_frame(out, STREAM_DATA, take(&bytes, PIECE_MAX));
+                int r = stream_put_frame(out, STREAM_DATA, stream_take(&bytes, PIECE_MAX));
 
                 if (r)
                         return error_trace(r);
@@ -151,7 +151,7 @@ int stream_put_data(Buf *out, Str bytes) {
 }
 
 static int stream_put_control(Buf *out, Str json) {
-        return error_trace(put_frame(out, STREAM_CONTROL, json));
+        return error_trace(stream_put_frame(out, STREAM_CONTROL, json));
 }
 
 int stream_put_resize(Buf *out, unsigned cols, unsigned rows) {

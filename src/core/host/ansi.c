@@ -15,7 +15,7 @@ static const char *end_of_plain(const char *p, const char *end) {
         return p;
 }
 
-static char *copy(char *to, const char *from, size_t n) {
+static char *ansi_copy(char *to, const char *from, size_t n) {
         memcpy(to, from, n);
         return to + n;
 }
@@ -34,7 +34,7 @@ static char *settle_lead(char *to, AnsiState *state, const char **p) {
 }
 
 /* A byte that is not plain, or one inside a sequence. */
-static char *take(char *to, AnsiState *state, const char **p, const char *end) {
+static char *ansi_take(char *to, AnsiState *state, const char **p, const char *end) {
         char c = **p;
         const char *final = c == '\x1b' && state->vt == VT_GROUND ? vt_plain_csi(*p, end) : NULL;
         VtEvent event;
@@ -73,11 +73,11 @@ int ansi_strip(Buf *out, Str in, AnsiState *state) {
                 }
                 if (state->vt == VT_GROUND) {
                         const char *plain = end_of_plain(p, end);
-                        to = copy(to, p, (size_t)(plain - p));
+                        to = ansi_copy(to, p, (size_t)(plain - p));
                         p = plain;
                 }
                 if (p < end)
-                        to = take(to, state, &p, end);
+                        to = ansi_take(to, state, &p, end);
         }
         out->n = (size_t)(to - out->data);
         return 0;

@@ -129,7 +129,7 @@ static void resume_recording(Hosted *hosted) {
                 hosted_end_recording(hosted);
 }
 
-static int adopt(Hosted *hosted) {
+static int host_adopt_adopt(Hosted *hosted) {
         ShimRecord *record;
         uint32_t state;
         bool is_alive, is_useless;
@@ -281,7 +281,7 @@ int host_adopt(Host *host, void (*found)(Hosted *hosted, void *user), void *user
                 r = hosted_new(&hosted, host, entry->d_name);
                 if (r)
                         break;
-                r = adopt(hosted);
+                r = host_adopt_adopt(hosted);
                 if (!r) {
                         adopt_exposed(hosted);
                         found(hosted, user);

@@ -38,7 +38,7 @@ static pid_t first_child(pid_t pid) {
 }
 
 /* 0: it is on its way in, or out. */
-static pid_t look(const Hosted *hosted) {
+static pid_t host_agent_look(const Hosted *hosted) {
         pid_t pid = hosted->pid;
 
         for (int i = 0; i < HELPERS_MAX && pid > 0 && is_helper(pid); i++)
@@ -49,7 +49,8 @@ static pid_t look(const Hosted *hosted) {
 /* Looked for until it is found: a program keeps its number whatever it becomes. */
 bool hosted_has_agent(Hosted *hosted) {
         if (!hosted->agent_pid && hosted->state == HOSTED_RUNNING)
-                hosted->agent_pid = strcmp(hosted->sandbox, "none") != 0 ? look(hosted) : hosted->pid;
+                hosted->agent_pid =
+                        strcmp(hosted->sandbox, "none") != 0 ? host_agent_look(hosted) : hosted->pid;
         return hosted->agent_pid > 0;
 }
 

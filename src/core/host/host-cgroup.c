@@ -74,7 +74,7 @@ static char *find_folder(void) {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static int put(const char *folder, const char *name, const char *value) {
+static int host_cgroup_put(const char *folder, const char *name, const char *value) {
         _cleanup_(freep) char *path = path_join(folder, name);
         _cleanup_(closep) int fd = path ? open(path, O_WRONLY | O_CLOEXEC) : -1;
 
@@ -85,11 +85,11 @@ static int put(const char *folder, const char *name, const char *value) {
         return 0;
 }
 
-static int put_number(const char *folder, const char *name, int64_t value) {
+static int host_cgroup_put_number(const char *folder, const char *name, int64_t value) {
         char text[32];
 
         snprintf(text, sizeof(text), "%lld", (long long)value);
-        return error_trace(put(folder, name, text));
+        return error_trace(host_cgroup_put(folder, name, text));
 }
 
 static bool has_controller(const char *folder, const char *name) {
@@ -131,9 +131,9 @@ int cgroups_open(HostCgroups *cgroups, const char *said) {
                 cgroups_deinit(cgroups);
                 return error_origin(-ENOTSUP);
         }
-        (void)put(cgroups->folder, "cgroup.subtree_control",
-                  "+memory"); /* what cannot be had is not there */
-        (void)put(cgroups->folder, "cgroup.subtree_control", "+pids");
+        (void)host_cgroup_put(cgroups->folder, "cgroup.subtree_control",
+                              "+memory"); /* what cannot be had is not there */
+        (void)host_cgroup_put(cgroups->folder, "cgroup.subtree_control", "+pids");
         cgroups->has_memory = has_controller(cgroups->folder, "memory");
         cgroups->has_pids = has_controller(cgroups->folder, "pids");
         remove_empty(cgroups->folder);
@@ -151,18 +151,19 @@ int cgroup_create(const char *path, const HostedLimits *limits) {
         int r = mkdir(path, 0755) ? -errno : 0;
 
         if (!r && limits->memory_max)
-                r = put_number(path, "memory.max", limits->memory_max);
+                r = host_cgroup_put_number(path, "memory.max", limits->memory_max);
         if (!r && limits->memory_max)
-                (void)put(path, "memory.oom.group", "1"); /* an agent without its helpers is of no use */
+                (void)host_cgroup_put(path, "memory.oom.group",
+                                      "1"); /* an agent without its helpers is of no use */
         if (!r && limits->n_pids)
-                r = put_number(path, "pids.max", limits->n_pids);
+                r = host_cgroup_put_number(path, "pids.max", limits->n_pids);
         if (r)
                 (void)rmdir(path);
         return error_trace(r);
 }
 
 void cgroup_kill(const char *path) {
-        (void)put(path, "cgroup.kill", "1");
+        (void)host_cgroup_put(path, "cgroup.kill", "1");
 }
 
 /* What was killed stays in its group until it is reaped: the kernel says when the last one is gone. */

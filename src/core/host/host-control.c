@@ -22,7 +22,7 @@ void hosted_tell(Hosted *hosted, uint32_t type, int a) {
 
 /* ---- how it ends ----------------------------------------------------------------------------- */
 
-static void end(Hosted *hosted, HostedEvent event) {
+static void host_control_end(Hosted *hosted, HostedEvent event) {
         const HostedHandler *handler = hosted->handler;
 
         if (!hosted->has_exited)
@@ -59,7 +59,7 @@ void hosted_check_end(Hosted *hosted) {
         if (!hosted_output_is_over(hosted) && (hosted->tree_is_gone || timer_is_set(&hosted->reopen)))
                 hosted_read_rest(hosted);
         if (hosted_output_is_over(hosted) || hosted->tree_is_gone)
-                end(hosted, HOSTED_EVENT_ENDED);
+                host_control_end(hosted, HOSTED_EVENT_ENDED);
 }
 
 /* The shim is gone without a word: killed, or it was released by an earlier daemon. The record says which.
@@ -82,12 +82,12 @@ static void lose(Hosted *hosted) {
             shim_start_time(hosted->pid) == hosted->record->child_start)
                 (void)kill(-hosted->pid,
                            SIGKILL); /* its own group; the kernel has been told to end the child itself */
-        end(hosted, state == SHIM_STATE_EXITED ? HOSTED_EVENT_ENDED : HOSTED_EVENT_LOST);
+        host_control_end(hosted, state == SHIM_STATE_EXITED ? HOSTED_EVENT_ENDED : HOSTED_EVENT_LOST);
 }
 
 /* ---- words from the shim --------------------------------------------------------------------- */
 
-static void on_started(Hosted *hosted, const ShimMessage *message, const int *fds, int n_fds) {
+static void host_control_on_started(Hosted *hosted, const ShimMessage *message, const int *fds, int n_fds) {
         int error = message->a;
 
         if (hosted->is_forgotten) { /* it is on its way out: nobody looks at its terminal */
@@ -114,9 +114,9 @@ static void on_started(Hosted *hosted, const ShimMessage *message, const int *fd
                 hosted->handler->started(hosted, 0);
 }
 
-static void obey(Hosted *hosted, const ShimMessage *message, const int *fds, int n_fds) {
+static void host_control_obey(Hosted *hosted, const ShimMessage *message, const int *fds, int n_fds) {
         switch (message->type) {
-        case SHIM_STARTED: on_started(hosted, message, fds, n_fds); return;
+        case SHIM_STARTED: host_control_on_started(hosted, message, fds, n_fds); return;
         case SHIM_EXITED:
                 hosted->has_exited = true;
                 hosted->wait_status = message->a; /* not from the record, which others can write */
@@ -128,7 +128,7 @@ static void obey(Hosted *hosted, const ShimMessage *message, const int *fds, int
 }
 
 /* Returns the message's size, 0 at the end, -1 when there is none. */
-static ssize_t receive(int fd, ShimMessage *ret, int fds[FDS_MAX], int *ret_n_fds) {
+static ssize_t host_control_receive(int fd, ShimMessage *ret, int fds[FDS_MAX], int *ret_n_fds) {
         union {
                 struct cmsghdr header;
                 char space[CMSG_SPACE(FDS_MAX * sizeof(int))];
@@ -155,10 +155,10 @@ static void on_control(void *user, _unused_ unsigned events) {
         Hosted *hosted = user;
         int fds[FDS_MAX], n_fds;
         ShimMessage message;
-        ssize_t n = receive(hosted->control, &message, fds, &n_fds);
+        ssize_t n = host_control_receive(hosted->control, &message, fds, &n_fds);
 
         if (n == (ssize_t)sizeof(message))
-                obey(hosted, &message, fds, n_fds);
+                host_control_obey(hosted, &message, fds, n_fds);
         else if (n >= 0)
                 lose(hosted);
 }

@@ -34,7 +34,7 @@ static RecordFile new_record(ShimKind kind) {
 }
 
 /* The record is made last and in one piece: a folder without it is one that never got as far as a shim. */
-static int create(const FolderSpec *spec) {
+static int host_folder_create(const FolderSpec *spec) {
         _cleanup_(freep) char *record = path_join(spec->dir, SHIM_RECORD),
                               *meta = path_join(spec->dir, SHIM_META), *out = path_join(spec->dir, SHIM_OUT),
                               *err = path_join(spec->dir, SHIM_ERR);
@@ -70,7 +70,7 @@ static int renew_ring(const char *dir, const char *name, size_t n_bytes) {
         return path ? ring_renew(path, n_bytes) : -ENOMEM;
 }
 
-static int reuse(const FolderSpec *spec) {
+static int host_folder_reuse(const FolderSpec *spec) {
         _cleanup_(freep) char *sock = path_join(spec->spare, SHIM_SOCKET);
         RecordFile file = new_record(spec->kind);
         int r = sock && spec->kind == SHIM_PIPES ? 0 : -EINVAL;
@@ -92,11 +92,11 @@ static int reuse(const FolderSpec *spec) {
 
 int host_make_folder(const FolderSpec *spec) {
         if (spec->spare) {
-                if (reuse(spec) == 0)
+                if (host_folder_reuse(spec) == 0)
                         return 0;
                 host_remove_folder(spec->spare);
         }
-        return error_trace(create(spec));
+        return error_trace(host_folder_create(spec));
 }
 
 /* With all that is in it: a daemon that was killed may have left a temporary file. There are no folders

@@ -40,7 +40,7 @@ Chunk *output_tagged(HostOutput *output) {
         return output->tagged = chunk;
 }
 
-static void show(Hosted *hosted, bool is_stderr, bool may_answer) {
+static void host_io_show(Hosted *hosted, bool is_stderr, bool may_answer) {
         Ring *ring = is_stderr ? &hosted->err : &hosted->out;
         uint64_t *shown = is_stderr ? &hosted->shown_err : &hosted->shown_out;
         HostOutput output = {.bytes = ring_span(ring, *shown), .is_stderr = is_stderr};
@@ -73,7 +73,7 @@ static void mend_ring(Hosted *hosted, bool is_stderr) {
 /* Returns false when the stream has ended. A short read is the last of its turn: the kernel would make us
  * wait for the end of its own work on the terminal to say that there is nothing more, and the viewers are
  * waiting. */
-static bool read_some(Hosted *hosted, bool is_stderr) {
+static bool host_io_read_some(Hosted *hosted, bool is_stderr) {
         Ring *ring = is_stderr ? &hosted->err : &hosted->out;
         int fd = is_stderr ? hosted->fd_err : hosted->fd_out;
         size_t n_all = 0, n = 0;
@@ -85,7 +85,7 @@ static bool read_some(Hosted *hosted, bool is_stderr) {
         } while (n >= HOST_SHORT_READ && n_all < HOST_TURN_BYTES);
         if (ring_is_broken(ring))
                 mend_ring(hosted, is_stderr);
-        show(hosted, is_stderr, true);
+        host_io_show(hosted, is_stderr, true);
         return r == -EAGAIN || r == -EINTR || (r == 0 && n > 0);
 }
 
@@ -114,7 +114,7 @@ static void read_rest_of(Hosted *hosted, bool is_stderr) {
 
         while (*fd >= 0 && n && left) {
                 uint64_t before = ring_end(ring);
-                if (!read_some(hosted, is_stderr))
+                if (!host_io_read_some(hosted, is_stderr))
                         end_stream(hosted, is_stderr);
                 n = ring_end(ring) - before;
                 left -= MIN(left, n);
@@ -200,7 +200,7 @@ void host_put_past(Hosted *hosted, Str bytes) {
 
 /* A terminal that nobody has open is over only when the process is, too: it may open it again. */
 static void read_out(Hosted *hosted) {
-        if (read_some(hosted, false))
+        if (host_io_read_some(hosted, false))
                 return;
         if (hosted->kind == SHIM_PTY && !hosted->has_exited && !timer_set(&hosted->reopen, HOST_REOPEN_MS))
                 loop_fd_watch(hosted->watch_out, 0);
@@ -227,7 +227,7 @@ static void on_out(void *user, unsigned events) {
 static void on_err(void *user, _unused_ unsigned events) {
         Hosted *hosted = user;
 
-        if (!read_some(hosted, true))
+        if (!host_io_read_some(hosted, true))
                 end_stream(hosted, true);
 }
 
@@ -235,7 +235,7 @@ static void on_in(void *user, _unused_ unsigned events) {
         flush_input(user);
 }
 
-static int open_watch(Hosted *hosted, int fd, LoopFdFn fn, LoopFd **ret, unsigned events) {
+static int host_io_open_watch(Hosted *hosted, int fd, LoopFdFn fn, LoopFd **ret, unsigned events) {
         int r = loop_fd_open(hosted->host->daemon->loop, fd, fn, hosted, ret);
 
         if (!r)
@@ -245,11 +245,11 @@ static int open_watch(Hosted *hosted, int fd, LoopFdFn fn, LoopFd **ret, unsigne
 
 /* What happened between an adoption and the arrival of the descriptors: output that the shim still read,
  * input and a size that could not be passed on yet. */
-static void catch_up(Hosted *hosted) {
+static void host_io_catch_up(Hosted *hosted) {
         hosted->awaits_io = false;
-        show(hosted, false, false); /* who asked something then has stopped waiting for the answer */
+        host_io_show(hosted, false, false); /* who asked something then has stopped waiting for the answer */
         if (hosted->err.header)
-                show(hosted, true, false);
+                host_io_show(hosted, true, false);
         if (hosted->cols || hosted->rows)
                 host_resize(hosted, hosted->cols, hosted->rows);
         flush_input(hosted);
@@ -268,7 +268,8 @@ static void place(Hosted *hosted, const int *fds, int n_fds, unsigned which) {
 
 /* /dev/null cannot be waited for, and need not be: it takes everything at once. */
 static int open_input(Hosted *hosted) {
-        int r = hosted->fd_in < 0 ? 0 : open_watch(hosted, hosted->fd_in, on_in, &hosted->watch_in, 0);
+        int r = hosted->fd_in < 0 ? 0
+                                  : host_io_open_watch(hosted, hosted->fd_in, on_in, &hosted->watch_in, 0);
 
         return r == -EPERM ? 0 : r;
 }
@@ -284,9 +285,9 @@ int hosted_open_io(Hosted *hosted, const int *fds, int n_fds, unsigned which) {
         if (hosted->err.header)
                 ring_recover(&hosted->err);
         if (hosted->fd_out >= 0)
-                r = open_watch(hosted, hosted->fd_out, on_out, &hosted->watch_out, LOOP_READ);
+                r = host_io_open_watch(hosted, hosted->fd_out, on_out, &hosted->watch_out, LOOP_READ);
         if (!r && hosted->fd_err >= 0)
-                r = open_watch(hosted, hosted->fd_err, on_err, &hosted->watch_err, LOOP_READ);
+                r = host_io_open_watch(hosted, hosted->fd_err, on_err, &hosted->watch_err, LOOP_READ);
         if (!r && !is_pty)
                 r = open_input(hosted);
         if (r) {
@@ -299,7 +300,7 @@ int hosted_open_io(Hosted *hosted, const int *fds, int n_fds, unsigned which) {
         }
         hosted_note_size(hosted);
         if (hosted->awaits_io)
-                catch_up(hosted);
+                host_io_catch_up(hosted);
         if (hosted_output_is_over(hosted))
                 deferred_schedule(&hosted->settle);
         return 0;

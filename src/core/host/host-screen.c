@@ -76,7 +76,7 @@ static unsigned or_usual(unsigned side, unsigned usual) {
 }
 
 /* Each part at the size at which it was printed. */
-static int draw(const Hosted *hosted, Str bytes, Screen **ret) {
+static int host_screen_draw(const Hosted *hosted, Str bytes, Screen **ret) {
         uint64_t begin = hosted->shown_out - bytes.n, until;
         ShimSize size = hosted_size_at(hosted, begin, &until);
         Screen *screen;
@@ -96,14 +96,14 @@ static int draw(const Hosted *hosted, Str bytes, Screen **ret) {
         return error_trace(r);
 }
 
-static int snapshot(const Hosted *hosted, Str bytes, Buf *out) {
+static int host_screen_snapshot(const Hosted *hosted, Str bytes, Buf *out) {
         Screen *screen = NULL;
-        int r = draw(hosted, bytes, &screen);
+        int r = host_screen_draw(hosted, bytes, &screen);
 
         while (!r && screen_is_spent(screen) && bytes.n) {
                 screen = screen_free(screen);
                 bytes = less_of(bytes);
-                r = draw(hosted, bytes, &screen);
+                r = host_screen_draw(hosted, bytes, &screen);
         }
         if (r)
                 return error_trace(r);
@@ -127,7 +127,7 @@ int hosted_snapshot(Hosted *hosted, Buf *out) {
 
         if (!hosted->drawn.n || memcmp(&of, &hosted->drawn_of, sizeof(of)) != 0) {
                 hosted_forget_snapshot(hosted);
-                r = snapshot(hosted, bytes, &hosted->drawn);
+                r = host_screen_snapshot(hosted, bytes, &hosted->drawn);
                 if (r) {
                         hosted_forget_snapshot(hosted);
                         return error_trace(r);

@@ -129,7 +129,7 @@ static int write_meta(Start *start, const HostedSpec *spec) {
 
 /* ---- on a worker ----------------------------------------------------------------------------- */
 
-static int make_folder(const Start *start) {
+static int host_start_make_folder(const Start *start) {
         return error_trace(host_make_folder(&(FolderSpec){.dir = start->hosted->dir,
                                                           .spare = start->spare,
                                                           .kind = start->hosted->kind,
@@ -166,10 +166,10 @@ static int make_recording(Start *start) {
         return start->recording < 0 ? error_trace(start->recording) : 0;
 }
 
-static void prepare(void *user) {
+static void host_start_prepare(void *user) {
         Start *start = user;
 
-        start->r = make_folder(start);
+        start->r = host_start_make_folder(start);
         if (!start->r)
                 start->r = make_limits(start);
         if (!start->r)
@@ -260,7 +260,7 @@ static int name_cgroup(Hosted *hosted) {
         return 0;
 }
 
-static int fill(Hosted *hosted, const HostedSpec *spec) {
+static int host_start_fill(Hosted *hosted, const HostedSpec *spec) {
         int r;
 
         hosted->owner = strdup(spec->owner);
@@ -289,9 +289,9 @@ static int fill(Hosted *hosted, const HostedSpec *spec) {
         return 0;
 }
 
-static int begin(Hosted *hosted, const HostedSpec *spec) {
+static int host_start_begin(Hosted *hosted, const HostedSpec *spec) {
         Start *start = calloc(1, sizeof(*start));
-        int r = start ? fill(hosted, spec) : -ENOMEM;
+        int r = start ? host_start_fill(hosted, spec) : -ENOMEM;
 
         if (!start)
                 return error_origin(r);
@@ -312,7 +312,7 @@ static int begin(Hosted *hosted, const HostedSpec *spec) {
         if (!r)
                 start->spare = host_take_spare(hosted->host, spec->kind);
         if (!r)
-                r = loop_work(hosted->host->daemon->loop, prepare, prepared, start);
+                r = loop_work(hosted->host->daemon->loop, host_start_prepare, prepared, start);
         if (r)
                 start_free(start);
         return error_trace(r);
@@ -335,7 +335,7 @@ int host_start(Host *host, const HostedSpec *spec, const HostedHandler *handler,
                 return error_trace(r);
         hosted->handler = handler;
         hosted->user = user;
-        r = begin(hosted, spec);
+        r = host_start_begin(hosted, spec);
         if (r) {
                 hosted_unlink_and_free(hosted);
                 return error_trace(r);

@@ -75,7 +75,7 @@ static int read_environ(const char *pid, Buf *ret) {
         return r ? -1 : buf_append(ret, "", 1);
 }
 
-static void note(Sweep *sweep, pid_t pid, const char *rest, const Buf *env) {
+static void host_sweep_note(Sweep *sweep, pid_t pid, const char *rest, const Buf *env) {
         const char *object = env_find(env, "COOP_SESSION"), *workspace = env_find(env, "COOP_WORKSPACE");
         Found *found = &sweep->found[sweep->n_found];
 
@@ -103,7 +103,7 @@ static bool end_marked(const Sweep *sweep, const char *name) {
         return rest && !*rest && !syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
 }
 
-static bool look_at(Sweep *sweep, const char *name) {
+static bool host_sweep_look_at(Sweep *sweep, const char *name) {
         _cleanup_(buf_deinit) Buf env = BUF_NULL;
         const char *rest;
 
@@ -111,7 +111,7 @@ static bool look_at(Sweep *sweep, const char *name) {
                 return end_marked(sweep, name);
         rest = read_environ(name, &env) ? NULL : mark_of(sweep, &env);
         if (rest)
-                note(sweep, (pid_t)atoi(name), rest, &env);
+                host_sweep_note(sweep, (pid_t)atoi(name), rest, &env);
         return false;
 }
 
@@ -125,13 +125,13 @@ static size_t walk(Sweep *sweep) {
         while (dir && (entry = readdir(dir)))
                 if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && atoi(entry->d_name) != getpid() &&
                     !fstatat(dirfd(dir), entry->d_name, &st, 0) && st.st_uid == geteuid())
-                        n += look_at(sweep, entry->d_name);
+                        n += host_sweep_look_at(sweep, entry->d_name);
         if (dir)
                 closedir(dir);
         return n;
 }
 
-static void run(void *user) {
+static void host_sweep_run(void *user) {
         Sweep *sweep = user;
         size_t n = 1;
 
@@ -180,7 +180,7 @@ static void sweep_free(Sweep *sweep) {
         free(sweep);
 }
 
-static void done(void *user) {
+static void host_sweep_done(void *user) {
         Sweep *sweep = user;
 
         for (size_t i = 0; i < sweep->n_found; i++)
@@ -193,7 +193,7 @@ static void done(void *user) {
         sweep_free(sweep);
 }
 
-static void begin(Host *host, const char *dir, const char *cgroup, bool is_all) {
+static void host_sweep_begin(Host *host, const char *dir, const char *cgroup, bool is_all) {
         Sweep *sweep = calloc(1, sizeof(*sweep));
 
         if (!sweep)
@@ -203,16 +203,16 @@ static void begin(Host *host, const char *dir, const char *cgroup, bool is_all) 
                 sweep->mark = NULL;
         if (cgroup)
                 sweep->cgroup = strdup(cgroup); /* without memory for it the marks remain */
-        if (!sweep->mark || loop_work_slow(host->daemon->loop, run, done, sweep)) {
+        if (!sweep->mark || loop_work_slow(host->daemon->loop, host_sweep_run, host_sweep_done, sweep)) {
                 log_warning(host_log(host), "host", "cannot look for processes without a shim");
                 sweep_free(sweep);
         }
 }
 
 void host_sweep(Hosted *hosted) {
-        begin(hosted->host, hosted->dir, hosted->cgroup, false);
+        host_sweep_begin(hosted->host, hosted->dir, hosted->cgroup, false);
 }
 
 void host_look_for_lost(Host *host) {
-        begin(host, host->dir, NULL, true);
+        host_sweep_begin(host, host->dir, NULL, true);
 }

@@ -65,7 +65,7 @@ static void check_all_ended(Host *host) {
 }
 
 /* With what has changed; the rest is what `ps` says. */
-static void announce(const Hosted *hosted) {
+static void host_announce(const Hosted *hosted) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
         FeedPlace place;
@@ -93,7 +93,7 @@ void hosted_set_state(Hosted *hosted, HostedEvent event) {
                    (int)hosted->pid);
         hosted->state = next;
         hosted->state_since_us = loop_wall_us(hosted->host->daemon->loop);
-        announce(hosted);
+        host_announce(hosted);
         check_all_ended(hosted->host);
 }
 
@@ -228,7 +228,7 @@ void hosted_unlink_and_free(Hosted *hosted) {
         loop_defer_free(hosted->host->daemon->loop, hosted);
 }
 
-static int open_record(Hosted *hosted) {
+static int host_open_record(Hosted *hosted) {
         _cleanup_(freep) char *path = path_join(hosted->dir, SHIM_RECORD);
         _cleanup_(closep) int fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW) : -1;
         void *map;
@@ -258,7 +258,7 @@ static int open_record(Hosted *hosted) {
 int hosted_open_files(Hosted *hosted) {
         _cleanup_(freep) char *out = path_join(hosted->dir, SHIM_OUT),
                               *err = path_join(hosted->dir, SHIM_ERR);
-        int r = out && err ? open_record(hosted) : -ENOMEM;
+        int r = out && err ? host_open_record(hosted) : -ENOMEM;
 
         if (!r)
                 r = ring_open(&hosted->out, out);

@@ -37,7 +37,7 @@ const ModeInfo mode_infos[MODES_N_INFOS] = {
         {MODE_SIZE_REPORTS, 0, 2048, false},
 };
 
-static void hard_reset(Modes *modes) {
+static void modes_hard_reset(Modes *modes) {
         *modes = (Modes){.parser = modes->parser, .set = AFTER_RESET, .seen = modes->seen};
 }
 
@@ -49,7 +49,7 @@ void modes_resized(Modes *modes) {
         modes->top = modes->bottom = modes->left = modes->right = 0;
 }
 
-static void soft_reset(Modes *modes) {
+static void modes_soft_reset(Modes *modes) {
         modes->set = (modes->set & ~(uint32_t)SOFT) | (SOFT & AFTER_RESET);
         modes_resized(modes);
 }
@@ -201,7 +201,7 @@ static void apply_csi(Modes *modes) {
         else if (vt->intermediate == ' ' && vt->final == 'q' && !vt->leader && vt_param(vt, 0, 0) <= 6)
                 modes->cursor_shape = (uint8_t)vt_param(vt, 0, 0);
         else if (vt->intermediate == '!' && vt->final == 'p' && !vt->leader)
-                soft_reset(modes);
+                modes_soft_reset(modes);
 }
 
 static void apply_escape(Modes *modes) {
@@ -210,7 +210,7 @@ static void apply_escape(Modes *modes) {
         switch (modes->parser.final) {
         case '=': change(modes, MODE_KEYPAD, 0, true); break;
         case '>': change(modes, MODE_KEYPAD, 0, false); break;
-        case 'c': hard_reset(modes); break;
+        case 'c': modes_hard_reset(modes); break;
         default: break;
         }
 }
@@ -249,7 +249,7 @@ static void apply_string(Modes *modes) {
                 set_title(modes, (Str){body.data + 2, body.n - 2});
 }
 
-static bool is_csi_query(const VtParser *vt) {
+static bool modes_is_csi_query(const VtParser *vt) {
         switch (vt->final) {
         case 'c': return !vt->intermediate && (!vt->leader || vt->leader == '>');
         case 'n': return !vt->intermediate && (!vt->leader || vt->leader == '?');
@@ -269,7 +269,7 @@ unsigned modes_colour_query(const VtParser *vt) {
 }
 
 void modes_apply(Modes *modes, VtEvent event) {
-        if ((event == VT_EVENT_CSI && is_csi_query(&modes->parser)) ||
+        if ((event == VT_EVENT_CSI && modes_is_csi_query(&modes->parser)) ||
             (event == VT_EVENT_STRING && modes_colour_query(&modes->parser)))
                 modes->n_queries++;
         if (event == VT_EVENT_CSI)
@@ -282,14 +282,14 @@ void modes_apply(Modes *modes, VtEvent event) {
 
 /* Of the plain CSI sequences these matter here (modes, margins, queries); the others move, erase and colour.
  */
-static bool is_ours(char final) {
+static bool modes_is_ours(char final) {
         return final == 'h' || final == 'l' || final == 'r' || final == 's' || final == 'n' || final == 'c';
 }
 
 static const char *pass_over(const char *p, const char *end) {
         const char *final = vt_plain_csi(p, end);
 
-        return final && !is_ours(*final) ? final + 1 : NULL;
+        return final && !modes_is_ours(*final) ? final + 1 : NULL;
 }
 
 void modes_feed(Modes *modes, Str bytes) {

@@ -104,7 +104,7 @@ void pen_apply(Pen *pen, const VtParser *sgr) {
 
 /* ---- writing ------------------------------------------------------------------------------------ */
 
-static char *put_number(char *out, unsigned number) {
+static char *pen_put_number(char *out, unsigned number) {
         char digits[10];
         size_t n = 0;
 
@@ -118,7 +118,7 @@ static char *put_number(char *out, unsigned number) {
 
 static char *put_attribute(char *out, unsigned number) {
         *out++ = ';';
-        return put_number(out, number);
+        return pen_put_number(out, number);
 }
 
 /* base: 30 or 40. */
@@ -149,7 +149,7 @@ static char *put_attributes(char *out, const Pen *pen, bool for_libvterm) {
         if (pen->underline)
                 out = put_attribute(out, 4);
         if (pen->underline > 1)
-                *out++ = ':', out = put_number(out, pen->underline);
+                *out++ = ':', out = pen_put_number(out, pen->underline);
         if (kept & PEN_OVERLINE)
                 out = put_attribute(out, 53);
         return for_libvterm && font ? put_attribute(out, 10 + font) : out;

@@ -42,7 +42,7 @@ static int by_age(const void *a, const void *b) {
         return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-static size_t list(DIR *dir, Old olds[LOOK_MAX]) {
+static size_t recording_file_list(DIR *dir, Old olds[LOOK_MAX]) {
         struct dirent *entry;
         struct stat st;
         size_t n = 0;
@@ -60,10 +60,10 @@ static size_t list(DIR *dir, Old olds[LOOK_MAX]) {
 }
 
 /* Leaves room for one more. */
-static void make_room(const char *folder) {
+static void recording_file_make_room(const char *folder) {
         DIR *dir = opendir(folder);
         Old *olds = calloc(LOOK_MAX, sizeof(*olds));
-        size_t n = dir && olds ? list(dir, olds) : 0;
+        size_t n = dir && olds ? recording_file_list(dir, olds) : 0;
 
         if (n)
                 qsort(olds, n, sizeof(*olds), by_age);
@@ -86,7 +86,7 @@ int recording_create(const char *path, const char *title, unsigned cols, unsigne
 
         if (r)
                 return error_trace(r);
-        make_room(folder);
+        recording_file_make_room(folder);
         cast_begin(&cast, &text, &header, 0);
         if (cast.is_out_of_memory)
                 return error_origin(-ENOMEM);

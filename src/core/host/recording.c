@@ -53,7 +53,7 @@ struct Recording {
 
 /* ---- on a worker ----------------------------------------------------------------------------- */
 
-static void put_lines(Recording *rec) {
+static void recording_put_lines(Recording *rec) {
         char text[96];
         int64_t at_ms = rec->piece.at_ms;
 
@@ -77,7 +77,7 @@ static void put_lines(Recording *rec) {
 }
 
 /* All of it or nothing: a line that is cut would make the file unreadable from there on. */
-static int put_file(Recording *rec) {
+static int recording_put_file(Recording *rec) {
         size_t at = 0;
 
         while (at < rec->lines.n) {
@@ -96,11 +96,11 @@ static int put_file(Recording *rec) {
         return 0;
 }
 
-static void run(void *user) {
+static void recording_run(void *user) {
         Recording *rec = user;
 
         rec->lines.n = 0;
-        put_lines(rec);
+        recording_put_lines(rec);
         if (rec->cast.is_out_of_memory) {
                 rec->piece.r = error_origin(-ENOMEM);
                 return;
@@ -109,11 +109,11 @@ static void run(void *user) {
                 rec->lines.n = 0;
                 cast_marker(&rec->cast, "the recording ends here: it has reached its largest size",
                             rec->piece.at_ms);
-                rec->piece.r = put_file(rec);
+                rec->piece.r = recording_put_file(rec);
                 rec->piece.r = rec->piece.r ? rec->piece.r : -EFBIG;
                 return;
         }
-        rec->piece.r = put_file(rec);
+        rec->piece.r = recording_put_file(rec);
 }
 
 /* ---- on the loop ----------------------------------------------------------------------------- */
@@ -130,7 +130,7 @@ static Recording *recording_free(Recording *rec) {
         return NULL;
 }
 
-static int64_t now_ms(const Recording *rec) {
+static int64_t recording_now_ms(const Recording *rec) {
         return rec->base_ms + loop_now_ms(rec->daemon->loop) - rec->opened_ms;
 }
 
@@ -155,7 +155,7 @@ bool recording_is_over(const ShimRecord *record) {
 
 static void begin_piece(Recording *rec);
 
-static void done(void *user) {
+static void recording_done(void *user) {
         Recording *rec = user;
 
         rec->is_busy = false;
@@ -171,7 +171,7 @@ static void done(void *user) {
 }
 
 /* What has come since the last time, as far as the ring still has it. */
-static void take_output(Recording *rec) {
+static void recording_take_output(Recording *rec) {
         const Ring *ring = &rec->hosted->out;
         uint64_t begin = ring_begin(ring), end = rec->hosted->shown_out;
 
@@ -195,7 +195,7 @@ static void hand_over(Recording *rec) {
                              .rows = rec->rows,
                              .was_away = rec->was_away && (rec->next.n || rec->n_lost),
                              .is_last = rec->why != NULL,
-                             .at_ms = now_ms(rec)};
+                             .at_ms = recording_now_ms(rec)};
         rec->next = empty;
         rec->n_lost = 0;
         rec->cols = rec->rows = 0;
@@ -206,11 +206,11 @@ static void begin_piece(Recording *rec) {
         if (rec->is_busy || rec->is_stopped)
                 return;
         if (rec->hosted && !rec->why)
-                take_output(rec);
+                recording_take_output(rec);
         if (!rec->next.n && !rec->n_lost && !rec->cols && !rec->why)
                 return;
         hand_over(rec);
-        rec->is_busy = !loop_work(rec->daemon->loop, run, done, rec);
+        rec->is_busy = !loop_work(rec->daemon->loop, recording_run, recording_done, rec);
         rec->is_stopped |= !rec->is_busy;
 }
 
@@ -259,7 +259,7 @@ void recording_resized(Recording *rec) {
 void recording_end(Recording *rec, const char *why) {
         if (rec->why)
                 return;
-        take_output(rec);
+        recording_take_output(rec);
         rec->why = strdup(why);
         begin_piece(rec);
         if (!rec->is_busy)

@@ -105,7 +105,7 @@ static void ring_put_header(Ring *ring) {
         atomic_store_explicit(&header->n_written, ring->end, memory_order_release);
 }
 
-static bool is_sound(const RingHeader *header, off_t size) {
+static bool ring_is_sound(const RingHeader *header, off_t size) {
         uint64_t n = header->n_bytes;
 
         return header->n_header == RING_HEADER && n >= RING_BYTES_MIN && (n & (n - 1)) == 0 &&
@@ -125,7 +125,7 @@ int ring_open(Ring *ring, const char *path) {
                 return RING_E_DAMAGED;
         if (header.version != RING_VERSION)
                 return RING_E_VERSION;
-        if (!is_sound(&header, st.st_size))
+        if (!ring_is_sound(&header, st.st_size))
                 return RING_E_DAMAGED;
         r = map(ring, fd, (size_t)header.n_bytes);
         if (!r)
@@ -156,7 +156,7 @@ static char *write_place(Ring *ring) {
         return ring->data + (ring_end(ring) & (ring->n_bytes - 1));
 }
 
-static void commit(Ring *ring, size_t n) {
+static void ring_commit(Ring *ring, size_t n) {
         ring->end += n;
         ring_put_header(ring);
         atomic_store_explicit(&ring->header->n_intent, 0, memory_order_release);
@@ -221,7 +221,7 @@ int ring_read(Ring *ring, int fd, size_t *ret_n) {
         k = read(fd, place, RING_READ_MAX);
         if (k < 0)
                 r = errno == EFAULT ? -EAGAIN : -errno; /* cut in this instant: the next one finds memory */
-        commit(ring, k > 0 ? (size_t)k : 0);
+        ring_commit(ring, k > 0 ? (size_t)k : 0);
         *ret_n = k > 0 ? (size_t)k : 0;
         return r;
 }
@@ -236,14 +236,14 @@ void ring_recover(Ring *ring) {
         if (ring->header->intent_at != ring_end(ring)) /* committed; only its end was not noted any more */
                 atomic_store_explicit(&ring->header->n_intent, 0, memory_order_release);
         else
-                commit(ring, count_taken(write_place(ring), n, ring->header->pattern));
+                ring_commit(ring, count_taken(write_place(ring), n, ring->header->pattern));
 }
 
 void ring_append(Ring *ring, Str bytes) {
         while (bytes.n) {
                 size_t n = bytes.n < ring->n_bytes / 4 ? bytes.n : ring->n_bytes / 4;
                 memcpy(write_place(ring), bytes.data, n);
-                commit(ring, n);
+                ring_commit(ring, n);
                 bytes = (Str){bytes.data + n, bytes.n - n};
         }
 }

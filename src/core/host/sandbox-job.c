@@ -70,7 +70,7 @@ void sandbox_note_end(Daemon *daemon, const Hosted *hosted) {
                 daemon->host->sandbox = (SandboxKnown){0};
 }
 
-static void job_free(SandboxJob *job) {
+static void sandbox_job_job_free(SandboxJob *job) {
         StrVec *vecs[] = {&job->argv, &job->notes,  &job->texts,  &job->command,
                           &job->env,  &job->hidden, &job->conceal};
 
@@ -272,7 +272,7 @@ static int job_note(SandboxJob *job) {
         return error_trace(r);
 }
 
-static void job_run(void *user) {
+static void sandbox_job_job_run(void *user) {
         SandboxJob *job = user;
         SandboxProbe probe = {0};
 
@@ -287,7 +287,7 @@ static void job_run(void *user) {
 /* ---- on the loop ----------------------------------------------------------------------------- */
 
 /* Of a command that is not there only the reason: who tells of it names it. */
-static void job_done(void *user) {
+static void sandbox_job_job_done(void *user) {
         SandboxJob *job = user;
 
         if (job->daemon->host)
@@ -298,7 +298,7 @@ static void job_done(void *user) {
                 job->problem = strerror(-job->r);
         }
         job->done(job);
-        job_free(job);
+        sandbox_job_job_free(job);
 }
 
 int sandbox_job_start(Daemon *daemon, const SandboxAsk *ask, void (*done)(SandboxJob *job), void *user) {
@@ -314,8 +314,8 @@ int sandbox_job_start(Daemon *daemon, const SandboxAsk *ask, void (*done)(Sandbo
                 job->known = daemon->host->sandbox;
         r = job_fill(job, ask);
         if (!r)
-                r = loop_work_slow(daemon->loop, job_run, job_done, job);
+                r = loop_work_slow(daemon->loop, sandbox_job_job_run, sandbox_job_job_done, job);
         if (r)
-                job_free(job);
+                sandbox_job_job_free(job);
         return error_trace(r);
 }

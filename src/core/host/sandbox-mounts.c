@@ -179,7 +179,8 @@ static const char *rest_of(const Anchor *anchor, const char *path) {
 }
 
 /* Step by step from the workspace or the home, without links. -EXDEV: it lies in neither. */
-static int open_source(const Collect *collect, const char *text, bool make, SandboxPath *ret) {
+static int sandbox_mounts_open_source(const Collect *collect, const char *text, bool make,
+                                      SandboxPath *ret) {
         const Anchor anchors[] = {{collect->spec->workspace, collect->binds->workspace.path},
                                   {collect->spec->home, collect->binds->home.path}};
         _cleanup_(freep) char *expanded = sandbox_path_expand(text, collect->spec->home), *flat = NULL;
@@ -214,8 +215,8 @@ static bool is_concealed(const Collect *collect, const char *path) {
 }
 
 /* Condition SANDBOX_E_MOUNT. */
-static int host_path(const Collect *collect, const SandboxMount *mount, SandboxPath *ret) {
-        int r = open_source(collect, mount->host, false, ret);
+static int sandbox_mounts_host_path(const Collect *collect, const SandboxMount *mount, SandboxPath *ret) {
+        int r = sandbox_mounts_open_source(collect, mount->host, false, ret);
 
         if (r == -ENOENT || r == -ENOTDIR)
                 return skip_source(collect, mount, "does not exist");
@@ -245,10 +246,10 @@ static int host_path(const Collect *collect, const SandboxMount *mount, SandboxP
         return skip_source(collect, mount, "is hidden (sandbox.hide)");
 }
 
-static int add_mount(const Collect *collect, const SandboxMount *mount) {
+static int sandbox_mounts_add_mount(const Collect *collect, const SandboxMount *mount) {
         SandboxBind bind = {.is_writable = mount->is_writable, .is_login = mount->is_login};
         const char *obstacle;
-        int r = host_path(collect, mount, &bind.host);
+        int r = sandbox_mounts_host_path(collect, mount, &bind.host);
 
         if (r || !bind.host.path)
                 return r;
@@ -300,7 +301,7 @@ static int add_persist(const Collect *collect, const SandboxMount *persist) {
         int r = persist->is_volume ? make_volume(collect, persist) : 0;
 
         if (!r)
-                r = open_source(collect, persist->host, true, &bind.host);
+                r = sandbox_mounts_open_source(collect, persist->host, true, &bind.host);
         if (r < 0 && r != -ENOMEM)
                 return sandbox_refuse(collect->report, SANDBOX_E_MOUNT, "persist %s: %s", persist->host,
                                       r == -ELOOP   ? "a link is on the way to it"
@@ -332,7 +333,7 @@ static int open_workspace(const Collect *collect) {
 }
 
 /* A user without a home, or with the root for one, has nothing that could be mounted by that name. */
-static int open_home(const Collect *collect) {
+static int sandbox_mounts_open_home(const Collect *collect) {
         SandboxPath *home = &collect->binds->home;
         int r = collect->spec->home ? sandbox_path_open(collect->spec->home, home) : -ENOENT;
 
@@ -363,13 +364,13 @@ int sandbox_binds_collect(SandboxBinds *ret, const SandboxSpec *spec, SandboxRep
         int r = open_workspace(&collect);
 
         if (!r)
-                r = open_home(&collect);
+                r = sandbox_mounts_open_home(&collect);
         if (!r)
                 r = add_workspace(ret);
         for (size_t i = 0; !r && i < spec->n_defaults; i++)
                 r = add_persist(&collect, &spec->defaults[i]);
         for (size_t i = 0; !r && i < spec->n_mounts; i++)
-                r = add_mount(&collect, &spec->mounts[i]);
+                r = sandbox_mounts_add_mount(&collect, &spec->mounts[i]);
         for (size_t i = 0; !r && i < spec->n_persist; i++)
                 r = add_persist(&collect, &spec->persist[i]);
         if (!r)

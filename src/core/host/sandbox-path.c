@@ -79,7 +79,7 @@ int sandbox_path_flat(const char *path, char **ret) {
 
 /* The name that the kernel has for an open file. One that was removed meanwhile, or lies outside our root,
  * has none. */
-static int name_of(int fd, char **ret) {
+static int sandbox_path_name_of(int fd, char **ret) {
         char link[32], name[PATH_MAX + 1];
         ssize_t n;
 
@@ -102,7 +102,7 @@ static int path_of(int fd, SandboxPath *ret) {
                 return -errno;
         if (S_ISLNK(st.st_mode))
                 return -ELOOP;
-        r = name_of(fd, &name);
+        r = sandbox_path_name_of(fd, &name);
         if (r)
                 return r;
         *ret = (SandboxPath){

@@ -74,7 +74,7 @@ static int spawn(char *const *argv, int fd_stderr, pid_t *ret) {
 }
 
 /* The wait status; -ETIMEDOUT when it had to be killed. */
-static int wait_for(pid_t pid, int *ret_status) {
+static int sandbox_probe_wait_for(pid_t pid, int *ret_status) {
         _cleanup_(closep) int fd = pidfd_open(pid, 0);
         struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
         int n;
@@ -120,7 +120,7 @@ static int run_once(char *const *argv, char *reason, size_t n_reason) {
         close_fd(pair[1]);
         if (r)
                 snprintf(reason, n_reason, "%s cannot be run: %s", argv[0], strerror(-r));
-        else if (wait_for(pid, &status))
+        else if (sandbox_probe_wait_for(pid, &status))
                 snprintf(reason, n_reason, "bubblewrap did not answer within %d ms", PROBE_MS);
         else if (status) {
                 read_reason(pair[0], reason, n_reason);

@@ -49,7 +49,7 @@ static int volume_each(int folder, int to, Copy *copy, int depth, EntryFn *fn) {
         return r;
 }
 
-static int remove_entry(int folder, const char *name, int to, Copy *copy, int depth) {
+static int sandbox_volume_remove_entry(int folder, const char *name, int to, Copy *copy, int depth) {
         int fd, r = 0;
 
         if (!unlinkat(folder, name, 0) || errno == ENOENT)
@@ -58,7 +58,7 @@ static int remove_entry(int folder, const char *name, int to, Copy *copy, int de
                 return -ELOOP;
         fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0)
-                r = volume_each(fd, to, copy, depth + 1, remove_entry);
+                r = volume_each(fd, to, copy, depth + 1, sandbox_volume_remove_entry);
         close_fd(fd);
         return r || !unlinkat(folder, name, AT_REMOVEDIR) ? r : -errno;
 }
@@ -138,7 +138,7 @@ static int seed_volume(const SandboxPath *source, int folder, const char *name, 
 
         if (!r)
                 return 0;
-        r = volume_each(to, -1, &copy, 0, remove_entry);
+        r = volume_each(to, -1, &copy, 0, sandbox_volume_remove_entry);
         return r ? r
                  : error_trace(sandbox_warn(report,
                                             "the volume begins empty: %s is larger than %d MiB or cannot be "
@@ -152,7 +152,7 @@ static int publish_volume(int folder, const char *temp, const char *name) {
 
         if (!renameat2(folder, temp, folder, name, RENAME_NOREPLACE))
                 return 0;
-        return errno == EEXIST ? remove_entry(folder, temp, -1, &copy, 0) : -errno;
+        return errno == EEXIST ? sandbox_volume_remove_entry(folder, temp, -1, &copy, 0) : -errno;
 }
 
 static int make_in(int folder, const char *name, const SandboxPath *source, SandboxReport *report) {

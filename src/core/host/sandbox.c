@@ -87,7 +87,7 @@ int sandbox_push(StrVec *argv, ...) {
         return error_trace(r);
 }
 
-static int push_list(StrVec *argv, char *const *list) {
+static int sandbox_push_list(StrVec *argv, char *const *list) {
         int r = 0;
 
         for (; !r && *list; list++)
@@ -331,7 +331,7 @@ int sandbox_wrap(const SandboxSpec *spec, char *const *argv, StrVec *ret, Sandbo
         int r = spec->mode == SANDBOX_BWRAP ? wrap_bwrap(spec, argv, ret, report) : 0;
 
         if (!r)
-                r = push_list(ret, argv);
+                r = sandbox_push_list(ret, argv);
         if (!r)
                 r = sandbox_terminate(ret);
         return error_trace(r);

@@ -29,7 +29,7 @@ static int probe(Screen *screen, Str prefix, uint32_t character) {
         return pos.col;
 }
 
-static GlyphKind ask(Screen *screen, uint32_t character) {
+static GlyphKind screen_glyph_ask(Screen *screen, uint32_t character) {
         int width = probe(screen, STR("\rA\r"), character);
         VTermScreenCell cell;
 
@@ -48,7 +48,7 @@ GlyphKind screen_glyph(Screen *screen, uint32_t character) {
         if (character < 0x300)
                 return GLYPH_NARROW;
         if (screen->glyphs[i].character != character) {
-                screen->glyphs[i].kind = (uint8_t)ask(screen, character);
+                screen->glyphs[i].kind = (uint8_t)screen_glyph_ask(screen, character);
                 screen->glyphs[i].character = character;
         }
         return (GlyphKind)screen->glyphs[i].kind;

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "core/host/screen-internal.h"
 
-static void reply(Screen *screen, const char *text, int n) {
+static void screen_reply_reply(Screen *screen, const char *text, int n) {
         if (screen->replies.n + (size_t)n <= SCREEN_REPLIES_MAX)
                 (void)buf_append(&screen->replies, text,
                                  (size_t)n); /* lost without memory, as when there are too many */
@@ -21,19 +21,20 @@ void screen_reply_status(Screen *screen) {
         int row = pos.row - (screen->modes.set & MODE_ORIGIN ? screen->top : 0);
 
         if (vt_param(vt, 0, 0) == 6)
-                reply(screen, text,
-                      snprintf(text, sizeof(text), "\x1b[%s%d;%dR", vt->leader ? "?" : "", row + 1,
-                               pos.col + 1));
+                screen_reply_reply(screen, text,
+                                   snprintf(text, sizeof(text), "\x1b[%s%d;%dR", vt->leader ? "?" : "",
+                                            row + 1, pos.col + 1));
         else if (vt_param(vt, 0, 0) == 5 && !vt->leader)
-                reply(screen, "\x1b[0n", 4);
+                screen_reply_reply(screen, "\x1b[0n", 4);
 }
 
 void screen_reply_mode(Screen *screen) {
         unsigned number = vt_param(&screen->modes.parser, 0, 0);
         char text[48];
 
-        reply(screen, text,
-              snprintf(text, sizeof(text), "\x1b[?%u;%u$y", number, modes_report(&screen->modes, number)));
+        screen_reply_reply(
+                screen, text,
+                snprintf(text, sizeof(text), "\x1b[?%u;%u$y", number, modes_report(&screen->modes, number)));
 }
 
 /* A VT100 with advanced video, as libvterm says. */
@@ -41,15 +42,16 @@ void screen_reply_attributes(Screen *screen, char leader) {
         if (vt_param(&screen->modes.parser, 0, 0) != 0)
                 return;
         if (!leader)
-                reply(screen, "\x1b[?1;2c", 7);
+                screen_reply_reply(screen, "\x1b[?1;2c", 7);
         else if (leader == '>')
-                reply(screen, "\x1b[>0;100;0c", 11);
+                screen_reply_reply(screen, "\x1b[>0;100;0c", 11);
 }
 
 void screen_reply_keyboard(Screen *screen) {
         char text[48];
 
-        reply(screen, text, snprintf(text, sizeof(text), "\x1b[?%uu", modes_keyboard(&screen->modes)));
+        screen_reply_reply(screen, text,
+                           snprintf(text, sizeof(text), "\x1b[?%uu", modes_keyboard(&screen->modes)));
 }
 
 /* Light on dark, as most people have it who have not said otherwise. */
@@ -58,10 +60,11 @@ void screen_reply_colour(Screen *screen) {
         char text[48];
 
         if (number)
-                reply(screen, text,
-                      snprintf(text, sizeof(text), "\x1b]%u;rgb:%s%s", number,
-                               number == 11 ? "0000/0000/0000" : "e5e5/e5e5/e5e5",
-                               screen->modes.parser.final == '\\' ? "\x1b\\" : "\a")); /* ended as asked */
+                screen_reply_reply(
+                        screen, text,
+                        snprintf(text, sizeof(text), "\x1b]%u;rgb:%s%s", number,
+                                 number == 11 ? "0000/0000/0000" : "e5e5/e5e5/e5e5",
+                                 screen->modes.parser.final == '\\' ? "\x1b\\" : "\a")); /* ended as asked */
 }
 
 int screen_take_replies(Screen *screen, Buf *out) {

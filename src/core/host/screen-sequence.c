@@ -92,7 +92,7 @@ static void leave_alternate(Screen *screen, bool with_cursor) {
                 restore_cursor(screen, false);
 }
 
-static void hard_reset(Screen *screen) {
+static void screen_sequence_hard_reset(Screen *screen) {
         if (screen->is_alternate)
                 screen_send(screen, STR("\x1b[?1047l"));
         screen_send(screen, STR("\x1b"
@@ -100,7 +100,7 @@ static void hard_reset(Screen *screen) {
         screen_forget(screen);
 }
 
-static void soft_reset(Screen *screen) {
+static void screen_sequence_soft_reset(Screen *screen) {
         VTermPos pos = screen_cursor(screen);
 
         screen_send(screen, STR("\x1b[?6l\x1b[r\x1b[4l\x1b[20l\x1b[?7h"));
@@ -247,7 +247,7 @@ void screen_csi(Screen *screen) {
         const VtParser *vt = &screen->modes.parser;
 
         if (vt->intermediate == '!' && vt->final == 'p' && !vt->leader)
-                soft_reset(screen);
+                screen_sequence_soft_reset(screen);
         else if (vt->intermediate == '$' && vt->final == 'p' && vt->leader == '?')
                 screen_reply_mode(screen);
         else if (!vt->intermediate && vt->leader)
@@ -274,7 +274,7 @@ static void plain_escape(Screen *screen, char final) {
                 break;
         case 'H': set_tab_here(screen); break;
         case 'M': screen_send(screen, STR("\x1bM")); break;
-        case 'c': hard_reset(screen); break;
+        case 'c': screen_sequence_hard_reset(screen); break;
         case 'n': screen->charsets.gl = 2; break;
         case 'o': screen->charsets.gl = 3; break;
         default: break;

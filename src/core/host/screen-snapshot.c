@@ -22,7 +22,7 @@ typedef struct Painter {
         bool is_unsure; /* the receiver may be in another column: it knows other widths than we do */
 } Painter;
 
-static void put(Painter *painter, Str bytes) {
+static void screen_snapshot_put(Painter *painter, Str bytes) {
         if (!painter->r)
                 painter->r = buf_append_str(painter->out, bytes);
 }
@@ -37,7 +37,7 @@ static void put_format(Painter *painter, const char *format, ...) {
         va_start(ap, format);
         n = vsnprintf(text, sizeof(text), format, ap);
         va_end(ap);
-        put(painter, (Str){text, (size_t)n});
+        screen_snapshot_put(painter, (Str){text, (size_t)n});
 }
 
 static void put_pen(Painter *painter, Pen pen) {
@@ -45,7 +45,7 @@ static void put_pen(Painter *painter, Pen pen) {
 
         if (pen_eq(pen, painter->pen))
                 return;
-        put(painter, (Str){sgr, pen_sgr(sgr, &pen, false)});
+        screen_snapshot_put(painter, (Str){sgr, pen_sgr(sgr, &pen, false)});
         painter->pen = pen;
 }
 
@@ -56,7 +56,7 @@ static void put_charsets(Painter *painter, Charsets charsets) {
                 if (charsets.g[i] != painter->charsets.g[i])
                         put_format(painter, "\x1b%c%c", "()*+"[i], charsets.g[i]);
         if (charsets.gl != painter->charsets.gl)
-                put(painter, str_from(shifts[charsets.gl]));
+                screen_snapshot_put(painter, str_from(shifts[charsets.gl]));
         painter->charsets = charsets;
 }
 
@@ -67,12 +67,12 @@ static void put_position(Painter *painter, int row, int col) {
 
 /* ---- cells -------------------------------------------------------------------------------------- */
 
-static bool is_blank(const VTermScreenCell *cell) {
+static bool screen_snapshot_is_blank(const VTermScreenCell *cell) {
         return !cell->chars[0];
 }
 
-static bool is_empty(const VTermScreenCell *cell) {
-        return is_blank(cell) && screen_cell_pen(cell).bg == PEN_DEFAULT;
+static bool screen_snapshot_is_empty(const VTermScreenCell *cell) {
+        return screen_snapshot_is_blank(cell) && screen_cell_pen(cell).bg == PEN_DEFAULT;
 }
 
 static void put_skip(Painter *painter, int col) {
@@ -98,16 +98,16 @@ static void put_glyph(Painter *painter, const VTermScreenCell *cell) {
         for (size_t i = 0; i < VTERM_MAX_CHARS_PER_CELL && cell->chars[i]; i++)
                 n += utf8_put(bytes + n, cell->chars[i]);
         put_pen(painter, screen_cell_pen(cell));
-        put(painter, (Str){bytes, n});
+        screen_snapshot_put(painter, (Str){bytes, n});
         painter->is_unsure = !is_well_known(cell);
 }
 
 /* Blank cells from col on with the same background; returns how many. Only coloured ones need a word. */
-static int put_blanks(Painter *painter, int col, int end) {
+static int screen_snapshot_put_blanks(Painter *painter, int col, int end) {
         uint32_t bg = screen_cell_pen(&painter->cells[col]).bg;
         int n = 1;
 
-        while (col + n < end && is_blank(&painter->cells[col + n]) &&
+        while (col + n < end && screen_snapshot_is_blank(&painter->cells[col + n]) &&
                screen_cell_pen(&painter->cells[col + n]).bg == bg)
                 n++;
         if (bg != PEN_DEFAULT) {
@@ -123,7 +123,7 @@ static void put_row(Painter *painter, int row) {
         int end = painter->screen->cols, col = 0;
 
         screen_row(painter->screen, row, painter->cells);
-        while (end && painter->cells[end - 1].width && is_empty(&painter->cells[end - 1]))
+        while (end && painter->cells[end - 1].width && screen_snapshot_is_empty(&painter->cells[end - 1]))
                 end--;
         if (!end)
                 return;
@@ -132,8 +132,8 @@ static void put_row(Painter *painter, int row) {
         painter->is_unsure = false;
         while (col < end) {
                 const VTermScreenCell *cell = &painter->cells[col];
-                if (is_blank(cell)) {
-                        col += put_blanks(painter, col, end);
+                if (screen_snapshot_is_blank(cell)) {
+                        col += screen_snapshot_put_blanks(painter, col, end);
                         continue;
                 }
                 put_skip(painter, col);
@@ -154,15 +154,16 @@ static void put_saved(Painter *painter, const SavedCursor *saved) {
         put_position(painter, saved->row, saved->col);
         put_pen(painter, saved->pen);
         put_charsets(painter, saved->charsets);
-        put(painter, STR("\x1b"
-                         "7"));
+        screen_snapshot_put(painter, STR("\x1b"
+                                         "7"));
 }
 
 /* ST ends whatever string or sequence the receiver may be in. */
 static void put_reset(Painter *painter) {
-        put(painter, STR("\x1b\\\x1b[?1049l\x1b[?5;6;69l\x1b[?7h\x1b[4l\x1b[20l\x1b[r\x1b[0m\x1b(B\x1b)"
-                         "B\x1b*B\x1b+B\x0f"
-                         "\x1b[H\x1b[2J"));
+        screen_snapshot_put(
+                painter, STR("\x1b\\\x1b[?1049l\x1b[?5;6;69l\x1b[?7h\x1b[4l\x1b[20l\x1b[r\x1b[0m\x1b(B\x1b)"
+                             "B\x1b*B\x1b+B\x0f"
+                             "\x1b[H\x1b[2J"));
         painter->pen = PEN_NULL;
         painter->charsets = CHARSETS_NULL;
 }
@@ -187,15 +188,15 @@ static void put_hidden_main(Painter *painter) {
         }
         put_saved(painter, &screen->saved[0]);
         put_keyboard(painter, false);
-        put(painter, STR("\x1b[?1049h"));
+        screen_snapshot_put(painter, STR("\x1b[?1049h"));
         put_pen(painter, PEN_NULL);
-        put(painter, STR("\x1b[H\x1b[2J")); /* not all terminals do */
+        screen_snapshot_put(painter, STR("\x1b[H\x1b[2J")); /* not all terminals do */
 }
 
 static void put_tabs(Painter *painter) {
         if (!painter->screen->has_tabs)
                 return;
-        put(painter, STR("\x1b[3g"));
+        screen_snapshot_put(painter, STR("\x1b[3g"));
         for (int col = 0; col < painter->screen->cols; col++)
                 if (screen_has_tab(painter->screen, col))
                         put_format(painter, "\x1b[1;%dH\x1bH", col + 1);
@@ -208,13 +209,13 @@ static void put_margins(Painter *painter) {
         if (screen->top != 0 || screen->bottom != screen->rows)
                 put_format(painter, "\x1b[%d;%dr", screen->top + 1, screen->bottom);
         if (modes->set & MODE_SIDE_MARGINS)
-                put(painter, STR("\x1b[?69h"));
+                screen_snapshot_put(painter, STR("\x1b[?69h"));
         if (modes->right)
                 put_format(painter, "\x1b[%d;%ds", modes->left, modes->right);
         else if (modes->left)
                 put_format(painter, "\x1b[%ds", modes->left);
         if (modes->set & MODE_ORIGIN)
-                put(painter, STR("\x1b[?6h"));
+                screen_snapshot_put(painter, STR("\x1b[?6h"));
 }
 
 /* Prints the last character once more: only so does a cursor come to wait behind the last column, and REP
@@ -224,7 +225,7 @@ static void put_last(Painter *painter, int top) {
         int row = screen->last_put.start_row, col = screen->last_put.start_col;
 
         if (!(screen->modes.set & MODE_AUTOWRAP))
-                put(painter, STR("\x1b[?7l"));
+                screen_snapshot_put(painter, STR("\x1b[?7l"));
         put_position(painter, row - top, col);
         screen_row(screen, row, painter->cells);
         put_charsets(painter, CHARSETS_NULL);
@@ -263,7 +264,7 @@ static void put_switches(Painter *painter, bool is_on) {
                 is_first = false;
         }
         if (!is_first)
-                put(painter, is_on ? STR("h") : STR("l"));
+                screen_snapshot_put(painter, is_on ? STR("h") : STR("l"));
 }
 
 static void put_modes(Painter *painter) {
@@ -271,24 +272,24 @@ static void put_modes(Painter *painter) {
 
         put_switches(painter, false);
         put_switches(painter, true);
-        put(painter, modes->set & MODE_KEYPAD ? STR("\x1b=") : STR("\x1b>"));
-        put(painter, modes->set & MODE_INSERT ? STR("\x1b[4h") : STR(""));
-        put(painter, modes->set & MODE_NEWLINE ? STR("\x1b[20h") : STR(""));
+        screen_snapshot_put(painter, modes->set & MODE_KEYPAD ? STR("\x1b=") : STR("\x1b>"));
+        screen_snapshot_put(painter, modes->set & MODE_INSERT ? STR("\x1b[4h") : STR(""));
+        screen_snapshot_put(painter, modes->set & MODE_NEWLINE ? STR("\x1b[20h") : STR(""));
         put_format(painter, "\x1b[%u q", modes->cursor_shape);
         if (modes->modify_keys)
                 put_format(painter, "\x1b[>4;%um", modes->modify_keys);
         put_keyboard(painter, modes->set & MODE_ALTERNATE);
         if (modes->n_title) {
-                put(painter, STR("\x1b]2;"));
-                put(painter, (Str){modes->title, modes->n_title});
-                put(painter, STR("\a"));
+                screen_snapshot_put(painter, STR("\x1b]2;"));
+                screen_snapshot_put(painter, (Str){modes->title, modes->n_title});
+                screen_snapshot_put(painter, STR("\a"));
         }
 }
 
 static void put_open(Painter *painter) {
         Screen *screen = painter->screen;
 
-        put(painter, (Str){screen->open.bytes, screen->open.n});
+        screen_snapshot_put(painter, (Str){screen->open.bytes, screen->open.n});
         if (!painter->r)
                 painter->r = vt_append_open(&screen->modes.parser, painter->out);
 }

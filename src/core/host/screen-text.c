@@ -18,7 +18,7 @@ static const uint16_t drawing[0x20] = {
         0x2524, 0x2534, 0x252c, 0x2502, 0x2264, 0x2265, 0x03c0, 0x2260, 0x00a3, 0x00b7,
 };
 
-static void append(Screen *screen, const char *bytes, size_t n) {
+static void screen_text_append(Screen *screen, const char *bytes, size_t n) {
         memcpy(screen->text + screen->n_text, bytes, n);
         screen->n_text += (uint16_t)n;
 }
@@ -27,7 +27,7 @@ static void append(Screen *screen, const char *bytes, size_t n) {
 static void append_base(Screen *screen, const char *bytes, size_t n) {
         if (screen->n_text + (int)n > SCREEN_TEXT_MAX - MARKS_ROOM)
                 screen_flush(screen);
-        append(screen, bytes, n);
+        screen_text_append(screen, bytes, n);
         screen->n_marks = 0;
         memcpy(screen->last, bytes, n);
         screen->n_last = (uint8_t)n;
@@ -37,11 +37,11 @@ static void append_base(Screen *screen, const char *bytes, size_t n) {
 static void append_mark(Screen *screen, const char *bytes, size_t n) {
         if (!screen->n_text || screen->n_marks == SCREEN_MARKS_MAX)
                 return;
-        append(screen, bytes, n);
+        screen_text_append(screen, bytes, n);
         screen->n_marks++;
 }
 
-static uint32_t decode(const char *bytes, size_t n) {
+static uint32_t screen_text_decode(const char *bytes, size_t n) {
         uint32_t character = (unsigned char)bytes[0] & (n == 2 ? 0x1f : n == 3 ? 0x0f : 0x07);
 
         for (size_t i = 1; i < n; i++)
@@ -51,7 +51,7 @@ static uint32_t decode(const char *bytes, size_t n) {
 
 /* One valid character of several bytes. */
 static void append_character(Screen *screen, const char *bytes, size_t n) {
-        uint32_t character = decode(bytes, n);
+        uint32_t character = screen_text_decode(bytes, n);
 
         if (character < 0xa0)
                 return; /* C1 */
@@ -138,7 +138,7 @@ static size_t take_ascii(Screen *screen, Str bytes) {
         room = (size_t)(SCREEN_TEXT_MAX - MARKS_ROOM - screen->n_text);
         while (n < bytes.n && n <= room && is_ascii(bytes.data[n]))
                 n++;
-        append(screen, bytes.data + 1, n - 1);
+        screen_text_append(screen, bytes.data + 1, n - 1);
         screen->last[0] = bytes.data[n - 1];
         return n;
 }

@@ -103,12 +103,12 @@ static void *allocate(size_t n, void *user) {
         return calloc(1, n);
 }
 
-static void release(void *block, void *user) {
+static void screen_release(void *block, void *user) {
         (void)user;
         free(block);
 }
 
-static VTermAllocatorFunctions allocator = {.malloc = allocate, .free = release};
+static VTermAllocatorFunctions allocator = {.malloc = allocate, .free = screen_release};
 
 /* libvterm does not look whether it got memory, so we look before it asks. A cell is less than 40 bytes. */
 int screen_probe_memory(int cols, int rows, int n_buffers) {
@@ -146,7 +146,7 @@ void screen_forget(Screen *screen) {
         screen_reset_tabs(screen, 0);
 }
 
-static void start(Screen *screen) {
+static void screen_start(Screen *screen) {
         screen->vt = vterm_new_with_allocator(screen->rows, screen->cols, &allocator, NULL);
         vterm_set_utf8(screen->vt, 1);
         screen->state = vterm_obtain_state(screen->vt);
@@ -176,7 +176,7 @@ int screen_new(Screen **ret, unsigned cols, unsigned rows, const Modes *modes) {
         screen->cells = calloc((size_t)screen->cols, sizeof(*screen->cells));
         if (!screen->cells)
                 return error_origin(-ENOMEM);
-        start(screen);
+        screen_start(screen);
         screen_set_budget(screen, INT64_MAX);
         modes_init(&screen->modes);
         screen_forget(screen);
@@ -213,7 +213,7 @@ bool screen_is_spent(const Screen *screen) {
         return screen->n_budget <= 0;
 }
 
-static void obey(Screen *screen, VtEvent event, char c) {
+static void screen_obey(Screen *screen, VtEvent event, char c) {
         if (event == VT_EVENT_NONE)
                 return;
         if (event == VT_EVENT_CONTROL) {
@@ -241,7 +241,7 @@ static size_t feed_some(Screen *screen, Str bytes) {
         event = vt_next(parser, bytes.data[0]);
         if (event == VT_EVENT_PRINT)
                 return 0; /* the sequence was given up: the byte is looked at again, as text */
-        obey(screen, event, bytes.data[0]);
+        screen_obey(screen, event, bytes.data[0]);
         return 1;
 }
 

@@ -173,7 +173,7 @@ VtEvent vt_step(uint8_t *state, char c) {
         return move.event;
 }
 
-static void begin(VtParser *vt) {
+static void vt_begin(VtParser *vt) {
         vt->leader = 0;
         vt->intermediate = 0;
         vt->n_params = 0;
@@ -183,7 +183,7 @@ static void begin(VtParser *vt) {
         vt->raw[0] = '\x1b';
 }
 
-static void keep(VtParser *vt, char c) {
+static void vt_keep(VtParser *vt, char c) {
         if (vt->n_raw < VT_RAW_MAX)
                 vt->raw[vt->n_raw] = c;
         if (vt->n_raw <= VT_RAW_MAX)
@@ -216,7 +216,7 @@ static void take_param(VtParser *vt, char c) {
 }
 
 /* What this byte adds to the sequence that is open after it. */
-static void collect(VtParser *vt, char c) {
+static void vt_collect(VtParser *vt, char c) {
         if (c >= 0x20 && c <= 0x2f)
                 vt->intermediate = vt->intermediate ? VT_MANY : (uint8_t)c;
         else if (vt->state == VT_CSI_PARAMS && c >= '<' && c <= '?')
@@ -225,7 +225,7 @@ static void collect(VtParser *vt, char c) {
                 take_param(vt, c);
 }
 
-static VtEvent finish(VtParser *vt, VtEvent event, char c) {
+static VtEvent vt_finish(VtParser *vt, VtEvent event, char c) {
         vt->final = c;
         return vt->has_too_many || vt->n_raw > VT_RAW_MAX ? VT_EVENT_NONE : event;
 }
@@ -235,17 +235,17 @@ VtEvent vt_next(VtParser *vt, char c) {
         VtEvent event = vt_step(&vt->state, c);
 
         if (before == VT_STRING_ESCAPE ? event != VT_EVENT_STRING : vt->state == VT_ESCAPE && c == '\x1b')
-                begin(vt);
+                vt_begin(vt);
         if (event == VT_EVENT_CONTROL || event == VT_EVENT_PRINT || vt->state == VT_ESCAPE)
                 return event;
         if ((unsigned char)c < 0x20 && c != '\x1b')
-                return event == VT_EVENT_STRING ? finish(vt, event, c) : VT_EVENT_NONE;
+                return event == VT_EVENT_STRING ? vt_finish(vt, event, c) : VT_EVENT_NONE;
         if (c != 0x7f)
-                keep(vt, c);
+                vt_keep(vt, c);
         if (event != VT_EVENT_NONE)
-                return finish(vt, event, c);
+                return vt_finish(vt, event, c);
         if (vt->state < VT_OSC && c != 0x7f)
-                collect(vt, c);
+                vt_collect(vt, c);
         return VT_EVENT_NONE;
 }
 

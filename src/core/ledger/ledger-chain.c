@@ -71,7 +71,7 @@ static void chain_deinit(Chain *chain) {
         buf_deinit(&chain->out);
 }
 
-static int flush(Chain *chain) {
+static int ledger_chain_flush(Chain *chain) {
         Str rest = buf_str(&chain->out);
         off_t at = (off_t)(chain->n * CHAIN_RECORD);
 
@@ -110,7 +110,7 @@ static int extend_line(void *user, Str piece, uint64_t offset _unused_, bool is_
 
         if (r == 0 && is_end)
                 r = buf_printf(&chain->out, "%016llx %s\n", (unsigned long long)chain->end, chain->hash);
-        return error_trace(r == 0 && chain->out.n > FLUSH ? flush(chain) : r);
+        return error_trace(r == 0 && chain->out.n > FLUSH ? ledger_chain_flush(chain) : r);
 }
 
 int chain_extend(const char *path, int ledger_fd, uint64_t end, bool is_new) {
@@ -125,7 +125,7 @@ int chain_extend(const char *path, int ledger_fd, uint64_t end, bool is_new) {
                 start_over(&chain);
         scan.at = chain.end;
         r = scan_run(&scan);
-        return error_trace(r ? r : flush(&chain));
+        return error_trace(r ? r : ledger_chain_flush(&chain));
 }
 
 /* Verification: the records as they come, against the lines as they come. */

@@ -36,7 +36,7 @@ static int stage_one(const LedgerPlace *place, LedgerReplacement *file) {
         return error_trace(file_stage(stage_path, buf_str(&file->bytes), mode, sync_of(place), &file->temp));
 }
 
-static void unstage(LedgerChange *change) {
+static void ledger_commit_unstage(LedgerChange *change) {
         for (LedgerReplacement *file = change->files; file; file = file->next) {
                 if (file->temp)
                         (void)unlink(file->temp);
@@ -44,13 +44,13 @@ static void unstage(LedgerChange *change) {
         }
 }
 
-static int stage(const LedgerPlace *place, LedgerChange *change) {
+static int ledger_commit_stage(const LedgerPlace *place, LedgerChange *change) {
         int r = 0;
 
         for (LedgerReplacement *file = change->files; r == 0 && file; file = file->next)
                 r = stage_one(place, file);
         if (r)
-                unstage(change);
+                ledger_commit_unstage(change);
         return error_trace(r);
 }
 
@@ -60,7 +60,7 @@ static void stage_all(LedgerJob *job) {
         size_t n_out = 0;
 
         for (LedgerChange *change = job->group->first; change; change = change->next) {
-                change->r = stage(job->place, change);
+                change->r = ledger_commit_stage(job->place, change);
                 if (change->r)
                         continue;
                 if (n_out != change->start)
@@ -95,7 +95,7 @@ static int sync_lines(LedgerJob *job, int fd, uint64_t ino) {
 }
 
 /* From this offset on nothing of ours stays. If even that fails, the next commit tries again. */
-static void take_out(LedgerJob *job, int fd, uint64_t offset) {
+static void ledger_commit_take_out(LedgerJob *job, int fd, uint64_t offset) {
         struct stat st;
 
         job->left_at = job->n_left = 0;
@@ -107,7 +107,7 @@ static void take_out(LedgerJob *job, int fd, uint64_t offset) {
                 journal_forget(job->journal, job->place);
 }
 
-static int publish(const LedgerPlace *place, LedgerChange *change) {
+static int ledger_commit_publish(const LedgerPlace *place, LedgerChange *change) {
         for (LedgerReplacement *file = change->files; file; file = file->next) {
                 FileIdentity staged;
                 int r = file_identify(file->temp, &staged);
@@ -131,31 +131,31 @@ static void publish_all(LedgerJob *job, int fd) {
         int r = 0;
 
         for (; change && r == 0; change = r ? change : change->next)
-                r = change->r ? 0 : publish(job->place, change);
+                r = change->r ? 0 : ledger_commit_publish(job->place, change);
         if (r == 0)
                 return;
-        take_out(job, fd, job->own_start + change->start);
+        ledger_commit_take_out(job, fd, job->own_start + change->start);
         job->new_end = job->own_start + change->start;
         for (; change; change = change->next) {
-                unstage(change);
+                ledger_commit_unstage(change);
                 change->r = change->r ? change->r : r;
         }
 }
 
 /* A file that others may read was made by others, or by us long ago. */
-static void close_to_others(int fd) {
+static void ledger_commit_close_to_others(int fd) {
         struct stat st;
 
         if (!fstat(fd, &st) && st.st_mode & 077)
                 (void)fchmod(fd, st.st_mode & 0700);
 }
 
-static void commit(LedgerJob *job) {
+static void ledger_commit_commit(LedgerJob *job) {
         const LedgerFile *file = job->is_reloaded ? job->load.file : job->file;
         bool has_intent = false;
         int r, fd = file->fd;
 
-        close_to_others(fd);
+        ledger_commit_close_to_others(fd);
         stage_all(job);
         r = ledger_intent_write(job, file->ino, &has_intent);
         if (r == 0)
@@ -163,9 +163,9 @@ static void commit(LedgerJob *job) {
         if (r == 0)
                 r = sync_lines(job, fd, file->ino);
         if (r) {
-                take_out(job, fd, job->own_start);
+                ledger_commit_take_out(job, fd, job->own_start);
                 for (LedgerChange *change = job->group->first; change; change = change->next)
-                        unstage(change);
+                        ledger_commit_unstage(change);
                 if (has_intent)
                         ledger_intent_clear(job->place);
                 job->r = error_trace(r);
@@ -199,7 +199,7 @@ void ledger_commit_run(LedgerJob *job) {
         if (job->r)
                 return;
         if (job->group)
-                commit(job);
+                ledger_commit_commit(job);
         file = job->is_reloaded ? job->load.file : job->file;
         (void)ledger_chain_follow(job->place, file->fd, job->new_end, false);
 }

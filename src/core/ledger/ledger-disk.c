@@ -86,7 +86,8 @@ static int copy_range(int from, int to, uint64_t at, uint64_t end) {
         return 0;
 }
 
-static int keep_aside(const LedgerPlace *place, int fd, uint64_t at, uint64_t end, int64_t wall_us) {
+static int ledger_disk_keep_aside(const LedgerPlace *place, int fd, uint64_t at, uint64_t end,
+                                  int64_t wall_us) {
         _cleanup_(closep) int cut = ledger_open_cut(place, wall_us);
         int r;
 
@@ -109,7 +110,7 @@ int ledger_mend_tail(const LedgerPlace *place, int fd, const Scan *scan, int64_t
                 *size += r == 0;
                 return error_trace(r);
         }
-        r = keep_aside(place, fd, scan->at, *size, wall_us);
+        r = ledger_disk_keep_aside(place, fd, scan->at, *size, wall_us);
         if (r)
                 return error_trace(r);
         if (ftruncate(fd, (off_t)scan->at) < 0)
@@ -121,7 +122,7 @@ int ledger_mend_tail(const LedgerPlace *place, int fd, const Scan *scan, int64_t
 
 /* Bytes of a commit of ours that failed and could not be taken back then. Left alone once others wrote
  * behind it. */
-static void take_back(LedgerJob *job, uint64_t *size) {
+static void ledger_disk_take_back(LedgerJob *job, uint64_t *size) {
         if (job->n_left && *size == job->left_at + job->n_left &&
             ftruncate(job->file->fd, (off_t)job->left_at) == 0)
                 *size = job->left_at;
@@ -170,7 +171,7 @@ int ledger_catch_up(LedgerJob *job) {
                 return error_trace(r);
         size = stand.size;
         if (job->file && stand.dev == job->file->dev && stand.ino == job->file->ino) {
-                take_back(job, &size);
+                ledger_disk_take_back(job, &size);
                 job->own_start = job->new_end = job->end;
                 if (size == job->end && !job->is_index_broken)
                         return 0;

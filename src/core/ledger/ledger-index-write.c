@@ -59,7 +59,7 @@ int index_tail_hash(int ledger_fd, SipKey key, uint64_t end, uint64_t *ret) {
         return 0;
 }
 
-static int flush(Writer *writer) {
+static int ledger_index_write_flush(Writer *writer) {
         Str rest = buf_str(&writer->block);
 
         writer->sum = index_sum(writer->sum, rest.data, rest.n);
@@ -78,7 +78,7 @@ static int flush(Writer *writer) {
         return 0;
 }
 
-static int put(Writer *writer, const void *data, size_t n) {
+static int ledger_index_write_put(Writer *writer, const void *data, size_t n) {
         while (n) {
                 size_t part = MIN(n, (size_t)INDEX_BLOCK - writer->block.n);
 
@@ -87,7 +87,7 @@ static int put(Writer *writer, const void *data, size_t n) {
                 data = (const char *)data + part;
                 n -= part;
                 if (writer->block.n == INDEX_BLOCK) {
-                        int r = flush(writer);
+                        int r = ledger_index_write_flush(writer);
 
                         if (r)
                                 return error_trace(r);
@@ -208,14 +208,16 @@ static int put_term(Writer *writer, const IndexTerm *old, const HeapTerm *young,
                           .n = (old ? old->n : 0) + (young ? young->n : 0)};
 
         *first += term.n;
-        return error_trace(put(writer, &term, sizeof(term)));
+        return error_trace(ledger_index_write_put(writer, &term, sizeof(term)));
 }
 
 static int put_postings(Writer *writer, const IndexTerm *old, const HeapTerm *young, void *user _unused_) {
-        int r = old ? put(writer, writer->base->postings + old->first, old->n * sizeof(uint32_t)) : 0;
+        int r = old ? ledger_index_write_put(writer, writer->base->postings + old->first,
+                                             old->n * sizeof(uint32_t))
+                    : 0;
 
         if (r == 0 && young)
-                r = put(writer, list_of(young), young->n * sizeof(uint32_t));
+                r = ledger_index_write_put(writer, list_of(young), young->n * sizeof(uint32_t));
         return error_trace(r);
 }
 
@@ -242,21 +244,23 @@ static int put_ids(Writer *writer, const IndexHeader *header) {
                 return error_origin(-ENOMEM);
         fill_ids(slots, header->n_id_slots, writer->base);
         fill_ids(slots, header->n_id_slots, writer->heap);
-        return error_trace(put(writer, slots, header->n_id_slots * sizeof(*slots)));
+        return error_trace(ledger_index_write_put(writer, slots, header->n_id_slots * sizeof(*slots)));
 }
 
-static int put_body(Writer *writer, const IndexHeader *header, const Buf *kinds) {
+static int ledger_index_write_put_body(Writer *writer, const IndexHeader *header, const Buf *kinds) {
         uint64_t first = 0;
         int r = 0;
 
         if (writer->base)
-                r = put(writer, writer->base->entries, writer->base->n * sizeof(IndexEntry));
-        r = r ? r : put(writer, writer->heap->entries, writer->heap->n * sizeof(IndexEntry));
+                r = ledger_index_write_put(writer, writer->base->entries,
+                                           writer->base->n * sizeof(IndexEntry));
+        r = r ? r
+              : ledger_index_write_put(writer, writer->heap->entries, writer->heap->n * sizeof(IndexEntry));
         r = r ? r : put_ids(writer, header);
         r = r ? r : each_term(writer, put_term, &first);
         r = r ? r : each_term(writer, put_postings, NULL);
-        r = r ? r : put(writer, kinds->data, kinds->n);
-        return error_trace(r ? r : flush(writer));
+        r = r ? r : ledger_index_write_put(writer, kinds->data, kinds->n);
+        return error_trace(r ? r : ledger_index_write_flush(writer));
 }
 
 static int fill_header(Writer *writer, IndexHeader *header, const Buf *kinds) {
@@ -277,13 +281,13 @@ static int fill_header(Writer *writer, IndexHeader *header, const Buf *kinds) {
         return header->n_postings > UINT32_MAX || header->n_id_slots > UINT32_MAX ? error_origin(-EFBIG) : 0;
 }
 
-static int write_all(Writer *writer, IndexHeader *header, const Buf *kinds) {
+static int ledger_index_write_write_all(Writer *writer, IndexHeader *header, const Buf *kinds) {
         int r = buf_reserve(&writer->block, INDEX_BLOCK);
 
         r = r ? r : sort_terms(writer->heap, &writer->young);
         r = r ? r : fill_header(writer, header, kinds);
         writer->at = sizeof(*header);
-        r = r ? r : put_body(writer, header, kinds);
+        r = r ? r : ledger_index_write_put_body(writer, header, kinds);
         if (r)
                 return error_trace(r);
         header->body_sum = writer->sum;
@@ -308,7 +312,7 @@ int index_file_write(const char *path, int ledger_fd, SipKey key, const Segment 
         writer.fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (writer.fd < 0)
                 return error_origin(-errno);
-        r = write_all(&writer, &header, kinds);
+        r = ledger_index_write_write_all(&writer, &header, kinds);
         if (r == 0 && segment_is_changed(base, path))
                 r = error_origin(-ESTALE); /* what was copied from it is worth nothing */
         if (r == 0 && rename(temp, path) < 0)

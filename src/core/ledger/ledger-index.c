@@ -73,18 +73,19 @@ Segment *segment_free(Segment *segment) {
         return NULL;
 }
 
-static uint64_t hash_of(SipKey key, Str text) {
+static uint64_t ledger_index_hash_of(SipKey key, Str text) {
         uint64_t hash = siphash(key, text);
 
         return hash ? hash : 1;
 }
 
 uint64_t index_hash_id(const Index *index, Str id) {
-        return hash_of((SipKey){~index->key.k0, index->key.k1}, id); /* apart from a tag of the same text */
+        return ledger_index_hash_of((SipKey){~index->key.k0, index->key.k1},
+                                    id); /* apart from a tag of the same text */
 }
 
 uint64_t index_hash_tag(const Index *index, Str word) {
-        return hash_of(index->key, word);
+        return ledger_index_hash_of(index->key, word);
 }
 
 uint16_t index_kind(Index *index, Str kind) {

@@ -58,7 +58,7 @@ static int intent_path(const LedgerPlace *place, char **ret) {
         return *ret ? 0 : error_origin(-ENOMEM);
 }
 
-static int store(const LedgerPlace *place, const Buf *text) {
+static int ledger_intent_store(const LedgerPlace *place, const Buf *text) {
         _cleanup_(freep) char *path = NULL;
         _cleanup_(closep) int fd = -1;
         int r;
@@ -92,7 +92,7 @@ int ledger_intent_write(const LedgerJob *job, uint64_t ino, bool *ret_is_written
                 return error_trace(r);
         r = add_number(&text, siphash(intent_key, buf_str(&body)));
         r = r ? r : buf_append_str(&text, buf_str(&body));
-        r = r ? r : store(job->place, &text);
+        r = r ? r : ledger_intent_store(job->place, &text);
         *ret_is_written = r == 0;
         return error_trace(r);
 }

@@ -86,7 +86,7 @@ void ledger_take_load(Ledger *ledger, LedgerLoad *load) {
 
 /* Lines into the index. Without memory the rest is read from the file later, as if another program had
  * written it. */
-static int take_records(Ledger *ledger, const Buf *records, uint64_t shift) {
+static int ledger_jobs_take_records(Ledger *ledger, const Buf *records, uint64_t shift) {
         size_t at = 0;
         Record *record;
 
@@ -111,7 +111,7 @@ static int take_own(Ledger *ledger, LedgerJob *job) {
                 if (change->r)
                         continue;
                 change->first = index_n(ledger->index);
-                r = take_records(ledger, &change->records, job->own_start + change->start);
+                r = ledger_jobs_take_records(ledger, &change->records, job->own_start + change->start);
                 if (r)
                         return error_trace(r);
                 ledger->stats.n_lines += change->n_lines;
@@ -135,7 +135,7 @@ static void take_job(Ledger *ledger, LedgerJob *job) {
         first = index_n(ledger->index);
         ledger_log_damage(ledger, job->found.damage, job->found.n_damage);
         ledger->stats.n_damaged += job->found.n_damaged;
-        r = take_records(ledger, &job->found.records, 0);
+        r = ledger_jobs_take_records(ledger, &job->found.records, 0);
         ledger->stats.n_foreign += index_n(ledger->index) - first;
         if (r == 0 && job->group && job->r == 0)
                 r = take_own(ledger, job);

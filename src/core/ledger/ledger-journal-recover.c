@@ -47,7 +47,7 @@ static int look_at_place(Recovery *recovery, uint64_t offset, Str lines, bool *r
         return 0;
 }
 
-static int put_back(Recovery *recovery, uint64_t offset, Str lines) {
+static int ledger_journal_recover_put_back(Recovery *recovery, uint64_t offset, Str lines) {
         uint64_t n_lost = 0;
         bool is_free = false;
         int r = look_at_place(recovery, offset, lines, &is_free, &n_lost);
@@ -84,13 +84,13 @@ static int put_all_back(Recovery *recovery, const Buf *bytes, const JournalHead 
         int r = 0;
 
         while (r == 0 && next_record(bytes, head, offset, &at, &lines)) {
-                r = put_back(recovery, offset, lines);
+                r = ledger_journal_recover_put_back(recovery, offset, lines);
                 offset += lines.n;
         }
         return error_trace(r);
 }
 
-static int keep_aside(Recovery *recovery) {
+static int ledger_journal_recover_keep_aside(Recovery *recovery) {
         _cleanup_(closep) int fd = ledger_open_cut(recovery->place, recovery->wall_us);
         int r;
 
@@ -103,8 +103,8 @@ static int keep_aside(Recovery *recovery) {
 }
 
 /* Only now that all of it is safe elsewhere the journal may go. */
-static int finish(Recovery *recovery, const char *path) {
-        int r = recovery->aside.n ? keep_aside(recovery) : 0;
+static int ledger_journal_recover_finish(Recovery *recovery, const char *path) {
+        int r = recovery->aside.n ? ledger_journal_recover_keep_aside(recovery) : 0;
 
         if (r == 0 && fdatasync(recovery->file) < 0)
                 r = error_origin(-errno);
@@ -135,7 +135,7 @@ int journal_recover(const LedgerPlace *place, int file, uint64_t ino, int64_t wa
                 return 0;
         r = put_all_back(&recovery, &bytes, &head);
         if (r == 0 && !is_dry && (ret->n_restored || ret->n_aside))
-                r = finish(&recovery, path);
+                r = ledger_journal_recover_finish(&recovery, path);
         buf_deinit(&recovery.aside);
         return error_trace(r);
 }

@@ -48,7 +48,7 @@ int journal_witness(int file, uint64_t base, uint64_t *ret) {
 }
 
 /* As long as it will ever be, and all of it written: then a write in place changes nothing but bytes. */
-static int fill(int fd, const char *state_path) {
+static int ledger_journal_fill(int fd, const char *state_path) {
         _cleanup_(freep) char *zeros = calloc(1, JOURNAL_SIZE);
         int r;
 
@@ -97,7 +97,7 @@ static int open_filled(Journal *journal, const LedgerPlace *place) {
         fd = create_apart(path, journal->ino);
         if (fd < 0)
                 return error_trace(fd);
-        r = fill(fd, place->state_path);
+        r = ledger_journal_fill(fd, place->state_path);
         if (r)
                 return error_trace(r);
         journal->at = 0;
@@ -128,7 +128,7 @@ static int add_head(Journal *journal, int file, Buf *out) {
         return error_trace(buf_append(out, &head, sizeof(head)));
 }
 
-static int add_record(Journal *journal, uint64_t offset, Str lines, Buf *out) {
+static int ledger_journal_add_record(Journal *journal, uint64_t offset, Str lines, Buf *out) {
         JournalMark mark = {.epoch = journal->epoch, .offset = offset, .n = lines.n};
         int r;
 
@@ -146,7 +146,7 @@ static int write_record(Journal *journal, int file, uint64_t offset, Str lines) 
         int r = journal->at ? 0 : add_head(journal, file, &out);
 
         if (r == 0)
-                r = add_record(journal, offset, lines, &out);
+                r = ledger_journal_add_record(journal, offset, lines, &out);
         if (r == 0)
                 r = ledger_write_at(journal->fd, buf_str(&out), journal->at);
         if (r == 0 && fdatasync(journal->fd) < 0)

@@ -28,7 +28,7 @@ LedgerFile *ledger_file_unref(LedgerFile *file) {
         return NULL;
 }
 
-static int open_file(const char *path, LedgerFile **ret, uint64_t *ret_size) {
+static int ledger_load_open_file(const char *path, LedgerFile **ret, uint64_t *ret_size) {
         _cleanup_(closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
         LedgerFile *file;
         struct stat st;
@@ -74,7 +74,7 @@ static void persist(Loading *loading, uint32_t n_least) {
                 (void)index_persist(index, loading->index_path, load->file->fd, &stand);
 }
 
-static int take_records(void *user, Buf *records) {
+static int ledger_load_take_records(void *user, Buf *records) {
         Loading *loading = user;
         Index *index = loading->load->index;
         size_t at = 0, ahead = 0;
@@ -106,7 +106,7 @@ static int load_rest(const LedgerPlace *place, int64_t wall_us, Loading *loading
                        .end = *size,
                        .index = load->index,
                        .classify = place->classify,
-                       .take = take_records,
+                       .take = ledger_load_take_records,
                        .user = loading,
                        .taken_at = load->end};
         loading->n_damaged = load->n_damaged;
@@ -186,7 +186,7 @@ int ledger_load(const LedgerPlace *place, const SipKey *key, int64_t wall_us, Le
         int r;
 
         *load = (LedgerLoad){0};
-        r = open_file(place->path, &load->file, &size);
+        r = ledger_load_open_file(place->path, &load->file, &size);
         if (r == 0)
                 r = journal_recover(place, load->file->fd, load->file->ino, wall_us, false, &load->journal);
         if (r == 0 && load->journal.n_restored)

@@ -31,7 +31,7 @@ int ledger_write_at(int fd, Str bytes, uint64_t offset) {
         return 0;
 }
 
-static int flush(LedgerOutput *output) {
+static int ledger_output_flush(LedgerOutput *output) {
         int r = ledger_write_at(output->fd, buf_str(&output->bytes), output->at);
 
         output->at += output->bytes.n;
@@ -42,11 +42,11 @@ static int flush(LedgerOutput *output) {
 int ledger_output_put(LedgerOutput *output, Str piece) {
         int r = buf_append_str(&output->bytes, piece);
 
-        return error_trace(r == 0 && output->bytes.n >= FLUSH ? flush(output) : r);
+        return error_trace(r == 0 && output->bytes.n >= FLUSH ? ledger_output_flush(output) : r);
 }
 
 int ledger_output_finish(LedgerOutput *output) {
-        int r = flush(output);
+        int r = ledger_output_flush(output);
 
         if (r == 0 && fsync(output->fd) < 0)
                 r = error_origin(-errno);

@@ -33,7 +33,7 @@ static size_t run_length(const LedgerRead *read, size_t i, size_t *ret_bytes) {
 }
 
 /* -EAGAIN: not in the cache, or a file system that cannot tell. */
-static int fetch(int fd, char *out, size_t n, uint64_t offset, int flags) {
+static int ledger_read_fetch(int fd, char *out, size_t n, uint64_t offset, int flags) {
         while (n > 0) {
                 ssize_t got = preadv2(fd, &(struct iovec){out, n}, 1, (off_t)offset, flags);
 
@@ -60,14 +60,15 @@ static int fetch_all(LedgerRead *read, int flags) {
         for (size_t i = 0; r == 0 && i < read->n;) {
                 size_t n = run_length(read, i, &n_bytes);
 
-                r = fetch(read->file->fd, read->bytes.data + parts[i].at, n_bytes, parts[i].offset, flags);
+                r = ledger_read_fetch(read->file->fd, read->bytes.data + parts[i].at, n_bytes,
+                                      parts[i].offset, flags);
                 i += n;
         }
         return r;
 }
 
 /* Where each line will lie. Neighbours in the file stay neighbours, with what is between them. */
-static int plan(Ledger *ledger, LedgerRead *read, const uint64_t *positions, size_t n) {
+static int ledger_read_plan(Ledger *ledger, LedgerRead *read, const uint64_t *positions, size_t n) {
         size_t at = 0;
         Part *parts;
         int r;
@@ -103,7 +104,7 @@ static void read_work(void *user) {
         read->r = fetch_all(read, 0);
 }
 
-static void read_done(void *user) {
+static void ledger_read_read_done(void *user) {
         LedgerRead *read = user;
         Ledger *ledger = read->ledger;
 
@@ -145,9 +146,10 @@ void ledger_resume_reads(Ledger *ledger, int r) {
                 read->parts = BUF_NULL;
                 read->n = 0;
                 read->file = ledger_file_ref(ledger->file);
-                read->r = r ? r : plan(ledger, read, (const uint64_t *)(void *)positions.data, n);
-                if (read->r || (read->r = loop_work(ledger->loop, read_work, read_done, read)))
-                        read_done(read);
+                read->r =
+                        r ? r : ledger_read_plan(ledger, read, (const uint64_t *)(void *)positions.data, n);
+                if (read->r || (read->r = loop_work(ledger->loop, read_work, ledger_read_read_done, read)))
+                        ledger_read_read_done(read);
         }
 }
 
@@ -157,7 +159,7 @@ int ledger_read(Ledger *ledger, LedgerRead *read, const uint64_t *positions, siz
         read->n = 0;
         if (ledger_is_mending(ledger))
                 return error_trace(read_after_mending(ledger, read, positions, n));
-        r = plan(ledger, read, positions, n);
+        r = ledger_read_plan(ledger, read, positions, n);
         if (ledger_is_mending(ledger))
                 return error_trace(read_after_mending(ledger, read, positions, n));
         if (r)
@@ -166,7 +168,7 @@ int ledger_read(Ledger *ledger, LedgerRead *read, const uint64_t *positions, siz
         read->file = ledger_file_ref(ledger->file);
         r = fetch_all(read, RWF_NOWAIT);
         if (r == -EAGAIN) {
-                r = loop_work(ledger->loop, read_work, read_done, read);
+                r = loop_work(ledger->loop, read_work, ledger_read_read_done, read);
                 if (r == 0) {
                         ledger->n_reads++;
                         return LEDGER_LATER;

@@ -68,7 +68,7 @@ static int copy_lines(LedgerJob *job, Rewrite *rewrite) {
         return error_trace(r);
 }
 
-static int replace(LedgerJob *job, Rewrite *rewrite) {
+static int ledger_rewrite_replace(LedgerJob *job, Rewrite *rewrite) {
         _cleanup_(freep) char *temp = NULL;
         uint64_t archive_size;
         int r;
@@ -102,7 +102,7 @@ void ledger_rewrite_run(LedgerJob *job) {
                 job->r = error_origin(-ESTALE); /* the positions meant another file */
         if (job->r)
                 return;
-        job->r = replace(job, &rewrite);
+        job->r = ledger_rewrite_replace(job, &rewrite);
         if (job->r == 0) {
                 job->r = ledger_load(job->place, &job->index->key, job->wall_us, &job->load);
                 job->is_reloaded = job->r == 0;

@@ -27,7 +27,7 @@ typedef struct Ahead {
 } Ahead;
 
 /* Called by the scan: hands its records over against an empty buffer. */
-static int push(void *user, Buf *records) {
+static int ledger_scan_ahead_push(void *user, Buf *records) {
         Ahead *ahead = user;
         bool is_given_up;
 
@@ -49,7 +49,7 @@ static int push(void *user, Buf *records) {
         return is_given_up ? -ECANCELED : 0;
 }
 
-static void *run(void *user) {
+static void *ledger_scan_ahead_run(void *user) {
         Ahead *ahead = user;
         int r = scan_run(&ahead->scan);
 
@@ -73,7 +73,7 @@ static Batch *wait_for_batch(Ahead *ahead) {
         return batch;
 }
 
-static void drop(Ahead *ahead, bool is_given_up) {
+static void ledger_scan_ahead_drop(Ahead *ahead, bool is_given_up) {
         pthread_mutex_lock(&ahead->lock);
         ahead->first = (ahead->first + 1) % BATCHES;
         ahead->n--;
@@ -82,7 +82,7 @@ static void drop(Ahead *ahead, bool is_given_up) {
         pthread_mutex_unlock(&ahead->lock);
 }
 
-static int take_all(Ahead *ahead, Scan *scan) {
+static int ledger_scan_ahead_take_all(Ahead *ahead, Scan *scan) {
         Batch *batch;
         int r = 0;
 
@@ -92,7 +92,7 @@ static int take_all(Ahead *ahead, Scan *scan) {
                 if (r == 0)
                         r = scan->take(scan->user, &batch->records);
                 batch->records.n = 0;
-                drop(ahead, r != 0);
+                ledger_scan_ahead_drop(ahead, r != 0);
         }
         return error_trace(r);
 }
@@ -104,11 +104,11 @@ int scan_run_ahead(Scan *scan) {
         pthread_t thread;
         int r;
 
-        ahead.scan.take = push;
+        ahead.scan.take = ledger_scan_ahead_push;
         ahead.scan.user = &ahead;
-        if (pthread_create(&thread, NULL, run, &ahead))
+        if (pthread_create(&thread, NULL, ledger_scan_ahead_run, &ahead))
                 return error_trace(scan_run(scan));
-        r = take_all(&ahead, scan);
+        r = ledger_scan_ahead_take_all(&ahead, scan);
         pthread_join(thread, NULL);
         ahead.scan.taken_at = scan->taken_at;
         ahead.scan.taken_damaged = scan->taken_damaged;

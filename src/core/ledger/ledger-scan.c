@@ -68,7 +68,7 @@ static int one_line(Scan *scan, Str line) {
                                          scan->at + (uint64_t)(text.data - line.data), (uint32_t)text.n));
 }
 
-static int end_line(Scan *scan, Str line) {
+static int ledger_scan_end_line(Scan *scan, Str line) {
         int r = scan->line ? scan->line(scan->user, line, scan->at + scan->n_skipped, true) : 0;
 
         if (r == 0 && scan->n_skipped)
@@ -92,14 +92,14 @@ static int skip_piece(Scan *scan) {
 }
 
 /* Works off the whole lines in the block. */
-static int take_lines(Scan *scan) {
+static int ledger_scan_take_lines(Scan *scan) {
         const char *at = scan->block.data, *end = at + scan->block.n, *newline;
         int r = 0;
 
         while (r == 0 && at < end && (newline = memchr(at, '\n', (size_t)(end - at)))) {
                 Str line = {at, (size_t)(newline - at) + 1};
 
-                r = end_line(scan, line);
+                r = ledger_scan_end_line(scan, line);
                 at += line.n;
         }
         buf_consume(&scan->block, (size_t)(at - scan->block.data));
@@ -145,7 +145,7 @@ int scan_run(Scan *scan) {
                 if (r || n == 0)
                         break;
                 from += n;
-                r = take_lines(scan);
+                r = ledger_scan_take_lines(scan);
                 scan->taken_at = scan->at;
                 scan->taken_damaged = scan->n_damaged;
                 if (r == 0 && scan->take)

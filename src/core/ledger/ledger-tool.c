@@ -19,7 +19,7 @@ const char *ledger_index_state_name(LedgerIndexState state) {
 }
 
 /* Any object. */
-static bool classify(Arena *arena _unused_, const Json *line, LedgerFacts *facts) {
+static bool ledger_tool_classify(Arena *arena _unused_, const Json *line, LedgerFacts *facts) {
         facts->id = json_str(json_get(line, "id"));
         facts->kind = json_str(json_get(line, "kind"));
         (void)time_parse(json_str(json_get(line, "ts")), &facts->ts_us);
@@ -27,7 +27,7 @@ static bool classify(Arena *arena _unused_, const Json *line, LedgerFacts *facts
 }
 
 /* Descriptor and length at one moment when nobody appends. */
-static int look(const LedgerPlace *place, int *ret_fd, uint64_t *ret_size) {
+static int ledger_tool_look(const LedgerPlace *place, int *ret_fd, uint64_t *ret_size) {
         _cleanup_(closep) int lock = -1, fd = -1;
         struct stat st;
         int r;
@@ -46,7 +46,7 @@ static int look(const LedgerPlace *place, int *ret_fd, uint64_t *ret_size) {
         return 0;
 }
 
-static int take_records(void *user, Buf *records) {
+static int ledger_tool_take_records(void *user, Buf *records) {
         Index *index = user;
         size_t at = 0;
         Record *record;
@@ -67,7 +67,7 @@ typedef struct Reading {
 
 static int reading_take(void *user, Buf *records) {
         const Reading *reading = user;
-        int r = take_records(reading->index, records);
+        int r = ledger_tool_take_records(reading->index, records);
 
         if (reading->progress)
                 reading->progress->tell(reading->progress->user, reading->scan.at, reading->scan.end);
@@ -95,9 +95,11 @@ static int count_kinds(const Index *index, LedgerReport *report) {
 }
 
 static int read_lines(int fd, const LedgerProgress *progress, LedgerReport *report) {
-        Reading reading = {
-                .scan = {.fd = fd, .end = report->n_bytes, .classify = classify, .take = reading_take},
-                .progress = progress};
+        Reading reading = {.scan = {.fd = fd,
+                                    .end = report->n_bytes,
+                                    .classify = ledger_tool_classify,
+                                    .take = reading_take},
+                           .progress = progress};
         Scan *scan = &reading.scan;
         Index *index = NULL;
         int r;
@@ -164,7 +166,7 @@ int ledger_inspect_telling(const char *path, const char *state_path, const Ledge
         int r;
 
         *report = (LedgerReport){0};
-        r = chain ? look(&place, &fd, &report->n_bytes) : error_origin(-ENOMEM);
+        r = chain ? ledger_tool_look(&place, &fd, &report->n_bytes) : error_origin(-ENOMEM);
         if (r == 0)
                 r = read_lines(fd, progress, report);
         if (r == 0)
@@ -203,7 +205,7 @@ static int sort_line(void *user, Str piece, uint64_t offset _unused_, bool is_en
 
         arena_reset(&sorting->arena);
         is_event = is_end && !sorting->is_inside &&
-                   scan_classify(&sorting->arena, classify, str_trim(piece), &facts);
+                   scan_classify(&sorting->arena, ledger_tool_classify, str_trim(piece), &facts);
         sorting->is_inside = !is_end;
         if (is_event)
                 return error_trace(ledger_output_put(&sorting->kept, piece));
@@ -253,8 +255,9 @@ static int remake(const LedgerPlace *place) {
 
 static int repair_open(const LedgerPlace *place, int fd, uint64_t size, const LedgerProgress *progress,
                        LedgerRepair *ret) {
-        Reading reading = {.scan = {.fd = fd, .end = size, .classify = classify, .take = reading_take},
-                           .progress = progress};
+        Reading reading = {
+                .scan = {.fd = fd, .end = size, .classify = ledger_tool_classify, .take = reading_take},
+                .progress = progress};
         Scan *scan = &reading.scan;
         uint64_t before = size;
         int r;

@@ -31,14 +31,14 @@ enum { N_FIELDS = ARRAY_SIZE(fields), WEEKDAY = 4, DIGITS_MAX = 4 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static bool take(Str *text, char c) {
+static bool cron_take(Str *text, char c) {
         if (!text->n || text->data[0] != c)
                 return false;
         *text = (Str){text->data + 1, text->n - 1};
         return true;
 }
 
-static bool take_number(Str *text, unsigned *ret) {
+static bool cron_take_number(Str *text, unsigned *ret) {
         unsigned value = 0;
         size_t n = 0;
 
@@ -49,7 +49,7 @@ static bool take_number(Str *text, unsigned *ret) {
         return n > 0;
 }
 
-static bool take_name(Str *text, const Field *field, unsigned *ret) {
+static bool cron_take_name(Str *text, const Field *field, unsigned *ret) {
         for (unsigned i = 0; field->names && text->n >= 3 && i <= field->max - field->min; i++)
                 if (!strncasecmp(text->data, field->names + (size_t)i * 3, 3)) {
                         *text = (Str){text->data + 3, text->n - 3};
@@ -62,46 +62,46 @@ static bool take_name(Str *text, const Field *field, unsigned *ret) {
 static bool take_value(Str *text, const Field *field, unsigned flags, unsigned *ret) {
         unsigned max = field->max + (flags & CRON_NAMES && field == &fields[WEEKDAY] ? 1 : 0);
 
-        if (flags & CRON_NAMES && take_name(text, field, ret))
+        if (flags & CRON_NAMES && cron_take_name(text, field, ret))
                 return true;
-        return take_number(text, ret) && *ret >= field->min && *ret <= max;
+        return cron_take_number(text, ret) && *ret >= field->min && *ret <= max;
 }
 
 /* The weekday 7 is Sunday, which is 0. */
-static void add(uint64_t *set, const Field *field, unsigned value) {
+static void cron_add(uint64_t *set, const Field *field, unsigned value) {
         *set |= UINT64_C(1) << (value > field->max ? field->min : value);
 }
 
-static bool take_item(Str *text, const Field *field, unsigned flags, uint64_t *set) {
-        bool is_any = take(text, '*');
+static bool cron_take_item(Str *text, const Field *field, unsigned flags, uint64_t *set) {
+        bool is_any = cron_take(text, '*');
         unsigned from = field->min, to = field->max, step = 1;
 
         if (!is_any) {
                 if (!take_value(text, field, flags, &from))
                         return false;
                 to = from;
-                if (take(text, '-') && (!take_value(text, field, flags, &to) || to < from))
+                if (cron_take(text, '-') && (!take_value(text, field, flags, &to) || to < from))
                         return false;
         }
-        if (take(text, '/') && (!take_number(text, &step) || !step))
+        if (cron_take(text, '/') && (!cron_take_number(text, &step) || !step))
                 return false;
         if (is_any && flags & CRON_STEP_DIVIDES)
                 from = (from + step - 1) / step * step;
         for (unsigned v = from; v <= to; v += step)
-                add(set, field, v);
+                cron_add(set, field, v);
         return true;
 }
 
 static bool parse_field(Str text, const Field *field, unsigned flags, uint64_t *ret) {
         *ret = 0;
         do
-                if (!take_item(&text, field, flags, ret))
+                if (!cron_take_item(&text, field, flags, ret))
                         return false;
-        while (take(&text, ','));
+        while (cron_take(&text, ','));
         return !text.n;
 }
 
-static bool next_word(Str *text, Str *ret) {
+static bool cron_next_word(Str *text, Str *ret) {
         size_t n = 0;
 
         *text = str_trim(*text);
@@ -112,7 +112,7 @@ static bool next_word(Str *text, Str *ret) {
         return n > 0;
 }
 
-static int wrong(const char **reterr, const char *what) {
+static int cron_wrong(const char **reterr, const char *what) {
         if (reterr)
                 *reterr = what;
         return CRON_E_WRONG;
@@ -124,17 +124,17 @@ int cron_parse(Cron *ret, Str text, unsigned flags, const char **reterr) {
         Str word;
 
         if (text.n > 1024)
-                return wrong(reterr, "longer than 1024 bytes");
+                return cron_wrong(reterr, "longer than 1024 bytes");
         text = str_trim(text);
         for (size_t i = 0; i < N_FIELDS; i++) {
-                if (!next_word(&text, &word))
-                        return wrong(reterr, "want five fields");
+                if (!cron_next_word(&text, &word))
+                        return cron_wrong(reterr, "want five fields");
                 has_any[i] = word.data[0] == '*';
                 if (!parse_field(word, &fields[i], flags, &sets[i]))
-                        return wrong(reterr, fields[i].wrong);
+                        return cron_wrong(reterr, fields[i].wrong);
         }
         if (str_trim(text).n)
-                return wrong(reterr, "want five fields");
+                return cron_wrong(reterr, "want five fields");
         *ret = (Cron){.minutes = sets[0],
                       .hours = (uint32_t)sets[1],
                       .days = (uint32_t)sets[2],

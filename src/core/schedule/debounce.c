@@ -51,27 +51,27 @@ static void item_remove(Debounce *debounce, DebounceItem *item) {
         debounce->n--;
 }
 
-static void fire(Debounce *debounce, DebounceItem *item) {
+static void debounce_fire(Debounce *debounce, DebounceItem *item) {
         item_remove(debounce, item);
         debounce->fired(debounce->user, (Str){item->key, item->n});
         free(item);
 }
 
-static void on_timer(Timer *timer) {
+static void debounce_on_timer(Timer *timer) {
         Debounce *debounce = container_of(timer, Debounce, timer);
         int64_t now_ms = loop_now_ms(debounce->loop);
 
         while (debounce->first && debounce->first->due_ms <= now_ms)
-                fire(debounce, debounce->first);
+                debounce_fire(debounce, debounce->first);
         if (debounce->first && timer_set(timer, debounce->first->due_ms - now_ms))
                 while (debounce->first) /* no memory for a timer: early rather than never */
-                        fire(debounce, debounce->first);
+                        debounce_fire(debounce, debounce->first);
 }
 
 void debounce_init(Debounce *debounce, Loop *loop, int64_t quiet_ms, void (*fired)(void *user, Str key),
                    void *user) {
         *debounce = (Debounce){.loop = loop, .quiet_ms = quiet_ms, .fired = fired, .user = user};
-        timer_init(&debounce->timer, loop, on_timer);
+        timer_init(&debounce->timer, loop, debounce_on_timer);
 }
 
 void debounce_deinit(Debounce *debounce) {
@@ -86,7 +86,7 @@ void debounce_deinit(Debounce *debounce) {
         debounce->buckets = NULL;
 }
 
-static DebounceItem *find(const Debounce *debounce, Str key) {
+static DebounceItem *debounce_find(const Debounce *debounce, Str key) {
         DebounceItem *item = *bucket_of(debounce, key);
 
         while (item && !str_eq((Str){item->key, item->n}, key))
@@ -94,13 +94,13 @@ static DebounceItem *find(const Debounce *debounce, Str key) {
         return item;
 }
 
-static int add(Debounce *debounce, Str key) {
+static int debounce_add(Debounce *debounce, Str key) {
         DebounceItem *item = malloc(sizeof(*item) + key.n + 1), **bucket;
 
         if (!item)
                 return error_origin(-ENOMEM);
         if (debounce->n >= DEBOUNCE_MAX)
-                fire(debounce, debounce->first);
+                debounce_fire(debounce, debounce->first);
         bucket = bucket_of(debounce, key);
         *item = (DebounceItem){.next_in_bucket = *bucket, .n = key.n};
         memcpy(item->key, key.data, key.n);
@@ -118,12 +118,12 @@ int debounce_push(Debounce *debounce, Str key) {
                 debounce->buckets = calloc(DEBOUNCE_BUCKETS, sizeof(*debounce->buckets));
         if (!debounce->buckets)
                 return error_origin(-ENOMEM);
-        item = find(debounce, key);
+        item = debounce_find(debounce, key);
         if (item) {
                 list_remove(debounce, item);
                 list_append(debounce, item);
         } else
-                r = add(debounce, key);
+                r = debounce_add(debounce, key);
         if (!r && !timer_is_set(&debounce->timer))
                 r = timer_set(&debounce->timer, debounce->quiet_ms);
         return error_trace(r);

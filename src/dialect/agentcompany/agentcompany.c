@@ -3,14 +3,14 @@
 
 #include "gen/agentcompany-ops.h"
 
-static void error_word(int error, JsonWriter *w) {
+static void agentcompany_error_word(int error, JsonWriter *w) {
         jw_int(w, agentcompany_error_code(error));
 }
 
 const JsonRpcDialect agentcompany_dialect = {
         .dialect = {.name = "agentcompany",
                     .ops = &agentcompany_ops,
-                    .error_word = error_word,
+                    .error_word = agentcompany_error_word,
                     JSONRPC_FUNCTIONS},
         .error_code = agentcompany_error_code,
         .id_before_result = true,

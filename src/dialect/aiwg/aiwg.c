@@ -31,7 +31,7 @@ static void write_stderr(Str text) {
 }
 
 /* AIWG_IPC_DEBUG=1: one line per message: time, direction, connection, the JSON text. */
-static void trace(const Client *client, const char *direction, Str text) {
+static void aiwg_trace(const Client *client, const char *direction, Str text) {
         char head[96], time[TIME_TEXT_MAX];
         int n;
 
@@ -45,12 +45,12 @@ static void trace(const Client *client, const char *direction, Str text) {
         write_stderr(STR("\n"));
 }
 
-static void error_word(int error, JsonWriter *w) {
+static void aiwg_error_word(int error, JsonWriter *w) {
         jw_int(w, aiwg_error_code(error));
 }
 
 const JsonRpcDialect aiwg_dialect = {
-        .dialect = {.name = "aiwg", .ops = &aiwg_ops, .error_word = error_word, JSONRPC_FUNCTIONS},
+        .dialect = {.name = "aiwg", .ops = &aiwg_ops, .error_word = aiwg_error_word, JSONRPC_FUNCTIONS},
         .error_code = aiwg_error_code,
         .has_batches = true,
         .null_id_is_silent = true,
@@ -60,5 +60,5 @@ const JsonRpcDialect aiwg_dialect = {
         .any_params = true,
         .replaces_utf8 = true,
         .unknown_method = "Method not found: ",
-        .trace = trace,
+        .trace = aiwg_trace,
 };

@@ -30,7 +30,7 @@ typedef struct Paths {
         char *dir, *sock, *addr, *pid, *log, *lock;
 } Paths;
 
-static void paths_deinit(Paths *paths) {
+static void cccc_endpoint_paths_deinit(Paths *paths) {
         free(paths->dir);
         free(paths->sock);
         free(paths->addr);
@@ -39,7 +39,7 @@ static void paths_deinit(Paths *paths) {
         free(paths->lock);
 }
 
-static int paths_init(Paths *paths, const char *home) {
+static int cccc_endpoint_paths_init(Paths *paths, const char *home) {
         paths->dir = path_join(home, "daemon");
         if (!paths->dir)
                 return error_origin(-ENOMEM);
@@ -64,7 +64,7 @@ typedef struct Tcp {
 enum { WORD_MAX = 64 }; /* with its NUL; a longer one is none of ours */
 
 /* Without the white space around it; "" when there is none. */
-static const char *word_of(const char *setting, char out[WORD_MAX]) {
+static const char *cccc_endpoint_word_of(const char *setting, char out[WORD_MAX]) {
         Str word = str_trim(str_from(setting ? setting : ""));
 
         snprintf(out, WORD_MAX, STR_FMT, STR_ARG(word));
@@ -94,13 +94,13 @@ static void choose_host(Endpoint *endpoint, const char *wanted, bool allow_remot
 static Tcp tcp_settings(Endpoint *endpoint) {
         const Config *config = &endpoint->daemon->config;
         char text[WORD_MAX], remote[WORD_MAX], *end = NULL;
-        Tcp tcp = {.is_wanted = !strcasecmp(word_of(config->cccc_transport, text), "tcp")};
-        long port = strtol(word_of(config->cccc_port, text), &end, 10);
+        Tcp tcp = {.is_wanted = !strcasecmp(cccc_endpoint_word_of(config->cccc_transport, text), "tcp")};
+        long port = strtol(cccc_endpoint_word_of(config->cccc_port, text), &end, 10);
 
         if (end != text && !*end && port >= 0 && port <= 65535)
                 tcp.port = (uint16_t)port;
-        choose_host(endpoint, word_of(config->cccc_host, text),
-                    is_truthy(word_of(config->cccc_allow_remote, remote)), tcp.host);
+        choose_host(endpoint, cccc_endpoint_word_of(config->cccc_host, text),
+                    is_truthy(cccc_endpoint_word_of(config->cccc_allow_remote, remote)), tcp.host);
         return tcp;
 }
 
@@ -209,7 +209,7 @@ static int open_listener(Endpoint *endpoint, const Paths *paths, Tcp *tcp) {
         return listen_tcp(endpoint, tcp);
 }
 
-static int open_home(Endpoint *endpoint, const Paths *paths) {
+static int cccc_endpoint_open_home(Endpoint *endpoint, const Paths *paths) {
         Daemon *daemon = endpoint->daemon;
         Tcp tcp = tcp_settings(endpoint);
         int r;
@@ -237,12 +237,12 @@ static int open_home(Endpoint *endpoint, const Paths *paths) {
 }
 
 static int cccc_open(Endpoint *endpoint) {
-        _cleanup_(paths_deinit) Paths paths = {0};
-        int r = paths_init(&paths, endpoint->where);
+        _cleanup_(cccc_endpoint_paths_deinit) Paths paths = {0};
+        int r = cccc_endpoint_paths_init(&paths, endpoint->where);
 
         if (r)
                 return error_trace(r);
-        r = open_home(endpoint, &paths);
+        r = cccc_endpoint_open_home(endpoint, &paths);
         if (r && endpoint->listener) { /* it got as far as listening: nothing of that may stay */
                 endpoint->listener = listener_free(endpoint->listener);
                 endpoint_unlink(endpoint);
@@ -264,12 +264,12 @@ static bool descriptor_is_ours(const char *path) {
 }
 
 static void cccc_close(Endpoint *endpoint) {
-        _cleanup_(paths_deinit) Paths paths = {0};
+        _cleanup_(cccc_endpoint_paths_deinit) Paths paths = {0};
 
         collab_stop(endpoint->daemon->collab);
         collab_close_log(endpoint->daemon->collab);
         endpoint_unlink(endpoint);
-        if (paths_init(&paths, endpoint->where))
+        if (cccc_endpoint_paths_init(&paths, endpoint->where))
                 return;
         if (descriptor_is_ours(paths.addr))
                 (void)unlink(paths.addr);

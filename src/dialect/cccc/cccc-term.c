@@ -26,7 +26,7 @@ typedef struct CcccTerm {
         bool is_full;    /* held: the process does not read */
 } CcccTerm;
 
-static void on_output(Viewer *viewer, HostOutput *output) {
+static void cccc_term_on_output(Viewer *viewer, HostOutput *output) {
         CcccTerm *self = container_of(viewer, CcccTerm, viewer);
         Conn *conn = self->client->conn;
         Chunk *chunk;
@@ -40,7 +40,7 @@ static void on_output(Viewer *viewer, HostOutput *output) {
                 conn_abort(conn, "out of memory");
 }
 
-static void on_room(Viewer *viewer) {
+static void cccc_term_on_room(Viewer *viewer) {
         CcccTerm *self = container_of(viewer, CcccTerm, viewer);
 
         if (!self->is_full)
@@ -49,7 +49,7 @@ static void on_room(Viewer *viewer) {
         client_release(self->client);
 }
 
-static void on_promoted(Seat *seat) {
+static void cccc_term_on_promoted(Seat *seat) {
         CcccTerm *self = container_of(seat, CcccTerm, seat);
 
         host_resize(seat->hosted, seat->hosted->said_cols, seat->hosted->said_rows);
@@ -59,14 +59,14 @@ static void on_promoted(Seat *seat) {
         client_release(self->client);
 }
 
-static void on_ended(Viewer *viewer) {
+static void cccc_term_on_ended(Viewer *viewer) {
         CcccTerm *self = container_of(viewer, CcccTerm, viewer);
 
         viewer_detach(viewer);
         conn_finish(self->client->conn, "the terminal has ended");
 }
 
-static void on_frame(Client *client, Str bytes) {
+static void cccc_term_on_frame(Client *client, Str bytes) {
         CcccTerm *self = client->state;
 
         if (!self->seat.hosted)
@@ -77,15 +77,15 @@ static void on_frame(Client *client, Str bytes) {
         }
 }
 
-static void on_eof(Client *client, _unused_ Str rest) {
+static void cccc_term_on_eof(Client *client, _unused_ Str rest) {
         conn_finish(client->conn, "end of stream");
 }
 
-static void on_oversize(Client *client) {
+static void cccc_term_on_oversize(Client *client) {
         conn_finish(client->conn, "frame too large");
 }
 
-static void on_close(Client *client) {
+static void cccc_term_on_close(Client *client) {
         CcccTerm *self = client->state;
 
         viewer_detach(&self->viewer);
@@ -97,14 +97,14 @@ static void on_close(Client *client) {
 static const Dialect cccc_term_dialect = {
         .name = "cccc",
         .framing = {.kind = FRAMING_RAW, .n_max = TERM_FRAME_MAX},
-        .frame = on_frame,
-        .eof = on_eof,
-        .oversize = on_oversize,
-        .close = on_close,
+        .frame = cccc_term_on_frame,
+        .eof = cccc_term_on_eof,
+        .oversize = cccc_term_on_oversize,
+        .close = cccc_term_on_close,
 };
 
 /* The contract's bound alone decides, so that the longest backlog can be sent. */
-static void set_limits(const CcccTerm *self) {
+static void cccc_term_set_limits(const CcccTerm *self) {
         ConnLimits limits = self->client->endpoint->type->limits;
 
         limits.hard_limit = 2 * self->n_queue_max;
@@ -121,13 +121,15 @@ void cccc_term_stream(Client *client, void *target, bool is_read_only) {
                 return;
         }
         *self = (CcccTerm){.client = client,
-                           .seat = {.promoted = on_promoted},
-                           .viewer = {.output = on_output, .room = on_room, .ended = on_ended},
+                           .seat = {.promoted = cccc_term_on_promoted},
+                           .viewer = {.output = cccc_term_on_output,
+                                      .room = cccc_term_on_room,
+                                      .ended = cccc_term_on_ended},
                            .n_queue_max = MAX((size_t)TERM_QUEUE_MIN,
                                               backlog.n + MAX((size_t)TERM_QUEUE_MORE, backlog.n / 8))};
         client->state = self;
         client_switch(client, &cccc_term_dialect, client->endpoint, STR_NULL);
-        set_limits(self);
+        cccc_term_set_limits(self);
         if (backlog.n && conn_write(client->conn, backlog)) {
                 conn_abort(client->conn, "out of memory");
                 return;

@@ -41,7 +41,7 @@ static const char *read_envelope(const Json *json, Envelope *ret) {
 }
 
 /* Clients of the original may send bytes that are not UTF-8: they are replaced, as there. */
-static int parse_replaced(Arena *arena, Str line, Json **ret, JsonFault *fault) {
+static int cccc_parse_replaced(Arena *arena, Str line, Json **ret, JsonFault *fault) {
         Buf clean = BUF_NULL;
         Str kept = STR_NULL;
 
@@ -51,7 +51,7 @@ static int parse_replaced(Arena *arena, Str line, Json **ret, JsonFault *fault) 
         return kept.data ? json_parse(arena, kept.data, kept.n, &message_limits, ret, fault) : JSON_E_UTF8;
 }
 
-static void refuse(Client *client, const char *why) {
+static void cccc_refuse(Client *client, const char *why) {
         Call *call = client_call(client, STR_NULL, false, NULL);
         JsonWriter *w;
 
@@ -64,7 +64,7 @@ static void refuse(Client *client, const char *why) {
         call_finish(call, call_fail(call, CALL_E_INVALID_REQUEST, "invalid request"));
 }
 
-static void on_frame(Client *client, Str line) {
+static void cccc_on_frame(Client *client, Str line) {
         Arena *arena = &client->daemon->envelope;
         Envelope envelope = {0};
         JsonFault fault = {.what = "not JSON"};
@@ -75,12 +75,12 @@ static void on_frame(Client *client, Str line) {
 
         r = json_parse(arena, line.data, line.n, &message_limits, &json, &fault);
         if (r == JSON_E_UTF8)
-                r = parse_replaced(arena, line, &json, &fault);
+                r = cccc_parse_replaced(arena, line, &json, &fault);
         if (r)
-                return refuse(client, r < 0 ? "out of memory" : fault.what);
+                return cccc_refuse(client, r < 0 ? "out of memory" : fault.what);
         wrong = read_envelope(json, &envelope);
         if (wrong)
-                return refuse(client, wrong);
+                return cccc_refuse(client, wrong);
         envelope.op = str_trim(envelope.op);
         op = op_find(&cccc_ops, envelope.op);
         if (!op)
@@ -90,28 +90,28 @@ static void on_frame(Client *client, Str line) {
                 client_run(client, op, envelope.args, STR_NULL, false, NULL);
 }
 
-static void on_eof(Client *client, Str rest) {
+static void cccc_on_eof(Client *client, Str rest) {
         if (rest.n)
-                on_frame(client, rest);
+                cccc_on_frame(client, rest);
         else
                 conn_finish(client->conn, "end of stream");
 }
 
-static void on_oversize(Client *client) {
-        refuse(client, "the line is too long");
+static void cccc_on_oversize(Client *client) {
+        cccc_refuse(client, "the line is too long");
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-static void begin_result(_unused_ const Call *call, Buf *out) {
+static void cccc_begin_result(_unused_ const Call *call, Buf *out) {
         (void)buf_append_str(out, STR("{\"v\":1,\"ok\":true,\"result\":"));
 }
 
-static void end_result(_unused_ const Call *call, Buf *out) {
+static void cccc_end_result(_unused_ const Call *call, Buf *out) {
         (void)buf_append_str(out, STR(",\"error\":null}\n"));
 }
 
-static void write_error(const Call *call, Buf *out) {
+static void cccc_write_error(const Call *call, Buf *out) {
         JsonWriter w = JSON_WRITER(out);
 
         (void)buf_append_str(out, STR("{\"v\":1,\"ok\":false,\"result\":{},\"error\":"));
@@ -124,7 +124,7 @@ static void write_error(const Call *call, Buf *out) {
         (void)buf_append_str(out, STR("}\n"));
 }
 
-static void error_word(int error, JsonWriter *w) {
+static void cccc_error_word(int error, JsonWriter *w) {
         jw_cstr(w, cccc_error_code(error));
 }
 
@@ -137,13 +137,13 @@ const Dialect cccc_dialect = {
         .name = "cccc",
         .ops = &cccc_ops,
         .framing = {.kind = FRAMING_LINE, .n_max = CCCC_LINE_MAX},
-        .frame = on_frame,
-        .eof = on_eof,
-        .oversize = on_oversize,
-        .begin_result = begin_result,
-        .end_result = end_result,
-        .write_error = write_error,
-        .error_word = error_word,
+        .frame = cccc_on_frame,
+        .eof = cccc_on_eof,
+        .oversize = cccc_on_oversize,
+        .begin_result = cccc_begin_result,
+        .end_result = cccc_end_result,
+        .write_error = cccc_write_error,
+        .error_word = cccc_error_word,
         .replied = replied,
         .stream = cccc_term_stream,
 };

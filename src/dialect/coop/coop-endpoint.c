@@ -27,14 +27,14 @@ typedef struct CoopPlace { /* the endpoint's context */
         int log_slot;
 } CoopPlace;
 
-static void paths_deinit(Paths *paths) {
+static void coop_endpoint_paths_deinit(Paths *paths) {
         free(paths->dir);
         free(paths->pid);
         free(paths->lock);
         free(paths->logs);
 }
 
-static int paths_init(Paths *paths, const char *sock) {
+static int coop_endpoint_paths_init(Paths *paths, const char *sock) {
         _cleanup_(freep) char *copy = strdup(sock);
 
         paths->dir = copy ? strdup(dirname(copy)) : NULL;
@@ -83,12 +83,12 @@ static bool coop_is_own_folder(const char *dir) {
 }
 
 static int coop_open(Endpoint *endpoint) {
-        _cleanup_(paths_deinit) Paths paths = {0};
+        _cleanup_(coop_endpoint_paths_deinit) Paths paths = {0};
         char pid[32];
         int n = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
         int r;
 
-        r = paths_init(&paths, endpoint->where);
+        r = coop_endpoint_paths_init(&paths, endpoint->where);
         if (r)
                 return error_trace(r);
         r = dir_make(paths.dir, 0700);
@@ -108,11 +108,11 @@ static int coop_open(Endpoint *endpoint) {
 }
 
 static void coop_close(Endpoint *endpoint) {
-        _cleanup_(paths_deinit) Paths paths = {0};
+        _cleanup_(coop_endpoint_paths_deinit) Paths paths = {0};
 
         coop_close_log(endpoint);
         endpoint_unlink(endpoint);
-        if (!paths_init(&paths, endpoint->where) && endpoint_file_is_ours(paths.pid))
+        if (!coop_endpoint_paths_init(&paths, endpoint->where) && endpoint_file_is_ours(paths.pid))
                 (void)unlink(paths.pid);
 }
 

@@ -37,7 +37,7 @@ static CoopStream *stream_of(PtyClient *shown) {
 
 /* ---- to the client --------------------------------------------------------------------------- */
 
-static void put_frame(Conn *conn, char tag, Str payload) {
+static void coop_stream_put_frame(Conn *conn, char tag, Str payload) {
         char head[5];
 
         framing_put_length(head, payload.n + 1);
@@ -46,7 +46,7 @@ static void put_frame(Conn *conn, char tag, Str payload) {
                 conn_abort(conn, "out of memory");
 }
 
-static void put_event(Client *client, const char *event, const char *key, int64_t value) {
+static void coop_stream_put_event(Client *client, const char *event, const char *key, int64_t value) {
         Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
 
@@ -55,7 +55,7 @@ static void put_event(Client *client, const char *event, const char *key, int64_
         if (key)
                 jw_field_int(&w, key, value);
         jw_end_object(&w);
-        put_frame(client->conn, TAG_CONTROL, buf_str(&text));
+        coop_stream_put_frame(client->conn, TAG_CONTROL, buf_str(&text));
         buf_deinit(&text);
 }
 
@@ -67,22 +67,22 @@ static void put_screen(CoopStream *stream) {
                 for (rest = buf_str(&screen);
                      rest.n;) { /* a large one in many colours is more than a frame */
                         size_t n = MIN(rest.n, COOP_MESSAGE_MAX - 1);
-                        put_frame(stream->client->conn, TAG_DATA, (Str){rest.data, n});
+                        coop_stream_put_frame(stream->client->conn, TAG_DATA, (Str){rest.data, n});
                         rest = (Str){rest.data + n, rest.n - n};
                 }
         buf_deinit(&screen);
 }
 
 /* A client that fell behind: what it lost, and the screen as it is now to go on from. */
-static void catch_up(CoopStream *stream) {
+static void coop_stream_catch_up(CoopStream *stream) {
         if (!stream->n_dropped)
                 return;
-        put_event(stream->client, "lag", "dropped", (int64_t)stream->n_dropped);
+        coop_stream_put_event(stream->client, "lag", "dropped", (int64_t)stream->n_dropped);
         stream->n_dropped = 0;
         put_screen(stream);
 }
 
-static void on_output(PtyClient *shown, HostOutput *output) {
+static void coop_stream_on_output(PtyClient *shown, HostOutput *output) {
         CoopStream *stream = stream_of(shown);
         Conn *conn = stream->client->conn;
         Chunk *chunk;
@@ -98,7 +98,7 @@ static void on_output(PtyClient *shown, HostOutput *output) {
                 conn_abort(conn, "out of memory");
 }
 
-static void on_room(PtyClient *shown) {
+static void coop_stream_on_room(PtyClient *shown) {
         CoopStream *stream = stream_of(shown);
 
         if (stream->backlog.n && pty_client_write(shown, buf_str(&stream->backlog)) < 0)
@@ -122,34 +122,34 @@ static void leave_backlog(CoopStream *stream) {
 static void on_exited(PtyClient *shown, int code) {
         CoopStream *stream = stream_of(shown);
 
-        on_room(shown); /* nobody will take what it still wants to type */
-        catch_up(stream);
-        put_event(stream->client, "pty_exited", "code", code);
+        coop_stream_on_room(shown); /* nobody will take what it still wants to type */
+        coop_stream_catch_up(stream);
+        coop_stream_put_event(stream->client, "pty_exited", "code", code);
 }
 
 static void on_restarting(PtyClient *shown, int64_t delay_ms) {
-        put_event(stream_of(shown)->client, "pty_restarting", "delay_ms", delay_ms);
+        coop_stream_put_event(stream_of(shown)->client, "pty_restarting", "delay_ms", delay_ms);
 }
 
-static void on_ended(PtyClient *shown) {
+static void coop_stream_on_ended(PtyClient *shown) {
         conn_finish(stream_of(shown)->client->conn, "the terminal has ended");
 }
 
-static void on_promoted(PtyClient *shown) {
-        put_event(stream_of(shown)->client, "writer", NULL, 0);
+static void coop_stream_on_promoted(PtyClient *shown) {
+        coop_stream_put_event(stream_of(shown)->client, "writer", NULL, 0);
 }
 
-static const PtyClientOps shown_ops = {.output = on_output,
-                                       .room = on_room,
+static const PtyClientOps shown_ops = {.output = coop_stream_on_output,
+                                       .room = coop_stream_on_room,
                                        .exited = on_exited,
                                        .restarting = on_restarting,
-                                       .ended = on_ended,
-                                       .promoted = on_promoted};
+                                       .ended = coop_stream_on_ended,
+                                       .promoted = coop_stream_on_promoted};
 
 /* ---- from the client ------------------------------------------------------------------------- */
 
 /* What is typed out of turn is dropped: nobody wants his keys to arrive when somebody else has left. */
-static void type(CoopStream *stream, Str bytes) {
+static void coop_stream_type(CoopStream *stream, Str bytes) {
         const Hosted *hosted = pty_client_hosted(&stream->shown);
 
         if (!pty_client_may_type(&stream->shown))
@@ -171,7 +171,7 @@ static bool read_side(const Json *side, uint64_t *ret) {
         return json_is_integer(side) && json_uint64(side, ret) && *ret <= UINT16_MAX;
 }
 
-static void resize(CoopStream *stream, const Json *message) {
+static void coop_stream_resize(CoopStream *stream, const Json *message) {
         uint64_t cols = 0, rows = 0;
 
         if (stream->shown.is_passive || !pty_client_hosted(&stream->shown) ||
@@ -181,7 +181,7 @@ static void resize(CoopStream *stream, const Json *message) {
 }
 
 /* Bad, unknown and misplaced messages are ignored, as the contract says. */
-static void control(CoopStream *stream, Str text) {
+static void coop_stream_control(CoopStream *stream, Str text) {
         Client *client = stream->client;
         Json *message = NULL;
         Str cmd;
@@ -190,31 +190,31 @@ static void control(CoopStream *stream, Str text) {
                 return;
         cmd = json_str(json_get(message, "cmd"));
         if (str_is(cmd, "resize"))
-                resize(stream, message);
+                coop_stream_resize(stream, message);
         if (!str_is(cmd, "detach"))
                 return;
         leave_backlog(stream);
         pty_detach(&stream->shown); /* its seat is free at once, whatever it still has to read */
-        put_frame(client->conn, TAG_CONTROL, STR("{\"ok\":true,\"event\":\"detached\"}"));
+        coop_stream_put_frame(client->conn, TAG_CONTROL, STR("{\"ok\":true,\"event\":\"detached\"}"));
         conn_finish(client->conn, "detached");
 }
 
-static void on_frame(Client *client, Str frame) {
+static void coop_stream_on_frame(Client *client, Str frame) {
         CoopStream *stream = client->state;
 
         if (!frame.n)
                 return;
         if (frame.data[0] == TAG_DATA)
-                type(stream, (Str){frame.data + 1, frame.n - 1});
+                coop_stream_type(stream, (Str){frame.data + 1, frame.n - 1});
         else if (frame.data[0] == TAG_CONTROL)
-                control(stream, (Str){frame.data + 1, frame.n - 1});
+                coop_stream_control(stream, (Str){frame.data + 1, frame.n - 1});
 }
 
-static void on_eof(Client *client, _unused_ Str rest) {
+static void coop_stream_on_eof(Client *client, _unused_ Str rest) {
         conn_finish(client->conn, "end of stream");
 }
 
-static void on_oversize(Client *client) {
+static void coop_stream_on_oversize(Client *client) {
         Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
 
@@ -223,20 +223,20 @@ static void on_oversize(Client *client) {
         jw_field_cstr(&w, "error", coop_error_code(CALL_E_TOO_LARGE));
         jw_field_cstr(&w, "message", "frame over 1048576 bytes");
         jw_end_object(&w);
-        put_frame(client->conn, TAG_CONTROL, buf_str(&text));
+        coop_stream_put_frame(client->conn, TAG_CONTROL, buf_str(&text));
         buf_deinit(&text);
         conn_finish(client->conn, "frame too large");
 }
 
-static void on_drained(Client *client) {
-        catch_up(client->state);
+static void coop_stream_on_drained(Client *client) {
+        coop_stream_catch_up(client->state);
 }
 
 static void on_leaving(Client *client) {
-        put_event(client, "detached", NULL, 0);
+        coop_stream_put_event(client, "detached", NULL, 0);
 }
 
-static void on_close(Client *client) {
+static void coop_stream_on_close(Client *client) {
         CoopStream *stream = client->state;
 
         leave_backlog(stream);
@@ -248,11 +248,11 @@ static void on_close(Client *client) {
 static const Dialect coop_stream_dialect = {
         .name = "coop",
         .framing = {.kind = FRAMING_LENGTH, .n_max = COOP_MESSAGE_MAX},
-        .frame = on_frame,
-        .eof = on_eof,
-        .oversize = on_oversize,
-        .close = on_close,
-        .drained = on_drained,
+        .frame = coop_stream_on_frame,
+        .eof = coop_stream_on_eof,
+        .oversize = coop_stream_on_oversize,
+        .close = coop_stream_on_close,
+        .drained = coop_stream_on_drained,
         .leaving = on_leaving,
 };
 
@@ -280,7 +280,7 @@ void coop_stream(Client *client, void *target, bool is_read_only) {
         client->state = stream;
         client_switch(client, &coop_stream_dialect, client->endpoint, STR_NULL);
         if (past.n)
-                put_frame(client->conn, TAG_DATA, past);
+                coop_stream_put_frame(client->conn, TAG_DATA, past);
         pty_client_attach(&stream->shown, asked);
         pty_resize(&stream->shown, asked->cols, asked->rows);
         put_right(stream, past);

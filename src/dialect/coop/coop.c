@@ -13,13 +13,13 @@ static void put_length(Buf *out, size_t mark) {
         framing_put_length(out->data + mark, out->n - mark - 4);
 }
 
-static void begin_result(_unused_ const Call *call, Buf *out) {
+static void coop_begin_result(_unused_ const Call *call, Buf *out) {
         (void)buf_append_str(out, STR("\0\0\0\0{\"ok\":true,"));
 }
 
 /* The result object's members belong into the answer itself: its opening brace is taken out, or all of it
  * when empty. */
-static void end_result(const Call *call, Buf *out) {
+static void coop_end_result(const Call *call, Buf *out) {
         char *result = out->data + call->result_mark;
         size_t n = out->n - call->result_mark;
 
@@ -33,7 +33,7 @@ static void end_result(const Call *call, Buf *out) {
         put_length(out, call->mark);
 }
 
-static void write_error(const Call *call, Buf *out) {
+static void coop_write_error(const Call *call, Buf *out) {
         size_t mark = out->n;
         JsonWriter w = JSON_WRITER(out);
 
@@ -53,13 +53,13 @@ static void write_error(const Call *call, Buf *out) {
                 put_length(out, mark);
 }
 
-static void error_word(int error, JsonWriter *w) {
+static void coop_error_word(int error, JsonWriter *w) {
         jw_cstr(w, coop_error_code(error));
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void greet(Client *client, const Json *json) {
+static void coop_greet(Client *client, const Json *json) {
         const Json *said = json_get(json, "version");
         uint64_t version;
 
@@ -95,13 +95,13 @@ static void command(Client *client, const Json *json) {
                 client_run(client, op, json, STR_NULL, false, NULL);
 }
 
-static void on_frame(Client *client, Str frame) {
+static void coop_on_frame(Client *client, Str frame) {
         Json *json = NULL;
         JsonFault fault = {0};
         int r = json_parse(&client->daemon->envelope, frame.data, frame.n, &message_limits, &json, &fault);
 
         if (!client->state)
-                greet(client, r ? NULL : json);
+                coop_greet(client, r ? NULL : json);
         else if (r)
                 client_refuse(client, CALL_E_PARSE, STR_NULL, NULL, "not JSON: %s",
                               r < 0 ? "no memory" : fault.what);
@@ -109,11 +109,11 @@ static void on_frame(Client *client, Str frame) {
                 command(client, json);
 }
 
-static void on_eof(Client *client, _unused_ Str rest) {
+static void coop_on_eof(Client *client, _unused_ Str rest) {
         conn_finish(client->conn, "end of stream");
 }
 
-static void on_oversize(Client *client) {
+static void coop_on_oversize(Client *client) {
         client_refuse(client, CALL_E_TOO_LARGE, STR_NULL, NULL, "message over %d bytes", COOP_MESSAGE_MAX);
         conn_finish(client->conn, "message too large");
 }
@@ -122,12 +122,12 @@ const Dialect coop_dialect = {
         .name = "coop",
         .ops = &coop_ops,
         .framing = {.kind = FRAMING_LENGTH, .n_max = COOP_MESSAGE_MAX},
-        .frame = on_frame,
-        .eof = on_eof,
-        .oversize = on_oversize,
-        .begin_result = begin_result,
-        .end_result = end_result,
-        .write_error = write_error,
-        .error_word = error_word,
+        .frame = coop_on_frame,
+        .eof = coop_on_eof,
+        .oversize = coop_on_oversize,
+        .begin_result = coop_begin_result,
+        .end_result = coop_end_result,
+        .write_error = coop_write_error,
+        .error_word = coop_error_word,
         .stream = coop_stream,
 };

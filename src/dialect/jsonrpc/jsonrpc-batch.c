@@ -80,7 +80,7 @@ static void batch_step(Batch *batch) {
                 batch_end(batch);
 }
 
-static void on_more(Deferred *deferred) {
+static void jsonrpc_batch_on_more(Deferred *deferred) {
         batch_step(container_of(deferred, Batch, more));
 }
 
@@ -108,7 +108,7 @@ void jsonrpc_batch(Client *client, Str line) {
                 return;
         }
         batch->client = client;
-        deferred_init(&batch->more, client->daemon->loop, on_more);
+        deferred_init(&batch->more, client->daemon->loop, jsonrpc_batch_on_more);
         text = arena_str(&batch->arena, line); /* the line goes away with this turn, the batch may not */
         if (!text.data || json_parse(&batch->arena, text.data, text.n, &message_limits, &json, NULL) ||
             buf_append_str(&batch->out, STR("["))) {

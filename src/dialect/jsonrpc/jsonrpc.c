@@ -6,7 +6,7 @@
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void trace(const Client *client, const char *direction, Str text) {
+static void jsonrpc_trace(const Client *client, const char *direction, Str text) {
         if (jsonrpc_of(client)->trace)
                 jsonrpc_of(client)->trace(client, direction, text);
 }
@@ -53,7 +53,7 @@ void jsonrpc_handle(Client *client, const Json *message, Buf *out) {
 }
 
 /* *line lives in the arena afterwards. A line that becomes too long by it stays as wrong as it was. */
-static int parse_replaced(Arena *arena, Str *line, Json **ret, JsonFault *fault) {
+static int jsonrpc_parse_replaced(Arena *arena, Str *line, Json **ret, JsonFault *fault) {
         Buf clean = BUF_NULL;
         Str kept = STR_NULL;
 
@@ -75,12 +75,12 @@ void jsonrpc_frame(Client *client, Str line) {
         line = str_trim(line);
         if (!line.n)
                 return;
-        trace(client, "<-", line);
+        jsonrpc_trace(client, "<-", line);
         if (profile->skips_bom && str_starts(line, STR("\xef\xbb\xbf")))
                 line = (Str){line.data + 3, line.n - 3};
         r = json_parse(&client->daemon->envelope, line.data, line.n, &message_limits, &json, &fault);
         if (r == JSON_E_UTF8 && profile->replaces_utf8)
-                r = parse_replaced(&client->daemon->envelope, &line, &json, &fault);
+                r = jsonrpc_parse_replaced(&client->daemon->envelope, &line, &json, &fault);
         if (r)
                 client_refuse(client, CALL_E_PARSE, STR("null"), NULL, "Parse error: %s",
                               r < 0 ? "no memory" : fault.what);
@@ -110,7 +110,7 @@ static bool is_in_batch(const Call *call) {
         return call->out != conn_out(call->client->conn);
 }
 
-static void put_head(const Call *call, Buf *out) {
+static void jsonrpc_put_head(const Call *call, Buf *out) {
         if (is_in_batch(call) && out->n > 1)
                 (void)buf_append_str(out, STR(","));
         (void)buf_append_str(out, STR("{\"jsonrpc\":\"2.0\""));
@@ -128,12 +128,12 @@ static void put_tail(const Call *call, Buf *out) {
         (void)buf_append_str(out, STR("}"));
         if (is_in_batch(call))
                 return;
-        trace(call->client, "->", (Str){out->data + call->mark, out->n - call->mark});
+        jsonrpc_trace(call->client, "->", (Str){out->data + call->mark, out->n - call->mark});
         (void)buf_append_str(out, STR("\n"));
 }
 
 void jsonrpc_begin_result(const Call *call, Buf *out) {
-        put_head(call, out);
+        jsonrpc_put_head(call, out);
         (void)buf_append_str(out, STR(",\"result\":"));
 }
 
@@ -144,7 +144,7 @@ void jsonrpc_end_result(const Call *call, Buf *out) {
 void jsonrpc_write_error(const Call *call, Buf *out) {
         JsonWriter w = JSON_WRITER(out);
 
-        put_head(call, out);
+        jsonrpc_put_head(call, out);
         (void)buf_append_str(out, STR(",\"error\":"));
         jw_begin_object(&w);
         jw_field_int(&w, "code", jsonrpc_of(call->client)->error_code(call->error));
@@ -174,7 +174,7 @@ Chunk *jsonrpc_notification(const char *name, Str params) {
 }
 
 void jsonrpc_push(Client *client, Chunk *chunk) {
-        trace(client, "->", (Str){chunk->data, chunk->n - 1});
+        jsonrpc_trace(client, "->", (Str){chunk->data, chunk->n - 1});
         if (client->state)
                 jsonrpc_batch_push(client, (Str){chunk->data, chunk->n});
         else

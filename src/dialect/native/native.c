@@ -13,12 +13,15 @@
 #include "dialect/coop/coop.h"
 #include "gen/native-ops.h"
 
-static void error_word(int error, JsonWriter *w) {
+static void native_error_word(int error, JsonWriter *w) {
         jw_int(w, native_error_code(error));
 }
 
 const JsonRpcDialect native_dialect = {
-        .dialect = {.name = "native", .ops = &native_ops, .error_word = error_word, JSONRPC_FUNCTIONS},
+        .dialect = {.name = "native",
+                    .ops = &native_ops,
+                    .error_word = native_error_word,
+                    JSONRPC_FUNCTIONS},
         .error_code = native_error_code,
         .has_batches = true,
         .runs_notifications = true,
@@ -57,13 +60,13 @@ static Endpoint *serving(Client *client, const Dialect *dialect, Str project) {
         return found;
 }
 
-static void refuse(Client *client, int error, const char *what, Str name) {
+static void native_refuse(Client *client, int error, const char *what, Str name) {
         client->dialect = &native_dialect.dialect;
         client_refuse(client, error, STR("null"), NULL, "%s: " STR_FMT, what, STR_ARG(name));
         conn_finish(client->conn, "no such door");
 }
 
-static void enter(Client *client, const Dialect *dialect, Str project, Str frame) {
+static void native_enter(Client *client, const Dialect *dialect, Str project, Str frame) {
         Endpoint *endpoint = serving(client, dialect, project);
 
         if (endpoint && frame.n > dialect->framing.n_max) { /* each dialect has its own limit */
@@ -72,14 +75,14 @@ static void enter(Client *client, const Dialect *dialect, Str project, Str frame
         } else if (endpoint)
                 client_switch(client, dialect, endpoint, frame);
         else
-                refuse(client, CALL_E_UNAVAILABLE,
-                       "not served by this daemon (for a project: say which, project=DIR)",
-                       str_from(dialect->name));
+                native_refuse(client, CALL_E_UNAVAILABLE,
+                              "not served by this daemon (for a project: say which, project=DIR)",
+                              str_from(dialect->name));
 }
 
 /* ---- @DIALECT key=value ---------------------------------------------------------------------- */
 
-static Str next_word(Str *line) {
+static Str native_next_word(Str *line) {
         Str word = {line->data, 0};
 
         while (word.n < line->n && line->data[word.n] != ' ')
@@ -89,16 +92,17 @@ static Str next_word(Str *line) {
 }
 
 static void preface(Client *client, Str line) {
-        Str name = next_word(&line), project = STR_NULL;
+        Str name = native_next_word(&line), project = STR_NULL;
         const Dialect *dialect = door_named((Str){name.data + 1, name.n - 1});
 
         if (!dialect)
-                return refuse(client, CALL_E_INVALID_REQUEST, "no such dialect", name);
+                return native_refuse(client, CALL_E_INVALID_REQUEST, "no such dialect", name);
         if (str_starts(line, STR("project=")))
                 project = (Str){line.data + 8, line.n - 8};
         else if (line.n)
-                return refuse(client, CALL_E_INVALID_REQUEST, "unknown word behind the dialect", line);
-        enter(client, dialect, project, STR_NULL);
+                return native_refuse(client, CALL_E_INVALID_REQUEST, "unknown word behind the dialect",
+                                     line);
+        native_enter(client, dialect, project, STR_NULL);
 }
 
 /* ---- the first line -------------------------------------------------------------------------- */
@@ -132,13 +136,13 @@ static void first_line(Client *client, Str line) {
         if (text.data[0] == '@')
                 preface(client, text);
         else
-                enter(client, recognise(client, line), STR_NULL, line);
+                native_enter(client, recognise(client, line), STR_NULL, line);
 }
 
 static void first_line_eof(Client *client, Str rest) {
         if (str_trim(rest).n && recognise(client, rest) == &cccc_dialect)
-                enter(client, &cccc_dialect, STR_NULL,
-                      rest); /* only there the end of the stream ends a line */
+                native_enter(client, &cccc_dialect, STR_NULL,
+                             rest); /* only there the end of the stream ends a line */
         else
                 conn_finish(client->conn, "end of stream");
 }
@@ -165,7 +169,8 @@ static void first_byte(Client *client, Str bytes) {
                 dialect == &line_dialect ? client->endpoint : serving(client, dialect, STR_NULL);
 
         if (!endpoint) {
-                refuse(client, CALL_E_UNAVAILABLE, "not served by this daemon", str_from(dialect->name));
+                native_refuse(client, CALL_E_UNAVAILABLE, "not served by this daemon",
+                              str_from(dialect->name));
                 return;
         }
         client_switch(client, dialect, endpoint, STR_NULL);
