@@ -22,19 +22,27 @@ typedef struct Listing {
         uint64_t *positions;
 } Listing;
 
-static void write_records(Listing *listing) {
+/* A record that somebody overwrote is left out of a list. */
+static int write_records(Listing *listing) {
         JsonWriter *w = call_result(listing->call);
         size_t next = 0;
 
         if (listing->is_list)
                 jw_begin_array(w);
-        for (size_t i = 0; i < listing->n; i++)
-                if (listing->texts[i].n)
-                        jw_raw(w, listing->texts[i]);
-                else
-                        jw_stored(w, task_line_record(ledger_read_line(&listing->read, next++)));
+        for (size_t i = 0; i < listing->n; i++) {
+                bool is_stored = !listing->texts[i].n;
+                Str record = is_stored ? task_line_record(ledger_read_line(&listing->read, next++))
+                                       : listing->texts[i];
+
+                if (!is_stored || json_text_is_object(record))
+                        jw_raw(w, record);
+                else if (!listing->is_list)
+                        return call_fail(listing->call, CALL_E_UNAVAILABLE,
+                                         "The record of this task is damaged");
+        }
         if (listing->is_list)
                 jw_end_array(w);
+        return 0;
 }
 
 static void task_list_on_read(LedgerRead *read, int r) {
@@ -42,7 +50,7 @@ static void task_list_on_read(LedgerRead *read, int r) {
         Call *call = listing->call;
 
         if (!r)
-                write_records(listing);
+                r = write_records(listing);
         ledger_read_deinit(read);
         call_finish(call, r);
 }
@@ -56,7 +64,7 @@ static int task_list_finish(Listing *listing, Project *project) {
         if (r == LEDGER_LATER)
                 return CALL_LATER;
         if (!r)
-                write_records(listing);
+                r = write_records(listing);
         ledger_read_deinit(&listing->read);
         return error_trace(r);
 }

@@ -57,6 +57,19 @@ def test_down_without_a_daemon_is_fine():
         check("nothing to stop" in _ok(home, "down"), "not told")
 
 
+def test_what_was_killed_early_is_not_lost():
+    """A daemon looks for lost processes when it begins. One that was killed meanwhile was still seen, as its record had gone already: `ps` showed it for ever."""
+    with Home() as home:
+        with Daemon(home=home, project=False):
+            _ok(home, "new", "-d", "--sandbox", "none", home.cwd, "--", "sleep", "1000")
+        with Daemon(home=home, project=False, env={"MUSTER_TEST_LATE": "500"}):
+            _ok(home, "kill", ".")
+            eventually(lambda: not json.loads(_ok(home, "ps", "--json"))["processes"], what="the end")
+            _ok(home, "new", "-d", "--sandbox", "none", home.cwd, "--", "sleep", "1000")  # by then the workers have come back
+            equal(len(json.loads(_ok(home, "ps", "--json"))["processes"]), 1)
+            _ok(home, "kill", ".")
+
+
 def test_told_what_runs_on():
     with Home() as home:
         folder = os.path.join(home.base, "w")

@@ -40,6 +40,8 @@ typedef struct Sweep {
         char *cgroup; /* NULL: none */
         char *mark;   /* "MUSTER_HOSTED=<folder>", of one process or of all */
         bool is_all;  /* the folder of all of them: only looked at */
+        StrVec known; /* ids in the table when it began: what ends meanwhile may still be seen, and is not
+                         lost */
         Found found[LOST_MAX];
         size_t n_found, n_ended;
 } Sweep;
@@ -146,9 +148,12 @@ static void host_sweep_run(void *user) {
 /* ---- on the loop: telling -------------------------------------------------------------------- */
 
 /* In the table, so that `ps` shows it; what it is called is what it says itself. */
-static void add_lost(Host *host, Found *found) {
+static void add_lost(Host *host, const StrVec *known, Found *found) {
         Hosted *hosted;
 
+        for (size_t i = 0; i < known->n; i++)
+                if (!strcmp(known->items[i], found->id))
+                        return;
         if (host_find(host, str_from(found->id)) || shim_start_time(found->pid) != found->start ||
             hosted_new(&hosted, host, found->id))
                 return;
@@ -175,6 +180,7 @@ static void sweep_free(Sweep *sweep) {
                 free(sweep->found[i].object);
                 free(sweep->found[i].workspace);
         }
+        strvec_deinit(&sweep->known);
         free(sweep->mark);
         free(sweep->cgroup);
         free(sweep);
@@ -184,7 +190,7 @@ static void host_sweep_done(void *user) {
         Sweep *sweep = user;
 
         for (size_t i = 0; i < sweep->n_found; i++)
-                add_lost(sweep->host, &sweep->found[i]);
+                add_lost(sweep->host, &sweep->known, &sweep->found[i]);
         if (sweep->n_found == LOST_MAX)
                 log_warning(host_log(sweep->host), "host", "there may be more that are lost");
         if (sweep->n_ended)
@@ -203,6 +209,9 @@ static void host_sweep_begin(Host *host, const char *dir, const char *cgroup, bo
                 sweep->mark = NULL;
         if (cgroup)
                 sweep->cgroup = strdup(cgroup); /* without memory for it the marks remain */
+        for (const Hosted *hosted = is_all ? host->first : NULL; hosted; hosted = hosted->next)
+                (void)strvec_push(&sweep->known,
+                                  hosted->id); /* without memory it may be told of one too many */
         if (!sweep->mark || loop_work_slow(host->daemon->loop, host_sweep_run, host_sweep_done, sweep)) {
                 log_warning(host_log(host), "host", "cannot look for processes without a shim");
                 sweep_free(sweep);
