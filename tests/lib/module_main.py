@@ -58,9 +58,10 @@ def main():
         pipe.write(json.dumps(event).encode() + b"\n")
 
     signal.signal(signal.SIGALRM, on_alarm)
-    # A shell's background job ignores the first, nohup the second, and so would all that a test starts.
+    # A shell's background job ignores SIGINT and SIGQUIT, nohup SIGHUP, and so would all that a test starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     harness.adopt_orphans()
     name = "%s/%s" % (os.path.basename(os.path.dirname(path)), os.path.basename(path)[:-3])
     spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)

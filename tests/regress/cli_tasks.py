@@ -311,7 +311,8 @@ def test_a_signal_that_is_ignored_stays_so():
                 q.send_signal(signal.SIGINT)  # cancels what it waits for
                 return q.poll() is not None
             eventually(ended, what="its end")
-            equal((q.returncode, q.stderr.read().splitlines()[-1]), (1, b"[cancelled]"))
+            check(q.returncode in (1, -signal.SIGINT), q.returncode)  # the last one may have come when it was over
+            equal(q.stderr.read().splitlines()[-1], b"[cancelled]")
 
 
 def test_chat_says_why_its_output_is_not_taken():
