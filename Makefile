@@ -42,8 +42,9 @@ test: build
 
 # Hours rather than minutes: 500 sessions at once, 1 GB of output, ROUNDS kills of the daemon under load.
 soak: build
-	@MUSTER_SOAK=$(ROUNDS) tests/run.py --build $(BUILD) -v hosting_limits hosting_output hosting_crash collab_crash fault/storm
+	@MUSTER_SOAK=$(ROUNDS) tests/run.py --build $(BUILD) -v hosting_limits hosting_output hosting_crash collab_crash company_store fault/storm
 	@LEDGER_CRASH_ROUNDS=$(ROUNDS)0 $(BUILD)/test-ledger-crash
+	@STORE_CRASH_ROUNDS=$(ROUNDS)0 $(BUILD)/test-store-crash
 
 bench: build
 	@scripts/bench
@@ -59,6 +60,7 @@ format:
 
 docs:
 	@scripts/gen-ops.py --schema schema --out build/src/gen --docs docs/reference --version $$(scripts/version)
+	@scripts/limits
 
 install: programs
 	@scripts/install --build $(BUILD) --prefix $(PREFIX) --destdir "$(DESTDIR)" $(PROGRAMS)

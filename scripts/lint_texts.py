@@ -232,12 +232,12 @@ def check_settings():
 
 def check_coopfile():
     """docs/coopfile.md has a row for each key of a coopfile, and each key of `.aiwg/daemon.json` stands in docs/aiwg*.md."""
-    rows = re.findall(r'\{"([a-z_]+)", (?:"([a-z_]+)"|NULL), apply_', text_of("src/sessions/coopfile-merge.c"))
+    rows = re.findall(r'\{"([a-z_]+)", (?:"([a-z_]+)"|NULL), apply_', text_of("src/sessions/coopfile/coopfile-merge.c"))
     keys = {"%s.%s" % (table, key) for table, key in rows if key} | {"env.NAME", "packages.MANAGER"}
     lines = [line.split(" | ")[:2] for line in text_of("docs/coopfile.md").splitlines() if re.match(r"\| `[a-z_]+\.", line)]
     shown = {key for cells in lines for cell in cells for key in re.findall(r"`(\w+\.\w+)`", cell)}
     problems = ["docs/coopfile.md: %s is %s" % (key, "missing" if key in keys else "no key") for key in sorted(keys ^ shown)]
-    words = re.findall(r"(\w+)_keys = \{(.*?)\};", text_of("src/tasks/rule-words.c"), re.S)
+    words = re.findall(r"(\w+)_keys = \{(.*?)\};", text_of("src/tasks/rules/rule-words.c"), re.S)
     pages = text_of("docs/aiwg.md") + text_of("docs/aiwg-automation.md") + text_of("docs/protocols.md")
     assert len(keys) > 20 and len(words) > 10, "tables of keys"
     return problems + ["docs/aiwg*.md: %s of %s is missing" % (key, table) for table, text in words for key in re.findall(r'"(\w+)"', text)

@@ -44,8 +44,8 @@ class Report:
             print("FAIL %s (%.2f s)\n%s" % (name, seconds, "".join("    %s\n" % x for x in text.rstrip().split("\n"))), flush=True)
         elif outcome == "skipped":
             print("SKIP %s: %s" % (name, text), flush=True)
-        elif self.verbose:
-            print("ok   %s (%.2f s)" % (name, seconds), flush=True)
+        elif self.verbose or text:
+            print("ok   %s (%.2f s)%s" % (name, seconds, ": " + text if text else ""), flush=True)
 
     def count(self, outcome):
         return sum(r["outcome"] == outcome for r in self.rows)
@@ -112,6 +112,39 @@ def _run_module_once(path, words, report, done):
             return None
         output.seek(0)
         return current, why or "the process ended with status %s" % status, output.read().decode("utf-8", "replace")[-8000:]
+
+
+TEST = re.compile(r"^(?:def )?(test_\w+)", re.M)
+MAKES_TESTS = re.compile(r"\bglobals\(\)|^from \S+ import .*(?:\btest_|\*)", re.M)
+
+
+def tests_of(paths):
+    """The names of each module's tests, or None of one that cannot be imported. They stand in its text; modules that make tests
+    as they are imported are imported by one process for all of them."""
+    found, makers = {}, []
+    for path in paths:
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        found[path] = TEST.findall(text)
+        makers += [path] if MAKES_TESTS.search(text) else []
+    if makers:
+        command = [sys.executable, os.path.join(HERE, "lib", "module_main.py"), "--list"] + makers
+        p = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60)
+        found.update(json.loads(p.stdout) if p.returncode == 0 else {path: None for path in makers})
+    return found
+
+
+def choose_modules(paths, words):
+    """Those with a test that the words choose, so that no process is started for the others; broken ones are among them."""
+    if not words:
+        return paths
+    by_name = {path for path in paths if any(w in module_name(path) + "." for w in words)}
+    tests = tests_of([path for path in paths if path not in by_name])
+
+    def fits(path):
+        return tests[path] is None or any(w in "%s.%s" % (module_name(path), test) for test in tests[path] for w in words)
+
+    return [path for path in paths if path in by_name or fits(path)]
 
 
 def find_modules(tiers):
@@ -189,7 +222,7 @@ def main():
     records = tempfile.mkdtemp(prefix="muster-records-")
     os.environ["MUSTER_RECORD_DIR"] = records
     tiers, report = a.tier or TIERS, Report(a.v)
-    jobs = [(run_module, p) for p in find_modules(tiers)]
+    jobs = [(run_module, p) for p in choose_modules(find_modules(tiers), a.words)]
     if a.bin_dir and "unit" in tiers:
         jobs += [(run_binary, p) for p in sorted(glob.glob(os.path.join(os.path.abspath(a.bin_dir), "test-*"))) if os.path.isfile(p) and os.access(p, os.X_OK)]
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The C files: error maps, argument structs, op tables, op documentation, the OpenRPC text."""
 
-from genops.model import CONVENTIONS, FLAGS, INT64_MAX, INT64_MIN, NOTE, SCOPES, TYPES, compact
+from genops.model import CONVENTIONS, FLAGS, INT64_MAX, INT64_MIN, NOTE, ROLES, SCOPES, TYPES, c_member, compact
 
 
 def c_chars(text):
@@ -86,7 +86,7 @@ def emit_errors_c(schema):
 
 
 def emit_args_struct(op):
-    lines = [f"typedef struct {op.args_type} {{"]
+    lines = [f"typedef struct {op.args_type} {{", "        Carry carry;"]
     lines += [f"        {TYPES[one.type][1]}{one.c_name};" for one in op.params]
     # Behind the values, so that offset 0 can stand for "none".
     lines += [f"        bool {one.has_name};" for one in op.params if one.has_name]
@@ -96,10 +96,16 @@ def emit_args_struct(op):
 
 
 def emit_ops_h(dialect):
-    lines = ['#include "core/op.h"', ""]
+    types = sorted({op.target.c_type for op in dialect.ops if op.target})
+    lines = ['#include "core/op.h"', "", *(f"typedef struct {name} {name};" for name in types), *([""] if types else [])]
     for op in dialect.ops:
         lines += [c_comment(op.summary), *emit_args_struct(op)]
-        lines += [f"int op_{dialect.name}_{op.c_name}(Call *call, const {op.args_type} *args);", ""]
+        if op.target and op.target.has_first:
+            lines.append(f"int op_{dialect.name}_{op.c_name}_first(Call *call, const {op.args_type} *args);")
+        if op.target and op.target.has_lost:
+            lines.append(f"int op_{dialect.name}_{op.c_name}_lost(Call *call, const {op.args_type} *args);")
+        at = f"{op.target.c_type} *{op.target.kind}, " if op.target else ""
+        lines += [f"int op_{dialect.name}_{op.c_name}(Call *call, {at}const {op.args_type} *args);", ""]
     lines.append(f"extern const OpTable {dialect.name}_ops;")
     return c_file(lines, is_header=True)
 
@@ -117,6 +123,7 @@ def emit_field(op, param):
         ("OP_FIELD_NON_EMPTY", param.non_empty),
         ("OP_FIELD_TRIM", param.trim),
         ("OP_FIELD_NULLABLE", param.nullable),
+        ("OP_FIELD_FILLED", param.filled),
     ) if is_set]
     parts = [f".name = {c_string(param.name)}", f".type = {TYPES[param.type][0]}"]
     if flags:
@@ -131,6 +138,8 @@ def emit_field(op, param):
         parts.append(f".words = words_{op.c_name}__{param.c_name}")
     if param.default is not None:
         parts.append(f".default_text = {c_string(default_text(param))}")
+    if param.shape:
+        parts.append(f".shape = &shape_{param.shape}")
     return c_row(parts)
 
 
@@ -170,8 +179,46 @@ def emit_op_row(op):
     return c_row([*parts, f".run = run_{op.c_name}"])
 
 
+def emit_right(op):
+    right = op.right
+    about = f"args->{c_member(right.about)}" if right.about else "STR_NULL"
+    return [f"        int r = group_require(call, {op.target.kind}->doc, args->by, {ROLES[right.role]}, {about},",
+            f"                              {c_string(right.action)}, CALL_E_{right.condition});", "",
+            "        if (r)", "                return r;"]
+
+
+def emit_run(op):
+    """The row's function: with a target it finds that first, so that the handler gets it as what it is."""
+    handler, target = f"op_{op.dialect}_{op.c_name}", op.target
+    if not target:
+        return [f"static int run_{op.c_name}(Call *call, const void *args) {{", f"        return {handler}(call, args);", "}", ""]
+    lines = [f"static int at_{op.c_name}(Call *call, {target.c_type} *{target.kind}, const Carry *carry) {{",
+             f"        const {op.args_type} *args = container_of(carry, {op.args_type}, carry);"]
+    lines += emit_right(op) if op.right else [""]
+    lines += [f"        return {handler}(call, {target.kind}, args);", "}", ""]
+    if target.has_lost:
+        lines += [f"static int lost_{op.c_name}(Call *call, const Carry *carry) {{",
+                  f"        return {handler}_lost(call, container_of(carry, {op.args_type}, carry));", "}", ""]
+    lines += [f"static int run_{op.c_name}(Call *call, const void *given) {{", f"        const {op.args_type} *args = given;"]
+    lines += ["        int r;", ""] if target.has_first else [""]
+    for name in target.needs:
+        lines += [f"        if (!args->{c_member(name)}.n)",
+                  f'                return call_fail(call, CALL_E_MISSING_{name.upper()}, "missing {name}");']
+    if target.has_first:
+        lines += [f"        r = {handler}_first(call, args);", "        if (r)", "                return r;"]
+    if not target.by:
+        return [*lines, f"        return {target.finder}(call, at_{op.c_name}, &args->carry);", "}", ""]
+    lost = f"lost_{op.c_name}" if target.has_lost else "NULL"
+    return [*lines, f"        return {target.finder}(call, args->{c_member(target.by)}, {target.c_access}, at_{op.c_name}, {lost},",
+            "                             &args->carry);", "}", ""]
+
+
 def emit_ops_c(dialect):
-    lines = [f'#include "gen/{dialect.name}-ops.h"', "", "#include <stddef.h>", "#include <stdint.h>", ""]
+    headers = {op.target.header for op in dialect.ops if op.target}
+    headers |= {"core/call.h"} if headers else set()
+    headers |= {"gen/shapes.h"} if any(param.shape for op in dialect.ops for param in op.params) else set()
+    lines = [f'#include "gen/{dialect.name}-ops.h"', "", "#include <stddef.h>", "#include <stdint.h>", "",
+             *(f'#include "{header}"' for header in sorted(headers)), *([""] if headers else [])]
     for op in dialect.ops:
         lines += emit_words(op)
         if op.params:
@@ -179,15 +226,15 @@ def emit_ops_c(dialect):
             lines += [emit_field(op, param) for param in op.params]
             lines += ["};", ""]
         lines += emit_refusals(op)
-        lines += [f"static int run_{op.c_name}(Call *call, const void *args) {{",
-                  f"        return op_{dialect.name}_{op.c_name}(call, args);", "}", ""]
+        lines += emit_run(op)
     if dialect.ops:
         lines += ["static const Op ops[] = {", *map(emit_op_row, dialect.ops), "};", ""]
+    convention = "OP_ISSUES" if dialect.issues else CONVENTIONS[dialect.convention]
     lines += [f"const OpTable {dialect.name}_ops = {{",
               f"        .dialect = {c_string(dialect.name)},",
               f"        .ops = {'ops' if dialect.ops else 'NULL'},",
               f"        .n_ops = {len(dialect.ops)},",
-              f"        .convention = {CONVENTIONS[dialect.convention]},", "};"]
+              f"        .convention = {convention},", "};"]
     return c_file(lines)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The reference pages, one per dialect, and their index."""
 
-from genops.model import FLAGS, GENERIC, NOTE, SCOPES, compact, meaning
+from genops.model import ACCESS, FLAGS, GENERIC, NOTE, SCOPES, compact, meaning
 
 
 def cell(text):
@@ -33,6 +33,10 @@ def param_notes(param, is_lenient):
         notes.append(between(param.min, param.max))
     if param.non_empty:
         notes.append("not empty")
+    if param.filled:
+        notes.append("no string of it empty")
+    if param.shape:
+        notes.append(f"{'each ' if param.type == 'array' else ''}as `schema/shapes/{param.shape}.json` has it")
     if param.nullable:
         notes.append("`null` counts as absent")
     if param.type == "string" and param.trim != is_lenient:
@@ -113,6 +117,13 @@ def op_section(schema, op, is_lenient):
     if op.errors:
         lines += ["", "Errors: " + "; ".join(f"{code(word)} ({meaning(meanings[word])})" for word in op.errors) + "."]
     lines += ["", f"Scope: **{op.scope}** ({SCOPES[op.scope][1]})."]
+    if op.target:
+        named = f"`{op.target.by}` names" if op.target.by else "the socket serves"
+        more = f"; with `{op.target.read_if.name}` {ACCESS['read']}" if op.target.read_if else ""
+        lines += ["", f"Target: the {op.target.kind} that {named} ({ACCESS[op.target.access]}{more})."]
+    if op.right:
+        about = f" that `{op.right.about}` names" if op.right.about else ""
+        lines += ["", f"Right: {op.right.role}{about} (`{op.right.action}`)."]
     if op.flags:
         lines += ["", "Flags: " + "; ".join(f"**{word}** ({FLAGS[word][1]})" for word in op.flags) + "."]
     return [*lines, ""]

@@ -6,6 +6,7 @@ import os
 from genops import emit_c
 from genops.emit_docs import dialect_page, docs_index
 from genops.emit_openrpc import openrpc_document
+from genops.emit_shapes import emit_shapes_c, emit_shapes_h
 from genops.model import compact
 
 
@@ -21,6 +22,8 @@ def outputs(schema, version):
         "openrpc.h": emit_c.emit_openrpc_h(),
         "openrpc.c": emit_c.emit_openrpc_c(openrpc),
         "openrpc.json": openrpc + "\n",
+        "shapes.h": emit_shapes_h(schema),
+        "shapes.c": emit_shapes_c(schema),
         "completion-words.txt": "".join(f"{op.dialect}.{op.name}\n" for op in ops),
     }
     for dialect in schema.dialects:

@@ -7,10 +7,11 @@ import re
 
 from genops.check import default_fault, is_int, is_text, quoted, schema_keyword_fits
 from genops.model import (
-    CONVENTIONS, DIALECT_KEYS, FLAGS, GENERIC, INT64_MAX, INT64_MIN, OP_EXTRA_KEYS, OP_KEYS, PARAM_KEYS,
-    REFUSED_KEYS, RESERVED_CONDITIONS,
-    SCHEMA_KEYWORDS, SCOPES, TYPES, Condition, Dialect, Op, Param, Refusal, Schema,
+    CONVENTIONS, DIALECT_EXTRA_KEYS, DIALECT_KEYS, FLAGS, GENERIC, INT64_MAX, INT64_MIN, OP_EXTRA_KEYS, OP_KEYS, PARAM_KEYS,
+    REFUSED_KEYS, RESERVED_CONDITIONS, RIGHT_KEYS, ROLES, SCHEMA_KEYWORDS, SCOPES, SERVED, TARGET_KEYS, TARGETS, TYPES,
+    Condition, Dialect, Op, Param, Refusal, Right, Schema, Target,
 )
+from genops.read_shapes import ShapeReader
 
 
 class Reader:
@@ -80,7 +81,7 @@ class Reader:
             return None
         for entry in entries:
             path = os.path.join(self.root, entry)
-            if os.path.isdir(path) and not entry.startswith("."):
+            if os.path.isdir(path) and not entry.startswith(".") and entry != "shapes":
                 self.inputs.append(path)
                 dialect = self.read_dialect(path, entry)
                 if dialect:
@@ -88,7 +89,7 @@ class Reader:
                     files[dialect.name] = path
 
         conditions = self.read_errors(os.path.join(self.root, "errors.json"), [dialect.name for dialect in dialects])
-        schema = Schema(conditions, dialects)
+        schema = Schema(conditions, dialects, ShapeReader(self).read(os.path.join(self.root, "shapes")))
         if self.problems:  # the declarations cannot be judged without their dialects and error codes
             return None
 
@@ -100,7 +101,7 @@ class Reader:
     def read_dialect(self, directory, name):
         path = os.path.join(directory, "_dialect.json")
         value = self.load(path)
-        if value is None or not self.check_keys(path, "", value, DIALECT_KEYS, DIALECT_KEYS):
+        if value is None or not self.check_keys(path, "", value, DIALECT_KEYS + DIALECT_EXTRA_KEYS, DIALECT_KEYS):
             return None
         if not self.check_texts(path, "", value, DIALECT_KEYS):
             return None
@@ -112,6 +113,9 @@ class Reader:
             return None
         if value["convention"] not in CONVENTIONS:
             self.fault(path, "convention", f"must be one of {quoted(CONVENTIONS)}")
+            return None
+        if not isinstance(value.get("issues", False), bool) or (value.get("issues") and value["convention"] != "strict"):
+            self.fault(path, "issues", "must be true or false, and true only with convention strict")
             return None
         return Dialect(**value)
 
@@ -169,14 +173,13 @@ class Reader:
                 self.fault(path, "conditions", f"dialect {dialect} mixes strings and numbers")
 
     def check_method_names(self, dialects, files):
-        """JSON-RPC dialects can share one socket, so a method must say which of them is meant."""
-        owners = {}
+        """The native methods go first on the shared socket, so nobody else may have one of that name."""
+        native = {op.name for dialect in dialects if dialect.name == "native" for op in dialect.ops}
         for dialect in dialects:
-            for op in dialect.ops if dialect.is_jsonrpc else ():
-                path = os.path.join(files[dialect.name], op.name + ".json")
-                if op.name in owners:
-                    self.fault(path, "name", f"method {quoted([op.name])} is declared by {owners[op.name]} too")
-                owners.setdefault(op.name, dialect.name)
+            for op in dialect.ops if dialect.is_jsonrpc and dialect.name != "native" else ():
+                if op.name in native:
+                    path = os.path.join(files[dialect.name], op.name + ".json")
+                    self.fault(path, "name", f"method {quoted([op.name])} is declared by native too")
 
     # -- one operation
 
@@ -210,17 +213,66 @@ class Reader:
         elif not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*", name):
             self.fault(path, "name", f"{quoted([name])} cannot name an operation")
 
-        params = self.read_params(dialect, path, value["params"])
+        params = self.read_params(schema, dialect, path, value["params"])
         self.check_result(path, "result", value["result"])
         self.check_errors(schema, dialect, path, value["errors"])
         if value["scope"] not in list(SCOPES):
             self.fault(path, "scope", f"must be one of {quoted(SCOPES)}")
         self.check_flags(path, value["flags"])
         refused = self.read_refused(path, value.get("refused", {}), value["params"])
+        target = self.read_target(schema, path, value["target"], value["params"], params) if "target" in value else None
+        right = self.read_right(schema, path, value["right"], value) if "right" in value else None
         if len(self.problems) > n_before:
             return None
         return Op(dialect.name, name, value["summary"], params, value["result"], value["errors"], value["scope"],
-                  value["flags"], refused)
+                  value["flags"], refused, target, right)
+
+    def read_target(self, schema, path, value, params, read):
+        if not self.check_keys(path, "target", value, TARGET_KEYS, ("kind", "access")):
+            return None
+        if ("by" in value) != (value["kind"] not in SERVED):
+            self.fault(path, "target.by", "is missing" if "by" not in value else "is not said of this kind")
+            return None
+        needs, n_before = value.get("needs", []), len(self.problems)
+        if value["kind"] not in list(TARGETS):
+            self.fault(path, "target.kind", f"must be one of {quoted(TARGETS)}")
+        elif value["access"] not in list(TARGETS[value["kind"]][3]):
+            self.fault(path, "target.access", f"must be one of {quoted(TARGETS[value['kind']][3])}")
+        if not isinstance(needs, list):
+            self.fault(path, "target.needs", "must be a list")
+            return None
+        conditions = {one.name for one in schema.conditions}
+        for name in [*([value["by"]] if "by" in value else []), *needs]:
+            if not isinstance(name, str) or params.get(name, {}).get("type") != "string":
+                self.fault(path, "target", f"{quoted([name])} is no string among the parameters")
+            elif name in needs and "MISSING_" + name.upper() not in conditions:
+                self.fault(path, "target", f"there is no condition MISSING_{name.upper()}")
+        read_if = next((one for one in read if one.name == value.get("read_if")), None)
+        if "read_if" in value and (not read_if or read_if.type not in ("string", "bool")):
+            self.fault(path, "target.read_if", f"{quoted([value['read_if']])} is no string or bool among the parameters")
+        for key in ("first", "lost"):
+            if not isinstance(value.get(key, False), bool):
+                self.fault(path, f"target.{key}", "must be true or false")
+        if len(self.problems) > n_before:
+            return None
+        return Target(value["kind"], value.get("by"), value["access"], read_if, needs, value.get("first", False), value.get("lost", False))
+
+    def read_right(self, schema, path, value, op):
+        if not self.check_keys(path, "right", value, RIGHT_KEYS, ("role", "as", "else")) or not self.check_texts(path, "right", value, ("as", "else")):
+            return None
+        n_before = len(self.problems)
+        if value["role"] not in list(ROLES):
+            self.fault(path, "right.role", f"must be one of {quoted(ROLES)}")
+        if value["else"] not in {one.name for one in schema.conditions}:
+            self.fault(path, "right.else", f"there is no condition {quoted([value['else']])}")
+        for name in ["by", *([value["about"]] if "about" in value else [])]:
+            if not isinstance(name, str) or op["params"].get(name, {}).get("type") != "string":
+                self.fault(path, "right", f"{quoted([name])} is no string among the parameters")
+        if "target" not in op:
+            self.fault(path, "right", "needs a target")
+        if len(self.problems) > n_before:
+            return None
+        return Right(value["role"], value.get("about"), value["as"], value["else"])
 
     def read_refused(self, path, value, params):
         if not isinstance(value, dict):
@@ -264,7 +316,7 @@ class Reader:
 
     # -- parameters
 
-    def read_params(self, dialect, path, value):
+    def read_params(self, schema, dialect, path, value):
         if not isinstance(value, dict):
             self.fault(path, "params", "must be an object")
             return []
@@ -276,6 +328,9 @@ class Reader:
                 continue
             param = self.read_param(dialect, path, member, name, item)
             if not param:
+                continue
+            if param.shape is not None and (param.shape not in schema.shapes or not dialect.issues):
+                self.fault(path, f"{member}.shape", "must be one of shapes/, in a dialect with issues")
                 continue
             for c_name in filter(None, (param.c_name, param.has_name)):
                 if c_name in members:
@@ -299,7 +354,7 @@ class Reader:
         for key in item:
             if kind not in PARAM_KEYS[key]:
                 self.fault(path, f"{member}.{key}", f"means nothing for type {kind}")
-        for key in ("required", "nullable", "non_empty", "trim"):
+        for key in ("required", "nullable", "non_empty", "trim", "filled"):
             if key in item and not isinstance(item[key], bool):
                 self.fault(path, f"{member}.{key}", "must be true or false")
         if "summary" in item and not is_text(item["summary"]):
@@ -323,6 +378,8 @@ class Reader:
             min=item.get("min"),
             max=item.get("max"),
             default=item.get("default"),
+            filled=item.get("filled", False),
+            shape=item.get("shape"),
         )
         self.check_param(path, member, item, param, is_lenient)
         return param if len(self.problems) == n_before else None

@@ -64,7 +64,8 @@ void buf_consume(Buf *buf, size_t n) {
                 buf->n = 0;
                 return;
         }
-        memmove(buf->data, buf->data + n, buf->n - n);
+        if (n)
+                memmove(buf->data, buf->data + n, buf->n - n);
         buf->n -= n;
 }
 

@@ -60,7 +60,7 @@ enum {
         READ_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
 }; /* a FIFO without a writer must not hold us */
 
-static int read_fd(int fd, size_t n_max, Buf *out) {
+int file_read_fd(int fd, size_t n_max, Buf *out) {
         const size_t start = out->n;
         int r = file_read_all(fd, MIN(n_max, SIZE_MAX / 8), out);
 
@@ -74,7 +74,7 @@ int file_read(const char *path, size_t n_max, Buf *out) {
 
         if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
                 return FILE_E_MISSING;
-        return fd < 0 ? error_origin(-errno) : error_trace(read_fd(fd, n_max, out));
+        return fd < 0 ? error_origin(-errno) : error_trace(file_read_fd(fd, n_max, out));
 }
 
 /* Kernels without openat2() follow no link at all. */
@@ -97,7 +97,7 @@ int file_read_beneath(const char *path, size_t n_max, Buf *out) {
                 fd = open_beneath(folder, slash ? slash + 1 : path);
         if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EXDEV || errno == ELOOP))
                 return FILE_E_MISSING;
-        return fd < 0 ? error_origin(-errno) : error_trace(read_fd(fd, n_max, out));
+        return fd < 0 ? error_origin(-errno) : error_trace(file_read_fd(fd, n_max, out));
 }
 
 static int file_write_all(int fd, Str content) {
@@ -136,6 +136,14 @@ int file_sync_name(const char *path) {
         _cleanup_(freep) char *dir = n ? strndup(path, n) : strdup(".");
 
         return dir ? error_trace(dir_sync(dir)) : error_origin(-ENOMEM);
+}
+
+uint64_t file_next_data(int fd, uint64_t from, uint64_t end) {
+        off_t data = from < end ? lseek(fd, (off_t)from, SEEK_DATA) : -1;
+
+        if (data < 0)
+                return from < end && errno != ENXIO ? from : end;
+        return MIN(MAX((uint64_t)data, from), end);
 }
 
 /* Closes fd in any case: some file systems report a failed write only then. */

@@ -19,6 +19,7 @@ typedef enum FileSync {
 
 /* Conditions: FILE_E_MISSING, FILE_E_TOO_LARGE (more than n_max bytes). */
 int file_read(const char *path, size_t n_max, Buf *out);
+int file_read_fd(int fd, size_t n_max, Buf *out); /* from where it stands to its end; FILE_E_TOO_LARGE */
 /* The same of a file in a folder that others write: a link in place of it that leads out of the folder
  * counts as missing. */
 int file_read_beneath(const char *path, size_t n_max, Buf *out);
@@ -33,6 +34,9 @@ int dir_make(const char *path, mode_t mode);
 /* What was made, renamed or removed in this folder survives power loss once it returns … */
 int dir_sync(const char *path);
 int file_sync_name(const char *path); /* … in the folder that path is in */
+/* Where the next bytes stand that a file really has, from `from` up to `end`: a hole of a sparse one is zeros that need not be
+ * read. `from` itself when that cannot be told, `end` when there are none. Moves the descriptor's offset. */
+uint64_t file_next_data(int fd, uint64_t from, uint64_t end);
 /* Opens (and creates, 0600) a lock file and takes an exclusive flock without waiting. Condition:
  * FILE_E_LOCKED. The lock is held while *ret is open and dies with the process: what the process's children
  * still hold of it on their way to exec is waited for, two seconds at most. */
@@ -51,6 +55,9 @@ int file_identify(const char *path, FileIdentity *ret); /* a missing file is no 
 int file_identify_fd(int fd, FileIdentity *ret);
 bool file_identity_eq(const FileIdentity *a, const FileIdentity *b);
 
+/* Opens what lies below a folder: never outside of it, and through no link. An empty path is the folder itself.
+ * Descriptor or negative: -ELOOP or -EXDEV for what leads away. Close-on-exec, and it never becomes a terminal. */
+int path_open_beneath(int dir, const char *path, int flags, mode_t mode);
 /* Joins with exactly one slash; the result is malloc'd, NULL without memory. */
 char *path_join(const char *a, const char *b);
 bool path_is_within(const char *path, const char *folder); /* or is that folder; by the text alone */
@@ -65,3 +72,6 @@ bool path_is_found(const char *dir, const char *name);
 /* The first file of that name in `folders` (as in $PATH; only absolute ones count) that we may execute.
  * Malloc'd; NULL: there is none. */
 char *path_search(const char *folders, const char *name);
+/* The same as exec in `dir` would find it, where relative folders count and a name with a slash is a path:
+ * 0, ENOENT, EACCES (or ENOMEM). ret may be NULL; malloc'd. */
+int path_find_command(const char *dir, const char *folders, const char *name, char **ret);

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "base/error.h"
+#include "base/macro.h"
 
 int random_bytes(void *out, size_t n) {
         char *at = out;
@@ -51,6 +52,38 @@ int id_hex(char *out, size_t n_digits) {
                 *out = 0;
                 n_digits -= n;
         }
+        return 0;
+}
+
+/* The next number; false: there is none behind all ones. */
+static bool id_ulid_count(unsigned char chance[10]) {
+        for (int i = 9; i >= 0; i--)
+                if (++chance[i])
+                        return true;
+        return false;
+}
+
+/* A clock that goes back does not: the last millisecond is counted on in. */
+int id_ulid(IdUlid *last, int64_t wall_us, char out[ID_ULID_MAX]) {
+        static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+        int64_t ms = MAX(wall_us / 1000, INT64_C(0));
+        unsigned bits = 0, n_bits = 0;
+
+        if (ms > last->ms || !id_ulid_count(last->chance)) {
+                int r = random_bytes(last->chance, sizeof(last->chance));
+
+                if (r)
+                        return error_trace(r);
+                last->ms = MAX(ms, last->ms + (ms <= last->ms));
+        }
+        for (int i = 0; i < 10; i++)
+                out[i] = digits[(last->ms >> (45 - 5 * i)) & 31];
+        for (int i = 0, at = 10; i < 10; i++) {
+                bits = bits << 8 | last->chance[i];
+                for (n_bits += 8; n_bits >= 5; n_bits -= 5)
+                        out[at++] = digits[(bits >> (n_bits - 5)) & 31];
+        }
+        out[26] = 0;
         return 0;
 }
 

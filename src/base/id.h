@@ -11,5 +11,13 @@
 int random_bytes(void *out, size_t n);  /* getrandom(2); 0 or negative */
 int id_hex(char *out, size_t n_digits); /* n lower-case digits and a NUL; out has n + 1 bytes */
 void hex_encode(const void *data, size_t n, char *out); /* 2n digits and a NUL */
+/* A ULID: 26 characters that sort by time, of one maker in the order of their making also within a
+ * millisecond. `last` is the maker's state, all zero at first; one thread at a time. 0 or negative. */
+enum { ID_ULID_MAX = 27 };
+typedef struct IdUlid {
+        int64_t ms;
+        unsigned char chance[10];
+} IdUlid;
+int id_ulid(IdUlid *last, int64_t wall_us, char out[ID_ULID_MAX]);
 /* One path component: 1..255 bytes, no '/', no NUL, not "." or "..". */
 bool id_is_path_safe(Str id);

@@ -28,8 +28,9 @@
                 x is y ? x : y;                                                                             \
         })
 
-/* The object that `member` is embedded in. */
-#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+/* The object that `member` is embedded in. A pointer to something else than such a member does not compile. */
+#define container_of(ptr, type, member)                                                                     \
+        ((type *)((char *)(0 ? (__typeof__(&((type *)0)->member))0 : (ptr)) - offsetof(type, member)))
 
 /* Hands a pointer over: yields its value and leaves NULL behind. */
 #define steal(pp)                                                                                           \

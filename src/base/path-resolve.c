@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/macro.h"
 
@@ -56,6 +63,44 @@ char *path_resolve(const char *path) {
         return joined;
 }
 
+/* Kernels without openat2(): step by step. */
+static int path_open_steps(int dir, const char *path, int flags, mode_t mode) {
+        _cleanup_(closep) int at = -1;
+        char part[NAME_MAX + 1];
+
+        if (*path == '/')
+                return error_origin(-EXDEV);
+        for (;;) {
+                size_t n = strcspn(path, "/");
+                bool is_last = !path[n + strspn(path + n, "/")];
+                int next;
+
+                if (n > NAME_MAX || (n == 2 && path[0] == '.' && path[1] == '.'))
+                        return error_origin(n > NAME_MAX ? -ENAMETOOLONG : -EXDEV);
+                memcpy(part, path, n);
+                part[n] = 0;
+                next = openat(at < 0 ? dir : at, n ? part : ".",
+                              is_last ? flags | O_NOFOLLOW : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+                              mode);
+                if (next < 0 || is_last)
+                        return next < 0 ? error_origin(-errno) : next;
+                close_fd(at);
+                at = next;
+                path += n + strspn(path + n, "/");
+        }
+}
+
+int path_open_beneath(int dir, const char *path, int flags, mode_t mode) {
+        struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NOCTTY)),
+                               .mode = flags & O_CREAT ? mode : 0,
+                               .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+        int fd = (int)syscall(SYS_openat2, dir, *path ? path : ".", &how, sizeof(how));
+
+        if (fd < 0 && errno == ENOSYS)
+                return error_trace(path_open_steps(dir, path, (int)how.flags, mode));
+        return fd < 0 ? error_origin(-errno) : fd;
+}
+
 char *path_search(const char *folders, const char *name) {
         for (; *folders; folders += strspn(folders, ":")) {
                 size_t n = strcspn(folders, ":");
@@ -69,6 +114,47 @@ char *path_search(const char *folders, const char *name) {
                 folders += n;
         }
         return NULL;
+}
+
+/* 0, ENOENT or EACCES. */
+static int path_try_command(const char *dir, Str folder, const char *name, char *ret, size_t n_ret) {
+        bool is_absolute = folder.n ? folder.data[0] == '/' : name[0] == '/';
+        struct stat st;
+        int n = snprintf(ret, n_ret, "%s%s" STR_FMT "%s%s", is_absolute ? "" : dir, is_absolute ? "" : "/",
+                         STR_ARG(folder), folder.n ? "/" : "", name);
+
+        if (n < 0 || (size_t)n >= n_ret || stat(ret, &st))
+                return ENOENT;
+        return S_ISREG(st.st_mode) && access(ret, X_OK) == 0 ? 0 : EACCES;
+}
+
+static int path_keep(const char *found, char **ret) {
+        if (ret)
+                *ret = strdup(found);
+        return ret && !*ret ? ENOMEM : 0;
+}
+
+int path_find_command(const char *dir, const char *folders, const char *name, char **ret) {
+        char found[PATH_MAX];
+        int error = ENOENT;
+
+        if (strchr(name, '/')) {
+                error = path_try_command(dir, STR(""), name, found, sizeof(found));
+                return error ? error : path_keep(found, ret);
+        }
+        for (; *name; folders++) {
+                size_t n = strcspn(folders, ":");
+                int tried = path_try_command(dir, (Str){folders, n}, name, found, sizeof(found));
+
+                if (!tried)
+                        return path_keep(found, ret);
+                if (tried == EACCES)
+                        error = EACCES;
+                folders += n;
+                if (!*folders)
+                        break;
+        }
+        return error;
 }
 
 bool path_is_found(const char *dir, const char *name) {

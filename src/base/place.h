@@ -21,4 +21,5 @@ bool place_socket_is_named(void); /* by MUSTER_SOCKET */
 char *place_address(const char *home);
 char *place_config(void);
 
-#define PLACE_LOG "musterd.log" /* in the home: what a daemon in the background says */
+#define PLACE_LOG   "musterd.log" /* in the home: what a daemon in the background says */
+#define PLACE_TOKEN "cccc.token"  /* in the home: what clients on other machines say first */

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
+/* The functions of SHA-256 alone are called, not EVP: the first digest by EVP sets up all of OpenSSL, 2 MB that stay
+ * resident, and each later one looks its algorithm up again. OpenSSL 3 has them still, and calls them deprecated. */
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include "base/sha256.h"
 
 #include <errno.h>
-#include <openssl/evp.h>
+#include <openssl/sha.h>
 
 #include "base/error.h"
 #include "base/id.h"
 
 int sha256_hex(Str data, char out[SHA256_HEX_MAX]) {
-        unsigned char digest[EVP_MAX_MD_SIZE];
-        unsigned n = 0;
+        unsigned char digest[SHA256_DIGEST_LENGTH];
+        SHA256_CTX state;
 
-        if (!EVP_Digest(data.n ? data.data : "", data.n, digest, &n, EVP_sha256(), NULL) || n != 32)
+        if (!SHA256_Init(&state) || !SHA256_Update(&state, data.n ? data.data : "", data.n) ||
+            !SHA256_Final(digest, &state))
                 return error_origin(-ENOMEM);
-        hex_encode(digest, n, out);
+        hex_encode(digest, sizeof(digest), out);
         return 0;
 }

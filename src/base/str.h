@@ -6,6 +6,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct Str {
@@ -41,4 +42,17 @@ static inline Str str_trim(Str s) {
         while (s.n && (s.data[s.n - 1] == ' ' || (s.data[s.n - 1] >= '\t' && s.data[s.n - 1] <= '\r')))
                 s.n--;
         return s;
+}
+
+/* A copy with a terminator, to be freed; NULL when there is no memory. Bytes of value 0 are copied like others, so whoever
+   needs a C string has looked for them before. Not strndup(): that looks for a terminator which a run of bytes has not. */
+static inline char *str_dup(Str s) {
+        char *copy = (char *)malloc(s.n + 1); /* the cast is for the files in C++ */
+
+        if (copy) {
+                if (s.n)
+                        memcpy(copy, s.data, s.n);
+                copy[s.n] = '\0';
+        }
+        return copy;
 }

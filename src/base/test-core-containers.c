@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/test-cmocka.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/macro.h"

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/file.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/test-cmocka.h"
 #include "base/macro.h"
 
 /* Every test runs in an empty folder of its own, which is also the working directory. */
@@ -407,10 +403,35 @@ static void test_resolve(void **state) {
         assert_resolved(".", real);
 }
 
+static int open_beneath_as(const char *path) {
+        _cleanup_(closep) int dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int fd = path_open_beneath(dir, path, O_RDONLY, 0);
+
+        close_fd(fd);
+        return MIN(fd, 0);
+}
+
+static void test_open_beneath(void **state) {
+        (void)state;
+        assert_int_equal(dir_make("a/b", 0700), 0);
+        assert_int_equal(file_replace("a/b/f", STR("x"), 0600, FILE_RUNTIME), 0);
+        assert_int_equal(symlink("f", "a/b/link") | symlink("b", "a/way") | symlink("/etc", "a/out"), 0);
+        assert_int_equal(open_beneath_as("a/b/f"), 0);
+        assert_int_equal(open_beneath_as("a//b/./f"), 0);
+        assert_int_equal(open_beneath_as(""), 0);
+        assert_int_equal(open_beneath_as("a/b/none"), -ENOENT);
+        assert_int_equal(open_beneath_as("a/b/link"), -ELOOP);
+        assert_int_equal(open_beneath_as("a/way/f"), -ELOOP);
+        assert_int_equal(open_beneath_as("a/out/passwd"), -ELOOP);
+        assert_int_equal(open_beneath_as("../f"), -EXDEV);
+        assert_int_equal(open_beneath_as("/etc/passwd"), -EXDEV);
+}
+
 #define in_place(test) cmocka_unit_test_setup_teardown(test, place_make, place_remove)
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                in_place(test_open_beneath),
                 in_place(test_read),
                 in_place(test_read_large),
                 in_place(test_replace),

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/time.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include <cmocka.h>
+#include "base/test-cmocka.h"
 
 static const int64_t S = 1000000;
 
@@ -122,6 +120,28 @@ static void test_refuse(void **state) {
         assert_false(time_parse((Str){"2026-01-02T03:04:05\0Z", 21}, &us));
 }
 
+static void test_stamp(void **state) {
+        static const char *const texts[] = {"",
+                                            "20260101T000000",
+                                            "20260101T000000Z-",
+                                            "2026-01-01T00:00:00Z",
+                                            "20260101t000000Z",
+                                            "20261301T000000Z",
+                                            "20260229T000000Z",
+                                            "20260101T240000Z",
+                                            " 20260101T000000Z"};
+        char out[TIME_TEXT_MAX];
+        int64_t us;
+
+        (void)state;
+        assert_int_equal(time_format_stamp(INT64_C(1767225600000001), out), 16);
+        assert_string_equal(out, "20260101T000000Z");
+        assert_true(time_parse_stamp(STR("20240229T235959Z"), &us));
+        assert_int_equal(us, INT64_C(1709251199) * S);
+        for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+                assert_false(time_parse_stamp(str_from(texts[i]), &us));
+}
+
 /* Every day of the calendar against libc, forth and back. */
 static void test_all_days(void **state) {
         char out[TIME_TEXT_MAX], want[TIME_TEXT_MAX * 2];
@@ -140,14 +160,19 @@ static void test_all_days(void **state) {
                         fail_msg("%s is not %s", out, want);
                 if (!time_parse(str_from(out), &back) || back != (s + 45296) * S)
                         fail_msg("%s does not read back", out);
+                if (time_weekday((s + 45296) * S) != (unsigned)tm.tm_wday)
+                        fail_msg("%s: weekday %u is not %d", out, time_weekday((s + 45296) * S), tm.tm_wday);
+                time_format_stamp((s + 45296) * S, out);
+                if (!time_parse_stamp(str_from(out), &back) || back != (s + 45296) * S)
+                        fail_msg("%s does not read back", out);
         }
 }
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_format),   cmocka_unit_test(test_format_limits),
-                cmocka_unit_test(test_parse),    cmocka_unit_test(test_refuse),
-                cmocka_unit_test(test_all_days),
+                cmocka_unit_test(test_format), cmocka_unit_test(test_format_limits),
+                cmocka_unit_test(test_parse),  cmocka_unit_test(test_refuse),
+                cmocka_unit_test(test_stamp),  cmocka_unit_test(test_all_days),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

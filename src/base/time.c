@@ -13,10 +13,6 @@ static const int64_t S_PER_DAY = 86400;
 static const int64_t US_MIN = INT64_C(-62167219200) * 1000000;          /* 0000-01-01T00:00:00Z */
 static const int64_t US_MAX = INT64_C(253402300799) * 1000000 + 999999; /* the last microsecond of 9999 */
 
-typedef struct Civil {
-        unsigned year, month, day, hour, minute, second, us;
-} Civil;
-
 /* year 0..9999, month 1..12, day 1..31 */
 static int64_t days_from_civil(int64_t year, int64_t month, int64_t day) {
         int64_t y = year - (month <= 2) + 400; /* never negative */
@@ -27,12 +23,20 @@ static int64_t days_from_civil(int64_t year, int64_t month, int64_t day) {
         return (era - 1) * ERA_DAYS + day_of_era - EPOCH_DAYS;
 }
 
-static Civil civil_from_us(int64_t us) {
-        int64_t since, days, rest, era, day_of_era, year_of_era, day_of_year, month;
+/* Microseconds since 0000-01-01, never negative. */
+static int64_t time_since_year_0(int64_t us) {
+        return (us < US_MIN ? US_MIN : us > US_MAX ? US_MAX : us) - US_MIN;
+}
+
+unsigned time_weekday(int64_t us) {
+        return (unsigned)((time_since_year_0(us) / (S_PER_DAY * US_PER_S) + 6) %
+                          7); /* it began on a Saturday */
+}
+
+Civil time_civil(int64_t us) {
+        int64_t since = time_since_year_0(us), days, rest, era, day_of_era, year_of_era, day_of_year, month;
         Civil c;
 
-        us = us < US_MIN ? US_MIN : us > US_MAX ? US_MAX : us;
-        since = us - US_MIN; /* microseconds since 0000-01-01, never negative */
         days = since / (S_PER_DAY * US_PER_S);
         rest = since % (S_PER_DAY * US_PER_S);
 
@@ -60,9 +64,8 @@ static char *put_digits(char *at, unsigned value, unsigned n_digits) {
         return at + n_digits;
 }
 
-/* Times outside of the years 0000 to 9999 are written as the nearest one inside. */
 static size_t format_with(int64_t us, unsigned n_fraction, char out[TIME_TEXT_MAX]) {
-        Civil c = civil_from_us(us);
+        Civil c = time_civil(us);
         char *at = out;
 
         at = put_digits(at, c.year, 4);
@@ -95,6 +98,22 @@ size_t time_format_ms(int64_t us, char out[TIME_TEXT_MAX]) {
 
 size_t time_format_us(int64_t us, char out[TIME_TEXT_MAX]) {
         return format_with(us, 6, out);
+}
+
+size_t time_format_stamp(int64_t us, char out[TIME_TEXT_MAX]) {
+        Civil c = time_civil(us);
+        char *at = out;
+
+        at = put_digits(at, c.year, 4);
+        at = put_digits(at, c.month, 2);
+        at = put_digits(at, c.day, 2);
+        *at++ = 'T';
+        at = put_digits(at, c.hour, 2);
+        at = put_digits(at, c.minute, 2);
+        at = put_digits(at, c.second, 2);
+        *at++ = 'Z';
+        *at = 0;
+        return (size_t)(at - out);
 }
 
 /* The take_ functions consume what they accept from the front of *s. */
@@ -166,8 +185,36 @@ static unsigned days_in_month(unsigned year, unsigned month) {
         return days[month - 1] + (month == 2 && leap);
 }
 
+/* False: there is no such time. */
+static bool time_from_civil(const Civil *c, int64_t offset_s, int64_t *ret_us) {
+        int64_t us;
+
+        if (c->month < 1 || c->month > 12 || c->day < 1 || c->day > days_in_month(c->year, c->month))
+                return false;
+        if (c->hour > 23 || c->minute > 59 ||
+            c->second > 60) /* 60: a leap second is the first of the next minute */
+                return false;
+        us = days_from_civil(c->year, c->month, c->day) * S_PER_DAY;
+        us += (int64_t)c->hour * 3600 + (int64_t)c->minute * 60 + c->second - offset_s;
+        us = us * US_PER_S + c->us;
+        if (us < US_MIN || us > US_MAX)
+                return false;
+        *ret_us = us;
+        return true;
+}
+
+bool time_parse_stamp(Str text, int64_t *ret_us) {
+        Civil c = {0};
+
+        return time_take_digits(&text, 4, &c.year) && time_take_digits(&text, 2, &c.month) &&
+               time_take_digits(&text, 2, &c.day) && time_take_char(&text, 'T') &&
+               time_take_digits(&text, 2, &c.hour) && time_take_digits(&text, 2, &c.minute) &&
+               time_take_digits(&text, 2, &c.second) && time_take_char(&text, 'Z') && !text.n &&
+               time_from_civil(&c, 0, ret_us);
+}
+
 bool time_parse(Str text, int64_t *ret_us) {
-        int64_t offset_s, us;
+        int64_t offset_s;
         Civil c = {0};
 
         if (!time_take_digits(&text, 4, &c.year) || !time_take_char(&text, '-') ||
@@ -179,19 +226,5 @@ bool time_parse(Str text, int64_t *ret_us) {
                 return false;
         if (time_take_char(&text, '.') && !take_fraction(&text, &c.us))
                 return false;
-        if (!take_zone(&text, &offset_s) || text.n)
-                return false;
-        if (c.month < 1 || c.month > 12 || c.day < 1 || c.day > days_in_month(c.year, c.month))
-                return false;
-        if (c.hour > 23 || c.minute > 59 ||
-            c.second > 60) /* 60: a leap second is the first of the next minute */
-                return false;
-
-        us = days_from_civil(c.year, c.month, c.day) * S_PER_DAY;
-        us += (int64_t)c.hour * 3600 + (int64_t)c.minute * 60 + c.second - offset_s;
-        us = us * US_PER_S + c.us;
-        if (us < US_MIN || us > US_MAX)
-                return false;
-        *ret_us = us;
-        return true;
+        return take_zone(&text, &offset_s) && !text.n && time_from_civil(&c, offset_s, ret_us);
 }

@@ -47,10 +47,18 @@ Str utf8_first(Str text, size_t n_chars) {
         return (Str){text.data, at};
 }
 
-size_t utf8_next(Str text, int32_t *ret) {
-        static const unsigned char masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+Str utf8_fit(Str text, size_t n_bytes) {
+        if (n_bytes >= text.n)
+                return text;
+        while (n_bytes && utf8_is_tail(text.data[n_bytes]))
+                n_bytes--;
+        return (Str){text.data, n_bytes};
+}
+
+size_t utf8_next_wide(Str text, int32_t *ret) {
+        static const unsigned char masks[] = {0, 0, 0x1f, 0x0f, 0x07};
         const char *p = text.data, *end = text.data + text.n;
-        size_t n = (uint8_t)p[0] < 0x80 ? 1 : utf8_sequence(p, end);
+        size_t n = utf8_sequence(p, end);
         int32_t code = (uint8_t)p[0] & masks[n];
 
         for (size_t i = 1; i < n; i++)
@@ -65,24 +73,60 @@ bool utf8_is_hidden(int32_t code) {
                (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb);
 }
 
-size_t utf8_ill_formed(const char *p, const char *end) {
-        uint8_t lead = (uint8_t)p[0], low = 0x80, high = 0xbf;
-        size_t n = 1, length;
+/* The second byte decides about overlong forms, surrogates and the upper end. */
+bool utf8_begin(Utf8Open *open, char lead) {
+        unsigned char c = (unsigned char)lead;
 
-        if (lead < 0xc2 || lead > 0xf4)
-                return 1;
-        length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-        switch (lead) { /* the second byte decides about overlong forms, surrogates and the upper end */
-        case 0xe0: low = 0xa0; break;
-        case 0xed: high = 0x9f; break;
-        case 0xf0: low = 0x90; break;
-        case 0xf4: high = 0x8f; break;
+        if (c < 0xc2 || c > 0xf4)
+                return false;
+        *open = (Utf8Open){.n = 1, .low = 0x80, .high = 0xbf, .bytes = {lead}};
+        open->n_more = c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
+        switch (c) {
+        case 0xe0: open->low = 0xa0; break;
+        case 0xed: open->high = 0x9f; break;
+        case 0xf0: open->low = 0x90; break;
+        case 0xf4: open->high = 0x8f; break;
         }
-        if (end - p < 2 || (uint8_t)p[1] < low || (uint8_t)p[1] > high)
-                return 1;
-        for (n = 2; n < length && n < (size_t)(end - p) && utf8_is_tail(p[n]); n++)
-                ;
+        return true;
+}
+
+bool utf8_more(Utf8Open *open, char c) {
+        if ((unsigned char)c < open->low || (unsigned char)c > open->high)
+                return false;
+        open->low = 0x80;
+        open->high = 0xbf;
+        open->bytes[open->n++] = c;
+        open->n_more--;
+        return true;
+}
+
+/* As many bytes as can begin one character, or all of it; 0: none begins here. */
+static size_t utf8_open_at(Utf8Open *open, const char *p, const char *end) {
+        size_t n = 1;
+
+        if (!utf8_begin(open, p[0]))
+                return 0;
+        while (p + n < end && open->n_more && utf8_more(open, p[n]))
+                n++;
         return n;
+}
+
+size_t utf8_ill_formed(const char *p, const char *end) {
+        Utf8Open open;
+        size_t n = utf8_open_at(&open, p, end);
+
+        return n ? n : 1;
+}
+
+size_t utf8_unfinished(Str text) {
+        for (size_t n = 1; n < UTF8_MAX && n <= text.n; n++) {
+                const char *end = text.data + text.n;
+                Utf8Open open;
+
+                if (!utf8_is_tail(end[-(ptrdiff_t)n]))
+                        return utf8_open_at(&open, end - n, end) == n && open.n_more ? n : 0;
+        }
+        return 0;
 }
 
 int utf8_append_replaced(Buf *out, const char *data, size_t n) {

@@ -99,5 +99,6 @@ int cmd_tail(const Options *options);
 int cmd_events(const Options *options);
 int cmd_task(const Options *options);
 int cmd_env(const Options *options);
+int cmd_token(const Options *options);
 int cmd_chat(const Options *options);
 int cmd_project(const Options *options);

@@ -5,10 +5,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/ac/ac.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/complete/complete.h"
@@ -125,8 +127,8 @@ static int cli_run_alone(char **argv) {
 static int cli_dispatch(int argc, char **argv) {
         const char *slash = strrchr(argv[0], '/'), *program = slash ? slash + 1 : argv[0], *word = argv[1];
 
-        if (!strcmp(program, "ac") && word && !strcmp(word, "server:start"))
-                return run_command(command_find("stdio"), argc - 1, argv + 1);
+        if (!strcmp(program, "ac"))
+                return ac_main(argc, argv);
         if (!word)
                 return cli_run_alone(argv);
         if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
@@ -155,6 +157,7 @@ int main(int argc, char **argv) {
         int status;
 
         fill_standard_fds();
+        (void)setlocale(LC_CTYPE, "C.UTF-8"); /* how wide a character is, and nothing else */
         if (argc < 1)
                 return CLI_USAGE;
         status = cli_dispatch(argc, argv);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define LOG_MODULE "collab/collab"
 
-#include "collab/caller-env.h"
 #include "collab/collab.h"
 
 #include <errno.h>
@@ -10,10 +9,19 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "collab/actor/runner.h"
+#include "collab/context/context-internal.h"
+#include "collab/delivery/delivery.h"
+#include "collab/group/compaction.h"
+#include "collab/group/registry.h"
+#include "collab/group/trash.h"
+#include "collab/message/crossing.h"
+#include "collab/message/inbox.h"
 #include "collab/observability.h"
 #include "collab/parts.h"
-#include "collab/registry-file.h"
-#include "collab/trash.h"
+#include "collab/reminder/reminder.h"
+#include "collab/stream/announce.h"
+#include "collab/stream/stream.h"
 #include "core/version.h"
 
 /* 5 s: a disk that hangs at the end is left behind. Turns, because a clock may stand still in tests. */
@@ -22,8 +30,8 @@ enum { BACKLOG_DEFAULT = 10 << 20, BACKLOG_MAX = 50000000 };
 
 static bool collab_has_paths(const Collab *collab) {
         return collab->home && collab->settings_path && collab->groups_path && collab->trash_path &&
-               collab->active_path && collab->crossings_path && collab->feed_path &&
-               collab->feed_lock_path && collab->inputrc_path;
+               collab->active_path && collab->crossings_path && collab->events_path &&
+               collab->events_lock_path && collab->inputrc_path;
 }
 
 int collab_new(Collab **ret, Daemon *daemon, const char *home) {
@@ -34,15 +42,15 @@ int collab_new(Collab **ret, Daemon *daemon, const char *home) {
                 return error_origin(-ENOMEM);
         collab->daemon = daemon;
         collab->log_slot = -1;
-        pthread_mutex_init(&collab->settings_lock, NULL);
+        lane_init(&collab->settings, daemon->loop, &observability_lane);
         collab->home = strdup(home);
         collab->settings_path = path_join(home, "settings.yaml");
         collab->groups_path = path_join(home, "groups");
         collab->trash_path = path_join(home, "trash");
         collab->active_path = path_join(home, "active.json");
         collab->crossings_path = path_join(home, "daemon/crossings");
-        collab->feed_path = path_join(home, "daemon/ccccd.events.jsonl");
-        collab->feed_lock_path = path_join(home, "daemon/ccccd.events.lock");
+        collab->events_path = path_join(home, "daemon/ccccd.events.jsonl");
+        collab->events_lock_path = path_join(home, "daemon/ccccd.events.lock");
         collab->inputrc_path = path_join(home, "daemon/inputrc");
         collab->n_backlog = BACKLOG_DEFAULT;
         r = collab_has_paths(collab) ? registry_init(&collab->registry, collab) : error_origin(-ENOMEM);
@@ -115,7 +123,7 @@ static bool has_deliveries(const Collab *collab) {
 }
 
 static bool is_registry_busy(const Collab *collab) {
-        return collab->registry.is_busy;
+        return lane_is_active(&collab->registry.lane);
 }
 
 static void close_groups(Collab *collab) {
@@ -146,15 +154,15 @@ Collab *collab_free(Collab *collab) {
         close_groups(collab);
         collab_close_log(collab);
         caller_env_free_all(collab);
-        pthread_mutex_destroy(&collab->settings_lock);
+        lane_deinit(&collab->settings);
         free(collab->home);
         free(collab->settings_path);
         free(collab->groups_path);
         free(collab->trash_path);
         free(collab->active_path);
         free(collab->crossings_path);
-        free(collab->feed_path);
-        free(collab->feed_lock_path);
+        free(collab->events_path);
+        free(collab->events_lock_path);
         free(collab->inputrc_path);
         free(collab);
         return NULL;
@@ -193,3 +201,9 @@ const char *collab_version(const Collab *collab) {
 
         return version ? version : MUSTER_VERSION;
 }
+
+/* In the order in which they are told. */
+const CollabPart *const collab_parts[] = {
+        &runner_part,   &compaction_part, &context_part,  &inbox_part,      &announce_part, &streams_part,
+        &delivery_part, &reminder_part,   &crossing_part, &group_idle_part, NULL,
+};

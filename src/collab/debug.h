@@ -4,11 +4,8 @@
  * What the debug operations share: they need developer mode, and if a group is named it must be there and
  * `by` must be the user or its foreman.
  */
-#include "collab/group.h"
+#include "collab/group/group.h"
 
 typedef struct Debug Debug;
 /* group: NULL when none was named. settings: the observability settings. */
-typedef int (*DebugFn)(Call *call, Group *group, const Json *settings, const void *args);
-
-/* Answers developer_mode_required, group_not_found, permission_denied; then runs fn, in a later turn. */
-int debug_call(Call *call, Str group_id, Str by, DebugFn fn, const void *args);
+typedef int (*DebugFn)(Call *call, Group *group, const Json *settings, const Carry *carry);

@@ -3,16 +3,20 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/yaml.h"
-#include "collab/patch.h"
+#include "collab/collab.h"
+#include "collab/group/patch.h"
+#include "core/ledger/ledger.h"
+#include "gen/cccc-ops.h"
 
 #define COMPONENTS "[\"daemon\",\"web\",\"delivery\",\"im\",\"pty\",\"mcp\"]"
 
-enum { SETTINGS_MAX = 1 << 20, SCROLLBACK_MIN = 1000, SCROLLBACK_MAX = 200000 };
+enum { SCROLLBACK_MIN = 1000, SCROLLBACK_MAX = 200000 };
 
 /* ---- rules: each gives the value to take, or NULL to leave the old one ----------------------- */
 
@@ -134,58 +138,138 @@ static Json *observability_read(Arena *arena, const Json *section) {
 /* ---- the file -------------------------------------------------------------------------------- */
 
 /* A file that is missing, broken or no mapping reads as an empty one. */
-static int read_document(Arena *arena, const char *path, Json **ret) {
-        _cleanup_(buf_deinit) Buf text = BUF_NULL;
-        Json *document = NULL;
-        int r;
+static int observability_open(const char *path, Document **ret) {
+        int r = document_read(ret, path, DOCUMENT_YAML);
 
-        r = file_read(path, SETTINGS_MAX, &text);
-        if (r < 0)
+        if (r <= 0)
                 return error_trace(r);
-        if (!r) {
-                r = yaml_parse(arena, arena_str(arena, buf_str(&text)), &document, NULL);
-                if (r < 0)
-                        return error_trace(r);
-        }
-        *ret = json_is(document, JSON_OBJECT) ? document : json_new(arena, JSON_OBJECT);
+        *ret = document_new();
         return *ret ? 0 : error_origin(-ENOMEM);
 }
 
 /* Stores the settings into the file's own section, whose unknown keys stay. */
-static int observability_store(Arena *arena, const char *path, Json *document, const Json *settings) {
+static int observability_store(Document *document, const char *path, const Json *settings) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
-        Json *section = json_get(document, "observability");
-        int r;
+        Json *section = document_section(document, document->json, "observability");
+        int r = section ? observability_patch(&document->arena, section, settings) : error_origin(-ENOMEM);
 
-        if (!json_is(section, JSON_OBJECT)) {
-                section = json_new(arena, JSON_OBJECT);
-                r = json_set(arena, document, STR("observability"), section);
-                if (r)
-                        return error_trace(r);
-        }
-        r = observability_patch(arena, section, settings);
         if (!r)
-                r = yaml_write(&text, document);
+                r = document_write(document, DOCUMENT_YAML, &text);
         if (!r)
                 r = file_replace(path, buf_str(&text), 0600, FILE_DURABLE);
         return error_fold(r);
 }
 
 int observability_load(Arena *arena, const char *path, const Json *patch, Json **ret) {
-        Json *document, *settings;
-        int r;
+        _cleanup_(document_unrefp) Document *document = NULL;
+        Json *settings;
+        int r = observability_open(path, &document);
 
-        r = read_document(arena, path, &document);
         if (r)
                 return error_trace(r);
-        settings = observability_read(arena, json_get(document, "observability"));
+        settings = observability_read(arena, json_get(document->json, "observability"));
         if (!settings)
                 return error_origin(-ENOMEM);
         if (json_count(patch)) {
                 r = observability_patch(arena, settings, patch);
                 if (!r)
-                        r = observability_store(arena, path, document, settings);
+                        r = observability_store(document, path, settings);
         }
         *ret = settings;
         return error_trace(r);
+}
+
+/* One reading or change of settings.yaml. Changes have their turn in a lane; a reading needs none, since the file is
+ * replaced as a whole. */
+struct ObservabilityJob { /* in the call's arena */
+        Carry carry;
+        LaneItem item;
+        Call *call;
+        Collab *collab;
+        const Json *patch; /* lives in the call */
+        Arena arena;
+        Json *settings;
+        int r;
+};
+
+static void observability_run(const Carry *carry) {
+        ObservabilityJob *job = container_of(carry, ObservabilityJob, carry);
+
+        job->r = observability_load(&job->arena, job->collab->settings_path, job->patch, &job->settings);
+}
+
+static int observability_answer(Call *call, const ObservabilityJob *job) {
+        JsonWriter *w;
+
+        if (job->r && json_count(job->patch))
+                return call_fail(call, CALL_E_OBSERVABILITY_UPDATE_FAILED, "cannot store the settings: %s",
+                                 strerror(-job->r));
+        if (job->r)
+                return job->r;
+        collab_apply_level(job->collab, job->settings);
+        w = call_result(call);
+        jw_begin_object(w);
+        jw_field_value(w, "observability", job->settings);
+        jw_field_cstr(w, "durability", ledger_policy_name(ledger_policy_of(&call->daemon->config)));
+        jw_end_object(w);
+        return 0;
+}
+
+static int observability_done(Call *call, const Carry *carry) {
+        ObservabilityJob *job = container_of(carry, ObservabilityJob, carry);
+        int r = observability_answer(call, job);
+
+        arena_deinit(&job->arena);
+        return r;
+}
+
+static void observability_lane_run(Lane *lane) {
+        observability_run(&container_of(lane, Collab, settings)->setting->carry);
+}
+
+static void observability_lane_done(Lane *lane) {
+        ObservabilityJob *job = container_of(lane, Collab, settings)->setting;
+        Call *call = job->call;
+
+        lane_over(lane);
+        call_finish(call, observability_done(call, &job->carry));
+}
+
+static void observability_begin(Lane *lane) {
+        Collab *collab = container_of(lane, Collab, settings);
+        ObservabilityJob *job = container_of(lane_take(lane), ObservabilityJob, item);
+        int r;
+
+        collab->setting = job;
+        r = lane_work(lane, observability_lane_run, observability_lane_done);
+        if (!r)
+                return;
+        lane_over(lane);
+        call_finish(job->call, r);
+}
+
+const LaneType observability_lane = {.begin = observability_begin, .n_max = LANE_WAITING_MAX};
+
+static int observability_start(Call *call, const Json *patch) {
+        ObservabilityJob *job = arena_alloc(&call->arena, sizeof(*job));
+        int r;
+
+        if (!job)
+                return error_origin(-ENOMEM);
+        *job = (ObservabilityJob){.call = call, .collab = call->daemon->collab, .patch = patch};
+        if (!json_count(patch))
+                return call_work(call, observability_run, observability_done, &job->carry);
+        r = lane_add(&job->collab->settings, &job->item);
+        return r ? error_trace(r) : CALL_LATER;
+}
+
+int op_cccc_observability_get(Call *call, _unused_ const CcccObservabilityGetArgs *args) {
+        return observability_start(call, NULL);
+}
+
+int op_cccc_observability_update(Call *call, const CcccObservabilityUpdateArgs *args) {
+        if (!str_is(args->by, "user"))
+                return call_fail(call, CALL_E_PERMISSION_DENIED,
+                                 "only user can update global observability settings");
+        return observability_start(call, args->patch);
 }

@@ -3,10 +3,14 @@
 /*
  * Observability: the global settings of section "observability" in settings.yaml.
  *
- * A value that does not fit its rule leaves the old one in place; unknown keys in the file are kept. Pure
- * functions over trees plus one file access; the file is only touched from workers. Knows no op and no loop.
+ * A value that does not fit its rule leaves the old one in place; unknown keys in the file are kept. The file
+ * is a Document (core/document.h) and only touched from workers.
  */
-#include "base/json.h"
+#include "base/json/json.h"
+#include "core/lane.h"
+
+typedef struct ObservabilityJob ObservabilityJob;
+extern const LaneType observability_lane; /* of Collab.settings */
 
 /* Reads the file at path and gives its settings with patch laid over them; with a patch they are stored
  * first. */

@@ -1,12 +1,12 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * CollabPart: what a part of the domain (runners, streams, delivery, automation) wants to be told.
+ * CollabPart: what a part of the domain (runners, streams, delivery, reminders) wants to be told.
  *
- * Parts do not know each other. Each is one constant struct, listed in collab/parts.c; what it keeps per
+ * Parts do not know each other. Each is one constant struct, listed in collab/collab.c; what it keeps per
  * group hangs in group->slots. Every member may be NULL. All run on the loop.
  */
-#include "collab/group.h"
+#include "collab/group/group.h"
 
 typedef struct CollabPart {
         const char *name;
@@ -19,7 +19,8 @@ typedef struct CollabPart {
         bool (*group_is_busy)(const Group *group); /* it must stay loaded, though nobody holds it */
         void (*group_changed)(Group *group, const GroupDoc *old);    /* group->doc is new, by whomever */
         void (*committed)(Group *group, uint64_t first, uint64_t n); /* these lines are kept now */
-        void (*rewritten)(Group *group); /* every position in the ledger has changed (compaction) */
+        /* Every position in the ledger has changed (compaction): so many lines are gone. */
+        void (*rewritten)(Group *group, uint64_t n_gone);
         void (*actor_changed)(Collab *collab, Str group_id, Str actor); /* it is up, or has ended */
         bool (*actor_is_running)(const Group *group, Str actor);
         /* group_delete: ends whatever runs for the group, then calls stopped(), now or later. */
@@ -33,3 +34,14 @@ typedef struct CollabPart {
 extern const CollabPart *const collab_parts[]; /* NULL-terminated */
 
 extern const CollabPart runner_part; /* actors that run */
+
+/*
+ * Groups that nobody uses are closed: their documents, index and descriptors are given back after
+ * GROUP_IDLE_MS without a call, with no actor running, no stream, and nothing queued for delivery. The next
+ * call loads them again, as after a start of the daemon; one that comes while the ledger closes waits for
+ * that.
+ */
+
+enum { GROUP_IDLE_MS = 15 * 60 * 1000, GROUP_LOOK_MS = 60 * 1000 };
+
+extern const CollabPart group_idle_part;

@@ -2,18 +2,14 @@
 /* The minute's look: a ledger that has grown too long is compacted by the daemon itself, if the group runs.
  */
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "base/test-cmocka.h"
 #include "base/file.h"
 #include "collab/collab.h"
-#include "collab/compaction.h"
+#include "collab/group/compaction.h"
 
 static char home[64];
 

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Pure parts of the collaboration domain: tags of events, identity of scopes, patches, the view of
  * group.yaml. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include "base/yaml.h"
-#include "collab/events.h"
-#include "collab/group-doc.h"
-#include "collab/group.h"
-#include "collab/patch.h"
-#include "collab/permissions.h"
-#include "collab/scope.h"
-#include "collab/stamp.h"
+#include "base/test-cmocka.h"
+#include "base/json/yaml.h"
+#include "collab/group/events.h"
+#include "collab/group/group-doc.h"
+#include "collab/group/group.h"
+#include "collab/group/patch.h"
+#include "collab/group/scope.h"
+#include "collab/group/compaction.h"
 
 static Json *parse(Arena *arena, const char *text) {
         Json *json = NULL;
@@ -134,13 +128,6 @@ static void test_group_ids(_unused_ void **state) {
                      group_id_is_valid((Str){"g_\0a", 4}) || group_id_is_valid(STR_NULL));
 }
 
-static void test_stamp(_unused_ void **state) {
-        char out[STAMP_MAX];
-
-        stamp_format(INT64_C(1767225600000001), out);
-        assert_string_equal(out, "20260101T000000Z");
-}
-
 /* ---- values of patches ----------------------------------------------------------------------- */
 
 static void test_integers_of_patches(_unused_ void **state) {
@@ -224,7 +211,6 @@ int main(void) {
                 cmocka_unit_test(test_what_is_no_event),
                 cmocka_unit_test(test_remotes),
                 cmocka_unit_test(test_group_ids),
-                cmocka_unit_test(test_stamp),
                 cmocka_unit_test(test_integers_of_patches),
                 cmocka_unit_test(test_view_of_nonsense),
                 cmocka_unit_test(test_roles),

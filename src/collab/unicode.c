@@ -5,27 +5,16 @@
 
 #include "base/utf8.h"
 
-static size_t length_by_lead(uint8_t lead) {
-        return lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-}
-
 uint32_t unicode_take(Str *text) {
-        uint8_t lead = (uint8_t)text->data[0];
-        size_t n = length_by_lead(lead);
-        uint32_t c = n == 1 ? lead : lead & (0x7fu >> n);
+        int32_t code;
+        size_t n = utf8_next(*text, &code);
 
-        if (n > text->n)
+        if (code == UTF8_WRONG) {
+                code = (uint8_t)text->data[0];
                 n = 1;
-        for (size_t i = 1; i < n; i++) {
-                if (!utf8_is_tail(text->data[i])) {
-                        n = 1;
-                        break;
-                }
-                c = c << 6 | ((uint8_t)text->data[i] & 0x3f);
         }
-        text->data += n;
-        text->n -= n;
-        return n == 1 ? lead : c;
+        *text = (Str){text->data + n, text->n - n};
+        return (uint32_t)code;
 }
 
 bool unicode_is_word(uint32_t c) {
@@ -37,14 +26,6 @@ bool unicode_equal_folded(Str a, Str b) {
                 if (towlower((wint_t)unicode_take(&a)) != towlower((wint_t)unicode_take(&b)))
                         return false;
         return !a.n && !b.n;
-}
-
-Str unicode_first(Str text, size_t n) {
-        Str rest = text;
-
-        while (rest.n && n--)
-                unicode_take(&rest);
-        return (Str){text.data, text.n - rest.n};
 }
 
 static bool is_space(uint32_t c) {

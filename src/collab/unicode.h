@@ -15,5 +15,3 @@ bool unicode_is_word(uint32_t c); /* letter, digit or underscore of any script *
 bool unicode_equal_folded(Str a, Str b);
 /* Without white space of any script at its ends. */
 Str unicode_trim(Str text);
-/* The first n characters, or all of it. */
-Str unicode_first(Str text, size_t n);

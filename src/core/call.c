@@ -13,6 +13,7 @@
 #include "core/dialect.h"
 #include "core/principal.h"
 #include "core/record.h"
+#include "core/request.h"
 
 enum {
         CALL_SCRATCH_KEEP = 16 * 1024, /* of each buffer, in the pool */
@@ -33,13 +34,20 @@ Call *call_get(Daemon *daemon) {
         return call;
 }
 
+void call_let_go(Call *call) {
+        CallHold *hold = call->holds;
+
+        call->holds = NULL;
+        for (; hold; hold = hold->next)
+                hold->release(hold->object);
+}
+
 static void call_put(Call *call) {
         Daemon *daemon = call->daemon;
         Arena arena = call->arena;
         Buf scratch = call->scratch, details = call->details;
 
-        for (CallHold *hold = call->holds; hold; hold = hold->next)
-                hold->release(hold->object);
+        call_let_go(call);
         arena_reset(&arena);
         if (scratch.cap > CALL_SCRATCH_KEEP)
                 buf_deinit(&scratch);
@@ -93,6 +101,20 @@ JsonWriter *call_result(Call *call) {
         return &call->writer;
 }
 
+/* Into the connection itself: not into a batch, and nobody looks at the result once more. */
+void call_give(Call *call, Buf *result) {
+        JsonWriter *w = call_result(call);
+        bool is_plain = call->client && !call->is_quiet && call->out == conn_out(call->client->conn) &&
+                        call->client->dialect->gives && !call->daemon->recorder;
+
+        if (!is_plain || w->failed)
+                jw_raw(w, buf_str(result));
+        else if (conn_give(call->client->conn, result))
+                conn_abort(call->client->conn, "out of memory");
+        else
+                call->mark = call->result_mark = call->out->n;
+}
+
 int call_fail(Call *call, int error, const char *format, ...) {
         char text[512];
         va_list ap;
@@ -103,6 +125,11 @@ int call_fail(Call *call, int error, const char *format, ...) {
         call->error = error;
         call->message = arena_str(&call->arena, str_from(text));
         return error;
+}
+
+int call_fail_issues(Call *call, const Issues *issues) {
+        issues_write(issues, call_details(call));
+        return call_fail(call, CALL_E_INVALID_PARAMS, "Invalid params");
 }
 
 JsonWriter *call_details(Call *call) {
@@ -134,6 +161,13 @@ int call_hold(Call *call, void *object, void (*release)(void *object)) {
         return 0;
 }
 
+Request *call_request(const Call *call) {
+        for (CallHold *hold = call->holds; hold; hold = hold->next)
+                if (hold->release == request_unref)
+                        return hold->object;
+        return NULL;
+}
+
 /* ---- the reply ------------------------------------------------------------------------------- */
 
 static void fail_internally(Call *call, int r) {
@@ -163,7 +197,7 @@ static void call_write_reply(Call *call) {
                 call->out->n = call->mark; /* a result begun in vain */
         else if (call->error)
                 call->mark = call->out->n;
-        if (call->daemon->recorder)
+        if (call->daemon->recorder && !call->is_long)
                 record_call(call->daemon->recorder, call);
         if (!has_room(call))
                 return;
@@ -188,6 +222,7 @@ static void call_done(Call *call, int r) {
         if (client) {
                 client->call = NULL;
                 if (call->is_later) {
+                        conn_set_waiting(client->conn, 0);
                         client_release(client);
                         conn_flush_soon(client->conn);
                 }
@@ -202,23 +237,71 @@ static void call_done(Call *call, int r) {
 }
 
 void call_finish(Call *call, int r) {
+        if (call->op)
+                loop_mark(call->daemon->loop, call->op->name);
         call_done(call, r);
 }
 
+typedef struct CallWork { /* in the call's arena */
+        Call *call;
+        CallRunFn run;
+        CallThenFn then;
+        const Carry *carry;
+} CallWork;
+
+static void call_work_run(void *user) {
+        CallWork *work = user;
+
+        work->run(work->carry);
+}
+
+static void call_work_done(void *user) {
+        CallWork *work = user;
+        Call *call = work->call;
+        int r = work->then(call, work->carry);
+
+        if (r != CALL_LATER)
+                call_finish(call, r);
+}
+
+int call_work(Call *call, CallRunFn run, CallThenFn then, const Carry *carry) {
+        CallWork *work = arena_alloc(&call->arena, sizeof(*work));
+
+        if (!work)
+                return error_origin(-ENOMEM);
+        *work = (CallWork){.call = call, .run = run, .then = then, .carry = carry};
+        return loop_work(call->daemon->loop, call_work_run, call_work_done, work) ? error_origin(-ENOMEM)
+                                                                                  : CALL_LATER;
+}
+
+/* Of a long frame a worker has done it already. */
+static int call_decode(Call *call, const Json *args, void **ret, OpFault *reterr) {
+        Request *request = call->client->request;
+
+        if (request_has_args(request, call->op, args)) {
+                *ret = request->decoded;
+                *reterr = request->decode_fault;
+                return request->decode_r ? request->decode_r
+                                         : call_hold(call, request_ref(request), request_unref);
+        }
+        *ret = arena_alloc(&call->arena, call->op->args_size);
+        if (!*ret)
+                return error_origin(-ENOMEM);
+        return op_decode(call->op, call->client->dialect->ops->convention, args, &call->arena, *ret, reterr);
+}
+
 static int decode_and_run(Call *call, const Json *args) {
-        void *decoded = arena_alloc(&call->arena, call->op->args_size);
-        OpConvention convention = call->client->dialect->ops->convention;
         const char *refusal = principal_refusal(call->client, call->op);
         OpFault fault;
+        void *decoded;
         int r;
 
         if (refusal)
                 return call_fail(call, CALL_E_PERMISSION_DENIED, "%s", refusal);
-        if (!decoded)
-                return -ENOMEM;
-        r = op_decode(call->op, convention, args, &call->arena, decoded, &fault);
+        r = call_decode(call, args, &decoded, &fault);
         if (r == OP_E_FIELD)
-                return call_fail(call, CALL_E_INVALID_PARAMS, "%s %s", fault.field, fault.what);
+                return fault.field ? call_fail(call, CALL_E_INVALID_PARAMS, "%s %s", fault.field, fault.what)
+                                   : call_fail_issues(call, &fault.issues);
         if (r)
                 return r;
         return call->op->run(call, decoded);
@@ -227,16 +310,19 @@ static int decode_and_run(Call *call, const Json *args) {
 void call_run(Call *call, const Json *args) {
         const char *name = call->op->name;
         Daemon *daemon = call->daemon;
-        int64_t since = loop_now_ms(daemon->loop);
+        int64_t since_us = loop_real_us();
         int r = decode_and_run(call, args);
 
         if (r == CALL_LATER) {
                 call->is_later = true;
-                if (call->client)
+                if (call->client) {
                         client_hold(call->client);
+                        conn_set_waiting(call->client->conn, call->arena.n_total);
+                }
         } else
                 call_done(call, r);
-        since = loop_now_ms(daemon->loop) - since;
-        if (since > CALL_SLOW_MS)
-                log_warning(&daemon->log, name, "held the loop ms=%lld", (long long)since);
+        since_us = loop_real_us() - since_us;
+        loop_note(daemon->loop, "call", name, since_us);
+        if (since_us / 1000 > CALL_SLOW_MS)
+                log_warning(&daemon->log, name, "held the loop ms=%lld", (long long)since_us / 1000);
 }

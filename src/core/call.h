@@ -9,7 +9,7 @@
  * waits until this one is answered. The call outlives a client that goes away meanwhile: then its reply is
  * dropped. Owned by the Daemon's pool; a handler may keep the pointer until call_finish().
  */
-#include "base/json-writer.h"
+#include "base/json/json-writer.h"
 #include "base/macro.h"
 #include "core/op.h"
 #include "gen/errors.h" /* enum CallError: CALL_E_* */
@@ -43,12 +43,13 @@ struct Call {
         bool has_result; /* call_result() was called */
         bool is_later;   /* the handler returned CALL_LATER */
         bool is_quiet;   /* a notification: no reply leaves */
+        bool is_long;    /* its result was sent piece by piece (long-reply.h) */
 
         int error; /* CALL_E_*, 0: none */
         Str message;
         Buf details; /* raw JSON of the error's details; empty: none */
         JsonWriter details_writer;
-        void *target;              /* for after(): what the connection becomes a stream of */
+        const Carry *target;       /* what after() or over() goes on with */
         void (*after)(Call *call); /* runs when the reply is in the output queue; set by call_after() */
         void (*over)(Call *call);  /* the call has ended, however it did; its arena is still there */
         Call *next_free;
@@ -56,8 +57,12 @@ struct Call {
 
 /* Starts the reply; the caller then writes one JSON value (normally an object) in the same turn. */
 JsonWriter *call_result(Call *call);
+/* A whole result that a worker has made, as text: what is long is not copied, its memory goes with the reply. */
+void call_give(Call *call, Buf *result);
 /* Remembers an error; returns it, so that handlers can `return call_fail(…)`. */
 int call_fail(Call *call, int error, const char *format, ...) _printf_(3, 4);
+/* The same for a value that does not fit: INVALID_PARAMS, with the issues as its details. */
+int call_fail_issues(Call *call, const Issues *issues);
 /* A writer for the error's details: the caller writes one JSON object. */
 JsonWriter *call_details(Call *call);
 /* For what must happen once the reply is queued (shutdown, turning into a stream). */
@@ -65,8 +70,18 @@ void call_after(Call *call, void (*after)(Call *call));
 /* Takes a reference of the caller's and releases it when the call has ended, so that spans into the object
  * may be kept as long as the call's own arguments. Held once. 0, or -ENOMEM: it is released at once. */
 int call_hold(Call *call, void *object, void (*release)(void *object));
+/* The long frame that the arguments are in, and that the call holds; NULL: they are its own. */
+struct Request *call_request(const Call *call);
+/* Releases all that it holds, for one that is only to be answered any more. */
+void call_let_go(Call *call);
 /* Ends a call that was left for later: r is 0, a CALL_E_* that was set with call_fail(), or negative. */
 void call_finish(Call *call, int r);
+/* A step of the call on a worker: run() there, then `then` on the loop, which returns like a handler. What carry
+ * belongs to lives as long as the call does, in its arena; the loop does not touch it meanwhile. Returns CALL_LATER,
+ * or -ENOMEM with nothing begun. */
+typedef void (*CallRunFn)(const Carry *carry);
+typedef int (*CallThenFn)(Call *call, const Carry *carry);
+int call_work(Call *call, CallRunFn run, CallThenFn then, const Carry *carry);
 
 /* A call of the daemon's own: nobody gets its reply. over() tells how it ended. NULL without memory. */
 Call *call_of_ours(Daemon *daemon, void (*over)(Call *call));

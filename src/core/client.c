@@ -11,12 +11,15 @@
 #include "base/error.h"
 #include "core/daemon.h"
 #include "core/dialect.h"
+#include "core/hello.h"
+#include "core/long-reply.h"
 #include "core/principal.h"
+#include "core/request.h"
 
 static void client_on_frame(void *user, Str frame) {
         Client *client = user;
 
-        if (client->stream)
+        if (client->stream || request_begin(client, frame, false))
                 return;
         client->frame = frame;
         client->dialect->frame(client, frame);
@@ -29,7 +32,7 @@ static void client_on_eof(void *user, Str rest) {
 
         if (client->stream)
                 conn_finish(client->conn, "end of stream");
-        else {
+        else if (!request_begin(client, rest, true)) {
                 client->frame = rest;
                 client->dialect->eof(client, rest);
                 client->frame = STR_NULL;
@@ -46,7 +49,9 @@ static void client_on_oversize(void *user) {
 static void client_on_drained(void *user) {
         Client *client = user;
 
-        if (client->stream_drained)
+        if (client->reply)
+                long_reply_on_drained(client->reply);
+        else if (client->stream_drained)
                 client->stream_drained(client);
         else if (client->dialect->drained)
                 client->dialect->drained(client);
@@ -58,15 +63,20 @@ static void client_on_closed(void *user, const char *reason) {
 
         log_debug(&daemon->log, client->endpoint->type->name, "connection closed client=%llu reason=%s",
                   (unsigned long long)client->number, reason);
+        if (client->reading)
+                request_leave(client->reading);
         if (client->call)
                 call_orphan(client->call);
+        if (client->reply)
+                long_reply_leave(client->reply);
         if (client->stream_closed)
                 client->stream_closed(client);
         if (client->dialect->close)
                 client->dialect->close(client);
-        *client->link = client->next;
-        if (client->next)
-                client->next->link = client->link;
+        if (client->visit_over)
+                client->visit_over(client);
+        hello_free(client->hello);
+        LIST_REMOVE(client, link);
         client->endpoint->n_clients--;
         free(client);
         if (daemon->is_stopping)
@@ -81,11 +91,7 @@ static const ConnHandler client_handler = {.frame = client_on_frame,
 
 static void enlist(Client *client, Endpoint *endpoint) {
         client->endpoint = endpoint;
-        client->next = endpoint->clients;
-        client->link = &endpoint->clients;
-        if (client->next)
-                client->next->link = &client->next;
-        endpoint->clients = client;
+        LIST_INSERT_HEAD(&endpoint->clients, client, link);
         endpoint->n_clients++;
 }
 
@@ -99,14 +105,14 @@ void client_start(Endpoint *endpoint, Conn *conn) {
                 return;
         }
         client->daemon = endpoint->daemon;
-        client->dialect = type->dialect;
+        if (limits.handshake_ms && client->daemon->config.handshake_ms)
+                limits.handshake_ms = client->daemon->config.handshake_ms;
+        client->dialect = type->greet ? type->greet(endpoint, conn_peer(conn), &limits) : type->dialect;
         client->conn = conn;
         client->number = ++endpoint->daemon->n_clients;
         enlist(client, endpoint);
         principal_establish(client);
-        if (limits.handshake_ms && client->daemon->config.handshake_ms)
-                limits.handshake_ms = client->daemon->config.handshake_ms;
-        conn_start(conn, &type->dialect->framing, &limits, &client_handler, client);
+        conn_start(conn, &client->dialect->framing, &limits, &client_handler, client);
 }
 
 Call *client_call(Client *client, Str id, bool is_quiet, Buf *out) {
@@ -175,9 +181,7 @@ void client_stream(Client *client, void *stream, void (*closed)(Client *client))
 
 void client_switch(Client *client, const Dialect *dialect, Endpoint *endpoint, Str frame) {
         if (endpoint != client->endpoint) {
-                *client->link = client->next;
-                if (client->next)
-                        client->next->link = client->link;
+                LIST_REMOVE(client, link);
                 client->endpoint->n_clients--;
                 enlist(client, endpoint);
         }

@@ -7,26 +7,37 @@
  * connection in order, and holds what a dialect remembers per connection. Owned by its Endpoint; freed when
  * the connection is closed.
  */
+#include <sys/queue.h>
+
 #include "core/call.h"
 #include "wire/conn.h"
 
 typedef struct Dialect Dialect;
 typedef struct Endpoint Endpoint;
+typedef struct Hello Hello;
+typedef struct Request Request;
 
 struct Client {
         Daemon *daemon;
         Endpoint *endpoint;
         const Dialect *dialect;
         Conn *conn;
-        Client *next, **link; /* in endpoint->clients */
-        uint64_t number;      /* counts up from 1 over the daemon's life; the id in logs */
-        Str frame;            /* being handled right now */
-        Call *call;           /* in flight, or NULL */
-        unsigned n_holds;     /* > 0: no frame is handed out */
-        bool is_sandboxed;    /* or nobody can tell: see principal.h */
-        bool is_leaving;      /* the connection ends once the call under way is answered */
-        void *state;          /* the dialect's */
-        void *stream;         /* of an operation that turned the connection into a stream */
+        LIST_ENTRY(Client) link; /* in endpoint->clients */
+        uint64_t number;         /* counts up from 1 over the daemon's life; the id in logs */
+        Str frame;               /* being handled right now */
+        Request *reading;        /* a long frame that a worker reads, or a call or a batch holds; or NULL */
+        Request *request;        /* … and that is being handled right now */
+        Call *call;              /* in flight, or NULL */
+        struct LongReply *reply; /* … whose result is being sent piece by piece, or NULL */
+        unsigned n_holds;        /* > 0: no frame is handed out */
+        bool is_sandboxed;       /* or nobody can tell: see principal.h */
+        bool has_token;          /* it has said the one that stands for the user */
+        bool is_leaving;         /* the connection ends once the call under way is answered */
+        Hello *hello;            /* what it said of itself, or NULL */
+        void *visit;             /* what a domain keeps for as long as the connection lasts; NULL: nothing */
+        void (*visit_over)(Client *client); /* the connection ends: frees visit */
+        void *state;                        /* the dialect's */
+        void *stream;                       /* of an operation that turned the connection into a stream */
         void (*stream_closed)(Client *client);
         void (*stream_drained)(
                 Client *client); /* answers conn_want_drained() of a stream; NULL: the dialect does */
@@ -53,6 +64,10 @@ void client_refuse(Client *client, int error, Str id, Buf *out, const char *form
 /* No frame is handed out between hold and release. */
 void client_hold(Client *client);
 void client_release(Client *client);
+/* Half a reply is queued: nothing else may be written. Dialect.drained() tells when it is over. */
+static inline bool client_is_replying(const Client *client) {
+        return client->reply;
+}
 /* Ends the connection, after the answer to the call under way if there is one. */
 void client_leave(Client *client, const char *reason);
 /* The connection is a stream from now on: what the peer sends is dropped, closed() is told when it ends. */

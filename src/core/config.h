@@ -9,10 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct StrVec {
-        char **items;
-        size_t n;
-} StrVec;
+#include "base/strvec.h"
 
 typedef struct Config {
         StrVec only; /* endpoint names; empty: all */
@@ -44,7 +41,3 @@ typedef struct Config {
 } Config;
 
 void config_deinit(Config *config);
-int strvec_push(StrVec *vec, const char *item); /* copies */
-void strvec_deinit(StrVec *vec);
-char **strvec_list(
-        const StrVec *vec); /* NULL-terminated; to be freed, its strings are vec's; NULL without memory */

@@ -31,14 +31,14 @@ static void on_stop_limit(Timer *timer) {
         }
         (void)timer_set(timer, DAEMON_ABORT_MS);
         for (Endpoint *e = daemon->endpoints; e; e = e->next)
-                for (Client *client = e->clients; client; client = client->next)
+                for (Client *client = LIST_FIRST(&e->clients); client; client = LIST_NEXT(client, link))
                         conn_abort(client->conn, "did not take its last bytes");
         daemon_check_stopped(daemon);
 }
 
 static bool has_clients(const Daemon *daemon) {
         for (const Endpoint *e = daemon->endpoints; e; e = e->next)
-                if (e->clients)
+                if (!LIST_EMPTY(&e->clients))
                         return true;
         return false;
 }
@@ -167,10 +167,10 @@ bool daemon_is_stand_in(const Daemon *daemon) {
         return daemon->config.only.n == 1;
 }
 
-void daemon_stop_endpoint(Daemon *daemon, Endpoint *endpoint, pid_t by) {
+void daemon_stop_endpoint(Daemon *daemon, Endpoint *endpoint, pid_t by, const char *how) {
         if (endpoint->state == ENDPOINT_LISTENING)
-                endpoint_note(endpoint, by, "a client stopped it");
+                endpoint_note(endpoint, by, "%s", how ? how : "a client stopped it");
         endpoint_close(endpoint);
         if (!serves_contract(daemon))
-                daemon_stop(daemon, "the last contract was stopped by a client");
+                daemon_stop(daemon, "the last contract was stopped");
 }

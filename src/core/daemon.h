@@ -7,8 +7,8 @@
  * Core code finds the loop, the log, the configuration and the endpoints here; each domain finds its own
  * root object. Which types of endpoint exist is decided by the program (src/daemon), not here.
  */
-#include "base/log.h"
-#include "base/loop.h"
+#include "base/log/log.h"
+#include "base/loop/loop.h"
 #include "core/config.h"
 #include "core/endpoint.h"
 #include "core/environment.h"
@@ -59,7 +59,8 @@ struct Daemon {
         Call *free_calls;
         Recorder *recorder; /* NULL: nothing is recorded */
         uint64_t n_clients;
-        Feed *feed; /* what happened, of all domains */
+        uint64_t n_long_bytes; /* of long replies that are under way */
+        Feed *feed;            /* what happened, of all domains */
 
         bool has_test_clock; /* it stands still until daemon.advance turns it */
         bool is_stopping;
@@ -91,6 +92,7 @@ struct Daemon {
         struct ProjectSave *project_saves;  /* daemon/op-project.c: one is written, the others wait */
 
         Collab *collab; /* domain roots */
+        struct Company *company;
         struct Sessions *sessions;
 };
 
@@ -104,9 +106,9 @@ int daemon_take_activated(Daemon *daemon, const char *name);
 void daemon_stop(Daemon *daemon, const char *why);
 /* We stand in for one original: its stop ends the process and what it runs, as with the original. */
 bool daemon_is_stand_in(const Daemon *daemon);
-/* A contract's own stop, asked for by a process (0: not known): ends that endpoint, and the daemon with it
- * when no other contract is served. */
-void daemon_stop_endpoint(Daemon *daemon, Endpoint *endpoint, pid_t by);
+/* A contract's own stop, asked for by a process (0: not known), and how, in words for people (NULL: by its
+ * operation): ends that endpoint, and the daemon with it when no other contract is served. */
+void daemon_stop_endpoint(Daemon *daemon, Endpoint *endpoint, pid_t by, const char *how);
 void daemon_check_stopped(Daemon *daemon); /* a client or endpoint has gone */
 /* One more file for the log, bounded as the daemon's own; a link or a FIFO in its place is not taken.
  * Returns the slot. */

@@ -42,7 +42,7 @@ int endpoint_new(Endpoint **ret, Daemon *daemon, const EndpointType *type, const
 Endpoint *endpoint_free(Endpoint *endpoint) {
         if (!endpoint)
                 return NULL;
-        assert(!endpoint->clients);
+        assert(LIST_EMPTY(&endpoint->clients));
         timer_clear(&endpoint->again);
         listener_free(endpoint->listener);
         if (endpoint->type->free)
@@ -55,6 +55,7 @@ Endpoint *endpoint_free(Endpoint *endpoint) {
         free(endpoint->where);
         free(endpoint->address);
         free(endpoint->reason);
+        free(endpoint->warning);
         free(endpoint);
         return NULL;
 }
@@ -148,7 +149,7 @@ void endpoint_close(Endpoint *endpoint) {
                 return;
         endpoint_set_state(endpoint, ENDPOINT_CLOSED);
         endpoint->listener = listener_free(endpoint->listener);
-        for (Client *client = endpoint->clients; client; client = client->next)
+        for (Client *client = LIST_FIRST(&endpoint->clients); client; client = LIST_NEXT(client, link))
                 endpoint_leave(client);
         endpoint->type->close(endpoint);
         endpoint->lock_fd = close_fd(endpoint->lock_fd);
@@ -160,10 +161,17 @@ static void on_connection(void *user, Conn *conn) {
         client_start(user, conn);
 }
 
+static bool endpoint_on_stranger(void *user, const ConnPeer *peer) {
+        Endpoint *endpoint = user;
+
+        return endpoint->type->admit(endpoint, peer);
+}
+
 int endpoint_listen(Endpoint *endpoint, int fd) {
         Daemon *daemon = endpoint->daemon;
         ListenerOptions options = {.name = endpoint->type->name,
                                    .same_uid_only = endpoint->type->same_uid_only,
+                                   .admit = endpoint->type->admit ? endpoint_on_stranger : NULL,
                                    .accounts = &daemon->accounts,
                                    .shared = &daemon->shared};
         int r = listener_new(&endpoint->listener, fd, &options, on_connection, endpoint);
@@ -230,6 +238,20 @@ int endpoint_served(Endpoint *endpoint, pid_t by, const char *path) {
         return ENDPOINT_E_SERVED;
 }
 
+void endpoint_warn(Endpoint *endpoint, const char *format, ...) {
+        _cleanup_(freep) char *warning = NULL;
+        va_list ap;
+
+        va_start(ap, format);
+        if (format && vasprintf(&warning, format, ap) < 0)
+                warning = NULL;
+        va_end(ap);
+        if (warning && (!endpoint->warning || strcmp(warning, endpoint->warning) != 0))
+                log_warning(&endpoint->daemon->log, endpoint->type->name, "%s", warning);
+        free(endpoint->warning);
+        endpoint->warning = steal(&warning);
+}
+
 void endpoint_set_address(Endpoint *endpoint, const char *format, ...) {
         char *address = NULL;
         va_list ap;
@@ -246,7 +268,12 @@ int endpoint_lock(Endpoint *endpoint, const char *path) {
         int r = file_lock(path, &endpoint->lock_fd);
 
         if (r == FILE_E_LOCKED) {
-                endpoint_note(endpoint, file_lock_taker(path), "another daemon holds %s", path);
+                pid_t taker = file_lock_taker(path);
+
+                if (taker == getpid())
+                        endpoint_note(endpoint, taker, "this daemon holds %s, for another name of it", path);
+                else
+                        endpoint_note(endpoint, taker, "another daemon holds %s", path);
                 return ENDPOINT_E_SERVED;
         }
         return error_fold(r);
@@ -315,4 +342,58 @@ int endpoint_listen_unix(Endpoint *endpoint, const char *path) {
                 return error_trace(r);
         }
         return error_trace(endpoint_listen(endpoint, fd));
+}
+
+/*
+ * How an endpoint looks to those who look for it: somebody may have removed our socket, or put another in
+ * its place, and then we listen where nobody comes.
+ */
+
+bool endpoint_is_cut_off(const Endpoint *endpoint) {
+        struct stat st;
+
+        return endpoint->type->can_reopen && endpoint->state == ENDPOINT_LISTENING && endpoint->bound.path &&
+               (lstat(endpoint->bound.path, &st) || st.st_dev != endpoint->bound.device ||
+                st.st_ino != endpoint->bound.inode);
+}
+
+/* After a stop by its contract, as the original's own command line has it, the original may have come. */
+static void endpoint_look_for_another(const Endpoint *endpoint, EndpointView *ret) {
+        SocketState state = SOCKET_ABSENT;
+        pid_t peer = 0;
+
+        if (socket_probe(endpoint->bound.path, &state, &peer) || state != SOCKET_LIVE)
+                return;
+        ret->state = endpoint_state_name(ENDPOINT_SERVED);
+        ret->by = (EndpointParty){.pid = peer};
+        process_name(peer, ret->by.program);
+        snprintf(ret->reason, sizeof(ret->reason), "another program answers there%s%.400s",
+                 *endpoint->reason ? "; ours was closed: " : "", endpoint->reason);
+}
+
+void endpoint_look(const Endpoint *endpoint, EndpointView *ret) {
+        const char *path = endpoint->bound.path;
+        SocketState state = SOCKET_ABSENT;
+
+        *ret = (EndpointView){.state = endpoint_state_name(endpoint->state), .by = endpoint->by};
+        snprintf(ret->reason, sizeof(ret->reason), "%s", endpoint->reason);
+        if (endpoint->state == ENDPOINT_CLOSED && path)
+                endpoint_look_for_another(endpoint, ret);
+        if (!endpoint_is_cut_off(endpoint))
+                return;
+        ret->by = (EndpointParty){0};
+        if (!socket_probe(path, &state, &ret->by.pid) && state == SOCKET_LIVE) {
+                ret->state = endpoint_state_name(ENDPOINT_SERVED);
+                process_name(ret->by.pid, ret->by.program);
+                snprintf(ret->reason, sizeof(ret->reason), "another daemon took our place");
+        } else {
+                ret->state = "cut off";
+                snprintf(ret->reason, sizeof(ret->reason), "somebody removed its socket");
+        }
+}
+
+bool endpoint_file_is_ours(const char *path) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+
+        return !file_read(path, 64, &text) && buf_cstr(&text) && strtol(text.data, NULL, 10) == getpid();
 }

@@ -36,7 +36,14 @@ typedef struct EndpointType {
         int (*open)(Endpoint *endpoint);    /* calls endpoint_listen() */
         void (*close)(Endpoint *endpoint);  /* removes its files */
         void (*reload)(Endpoint *endpoint); /* SIGHUP; may be NULL */
-        void (*free)(Endpoint *endpoint);   /* frees context; may be NULL */
+        void (*renew)(Endpoint *endpoint);  /* daemon.reopen while it listens; may be NULL */
+        /* Whether somebody on another machine may connect; whoever says no has logged it. NULL: nobody may.
+         */
+        bool (*admit)(Endpoint *endpoint, const ConnPeer *peer);
+        /* Which dialect a connection begins with, within which limits; NULL: the one above, with those
+         * below. */
+        const Dialect *(*greet)(Endpoint *endpoint, const ConnPeer *peer, ConnLimits *limits);
+        void (*free)(Endpoint *endpoint); /* frees context; may be NULL */
 } EndpointType;
 
 /* Whose doing it is that an endpoint is as it is. */
@@ -50,13 +57,15 @@ struct Endpoint {
         const EndpointType *type;
         Endpoint *next;
         EndpointState state;
-        char *where;      /* what was asked for: a home, a path, a project */
-        char *address;    /* where it listens, for people */
-        char *reason;     /* why it does not, or what else is to be known; "" when there is nothing */
-        EndpointParty by; /* whose doing that is: who stopped it, who serves it instead of us */
-        int64_t since_us; /* wall clock: since when it is as it is */
-        Timer again;      /* it failed for a reason that may pass: opened again then */
-        int64_t again_ms; /* the wait before the next try; 0: the first one */
+        char *where;        /* what was asked for: a home, a path, a project */
+        char *address;      /* where it listens, for people */
+        char *reason;       /* why it does not, or what else is to be known; "" when there is nothing */
+        char *warning;      /* what is dangerous about how it listens; NULL: nothing */
+        uint64_t n_refused; /* connections of other machines that were turned away */
+        EndpointParty by;   /* whose doing that is: who stopped it, who serves it instead of us */
+        int64_t since_us;   /* wall clock: since when it is as it is */
+        Timer again;        /* it failed for a reason that may pass: opened again then */
+        int64_t again_ms;   /* the wait before the next try; 0: the first one */
         struct {
                 char *path;
                 uint64_t device, inode; /* only this very socket is ours to remove */
@@ -66,12 +75,12 @@ struct Endpoint {
          * folder. */
         char *folder;
         char *sandbox,
-                *network; /* words for its agents, by a person: see core/host/sandbox.h; NULL: not said */
+                *network; /* words for its agents, by a person: see core/sandbox/sandbox.h; NULL: not said */
         int lock_fd;      /* held while it is served; dies with the process */
         bool is_kept;     /* somebody added it while we ran: it is served again after a restart */
         bool is_removed;  /* somebody took it away: not listed, not opened by a reload */
         Listener *listener;
-        Client *clients;
+        LIST_HEAD(, Client) clients;
         size_t n_clients;
         void *context; /* the type's own (an AIWG project, …) */
 };
@@ -100,6 +109,8 @@ void endpoint_note(Endpoint *endpoint, pid_t by, const char *format, ...) _print
 int endpoint_listen(Endpoint *endpoint, int fd); /* takes fd */
 int endpoint_refuse(Endpoint *endpoint, int condition, const char *format, ...)
         _printf_(3, 4); /* returns condition */
+/* What people have to be warned of while it listens so; NULL: nothing. Logged when it is new. */
+void endpoint_warn(Endpoint *endpoint, const char *format, ...) _printf_(2, 3);
 void endpoint_set_address(Endpoint *endpoint, const char *format, ...) _printf_(2, 3);
 /* Copies; NULL: not said. -ENOMEM leaves them as they were. */
 int endpoint_set_sandbox(Endpoint *endpoint, const char *sandbox, const char *network);

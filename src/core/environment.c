@@ -15,7 +15,8 @@ static bool environment_line_is(const char *line, const char *name, size_t n) {
         return !strncmp(line, name, n) && line[n] == '=';
 }
 
-int environment_put_line(StrVec *env, const char *line) {
+/* NAME=VALUE */
+static int environment_put_line(StrVec *env, const char *line) {
         size_t n = strcspn(line, "=");
 
         for (size_t i = 0; i < env->n; i++)

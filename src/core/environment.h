@@ -7,13 +7,12 @@
  *
  * A StrVec is the caller's. The daemon's own list is kept in <home>/environment.json, 0600.
  */
-#include "base/json-writer.h"
-#include "core/config.h"
+#include "base/json/json-writer.h"
+#include "base/strvec.h"
 
 enum { ENVIRONMENT_NAMES_MAX = 1000, ENVIRONMENT_BYTES_MAX = 512 << 10 };
 enum { _ENVIRONMENT_E_SUCCESS, ENVIRONMENT_E_UNFIT };
 
-int environment_put_line(StrVec *env, const char *line);               /* NAME=VALUE */
 int environment_put(StrVec *env, const char *name, const char *value); /* NULL: nothing */
 int environment_put_all(StrVec *env, const StrVec *more);              /* over it */
 /* The same for what came from a command line: folders of the PATH that was there stand behind the caller's.

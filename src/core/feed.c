@@ -15,7 +15,7 @@ struct Feed {
         size_t n_bytes;
         char epoch[17];
         FeedReader *readers;
-        FeedReader *telling; /* whom tell() comes to next */
+        FeedReader *telling; /* whom feed_tell() comes to next */
         Deferred tell;
 };
 

@@ -10,9 +10,9 @@
  * clients or ledgers, and does not look into payloads. Numbers start anew with each daemon; `epoch` tells
  * one run from another. Loop thread only; owned by the Daemon.
  */
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "base/str.h"
-#include "wire/chunk.h"
+#include "wire/outq.h"
 
 enum {
         FEED_ITEMS = 8192,

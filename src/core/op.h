@@ -7,9 +7,23 @@
  * decoder below and a row of the dialect's OpTable; adding an operation touches no existing C file. All of
  * this is constant data.
  */
-#include "base/json.h"
+#include "core/issues.h"
 
 typedef struct Call Call;
+
+/*
+ * Carry: what a call carries from one of its steps to the next. A handler that goes on in a later turn (when a
+ * group is loaded, a line is read, a process has ended) names the function that goes on and what that is to
+ * get: the argument struct, which has a Carry as its first member, or a struct of the handler's own with one.
+ * The function finds the whole struct again:
+ *
+ *   static int ack_check(Call *call, Group *group, const Json *event, const Carry *carry) {
+ *           const CcccChatAckArgs *args = container_of(carry, CcccChatAckArgs, carry);
+ *
+ * It holds nothing, so its const says nothing about the struct around it, which lives as long as the call.
+ */
+typedef struct Carry {
+} Carry;
 
 typedef enum OpType {
         OP_STRING,  /* Str, NUL-terminated copy; data is NULL when absent */
@@ -28,6 +42,7 @@ enum {
         OP_FIELD_TRIM = 1 << 2,      /* white space around a string is dropped */
         OP_FIELD_NULLABLE =
                 1 << 3, /* null counts as absent (lenient tables: always so, but null is a false bool) */
+        OP_FIELD_FILLED = 1 << 4, /* no string of a list is empty */
 };
 
 typedef struct StrList {
@@ -39,11 +54,12 @@ typedef struct OpField {
         const char *name;
         uint8_t type; /* OpType */
         uint8_t flags;
-        uint16_t offset;          /* of the value in the argument struct */
-        uint16_t has_offset;      /* of its bool has_NAME; 0: none */
-        int64_t min, max;         /* OP_INT, OP_NUMBER */
-        const char *const *words; /* OP_STRING: the values allowed, NULL-terminated; NULL: any */
-        const char *default_text; /* OP_STRING: the default itself; else its JSON text; NULL: zero value */
+        uint16_t offset;           /* of the value in the argument struct */
+        uint16_t has_offset;       /* of its bool has_NAME; 0: none */
+        int64_t min, max;          /* OP_INT, OP_NUMBER */
+        const char *const *words;  /* OP_STRING: the values allowed, NULL-terminated; NULL: any */
+        const char *default_text;  /* OP_STRING: the default itself; else its JSON text; NULL: zero value */
+        const struct Shape *shape; /* OP_OBJECT, OP_ARRAY: what it, or each element, fits; NULL: anything */
 } OpField;
 
 /* An argument that is refused when it is given: newer clients mean something by it that is not served. */
@@ -59,6 +75,8 @@ enum {
         OP_SLOW = 1 << 2,    /* may answer in a later turn */
         OP_PLANNED = 1 << 3, /* of the contract, but answers that it is not built yet */
         OP_REVEALS = 1 << 4, /* shows what a sandbox hides: terminals of others */
+        OP_PARAMS = 1 << 5,  /* its arguments must be given, even if there are none */
+        OP_CLOSED = 1 << 6,  /* with issues: an argument that it does not have is one */
 };
 
 /* What an operation may touch; core/principal.h says who may call which. */
@@ -83,8 +101,10 @@ typedef struct Op {
 /*
  * How a value that does not fit is taken: strict tables refuse it; lenient ones (CCCC) convert it where they
  * can and else take it as not given, so that the only thing they refuse is the absence of a required field.
+ * Tables with issues are strict, but name everything that does not fit, and take integers by value: 1.0 is
+ * one.
  */
-typedef enum OpConvention { OP_STRICT, OP_LENIENT } OpConvention;
+typedef enum OpConvention { OP_STRICT, OP_LENIENT, OP_ISSUES } OpConvention;
 
 typedef struct OpTable {
         const char *dialect;
@@ -98,8 +118,9 @@ const Op *op_find(const OpTable *table, Str name); /* NULL when there is none */
 enum { _OP_E_SUCCESS, OP_E_FIELD };
 
 typedef struct OpFault {
-        const char *field; /* the one that does not fit */
+        const char *field; /* the one that does not fit; NULL: the issues say it */
         const char *what;  /* static text: "is required", "must be a string", … */
+        Issues issues;     /* OP_ISSUES: all of them, in the arena that op_decode() was given */
 } OpFault;
 
 /*

@@ -41,7 +41,7 @@ const char *principal_refusal(const Client *client, const Op *op) {
                 return NULL;
         if (client->is_sandboxed)
                 return "the caller is in a sandbox and may only look";
-        if (conn_peer(client->conn)->is_remote && client->daemon->host &&
+        if (conn_peer(client->conn)->is_remote && !client->has_token && client->daemon->host &&
             host_has_sandboxed(client->daemon->host))
                 return "while an agent runs in a sandbox, callers over TCP may only look; use the Unix "
                        "socket";

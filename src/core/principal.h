@@ -6,7 +6,8 @@
  *
  *   sandboxed   a process in a sandbox that we host, by its PID namespace and its place below a shim; looked
  *               at when it connects, and so it stays
- *   TCP         nobody can tell which process it is; it counts as sandboxed while there is a sandbox
+ *   TCP         nobody can tell which process it is; it counts as sandboxed while there is a sandbox, unless
+ *               it has said the token, which no sandbox shows
  *
  * Both may look (OP_SCOPE_VIEW without OP_REVEALS) and do nothing else, on every socket and in every
  * dialect. Not here: users (wire/listener.h), and the `by` of CCCC, which is what its caller says.

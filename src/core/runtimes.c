@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/runtimes.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/macro.h"
 
 static const Runtime runtimes[] = {

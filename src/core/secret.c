@@ -69,7 +69,7 @@ Json *secret_redact_env(const Config *config, Arena *arena, const Json *env) {
                 Json *value = secret_is_hidden(config, member) ? json_new_str(arena, STR(SECRET_MARK))
                                                                : json_clone(arena, member);
 
-                if (!shown || !value || json_set(arena, shown, json_key(member), value))
+                if (!shown || !value || json_add(arena, shown, json_key(member), value))
                         return NULL;
         }
         return shown;
@@ -84,7 +84,7 @@ Json *secret_restore_env(const Config *config, Arena *arena, const Json *given, 
                 const Json *value = is_marked ? json_get_str(stored, json_key(member)) : member;
                 Json *copy = value ? json_clone(arena, value) : NULL;
 
-                if (value && (!env || !copy || json_set(arena, env, json_key(member), copy)))
+                if (value && (!env || !copy || json_add(arena, env, json_key(member), copy)))
                         return NULL;
         }
         return env;

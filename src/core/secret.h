@@ -5,7 +5,7 @@
  * where others look: in answers, in events, on a terminal. The document that an actor is started from keeps
  * the value. Not a vault: who may read that file has it. Pure functions; the config adds words.
  */
-#include "base/json-writer.h"
+#include "base/json/json-writer.h"
 #include "core/config.h"
 
 #define SECRET_MARK "[redacted]"

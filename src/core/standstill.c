@@ -16,7 +16,7 @@ static char *standstill_path(const char *home) {
 }
 
 static int standstill_take_line(Standstill *standstill, Str line) {
-        _cleanup_(freep) char *id = line.n ? strndup(line.data, line.n) : NULL;
+        _cleanup_(freep) char *id = line.n ? str_dup(line) : NULL;
 
         if (!line.n)
                 return 0;

@@ -9,7 +9,7 @@
  * are gone when they are ended. Owned by the Daemon; its file is written by workers and at the stop.
  */
 #include "base/buf.h"
-#include "core/config.h"
+#include "base/strvec.h"
 
 typedef struct Standstill {
         bool is_on;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/feed.h"
 
-#include "base/test-loop-fixture.h"
+#include "base/loop/test-loop-fixture.h"
 
 static void push(Feed *feed, const char *kind, const char *payload) {
         FeedPlace place;

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* op_find() and op_decode(): every type in both conventions, and everything that can be wrong with it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
-
+#include "base/test-cmocka.h"
 #include "base/macro.h"
 #include "core/op.h"
 

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "base/test-cmocka.h"
 #include "base/buf.h"
 #include "base/macro.h"
 #include "core/regex.h"

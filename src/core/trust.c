@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json-writer.h"
+#include "base/json/json-writer.h"
 #include "base/sha256.h"
 #include "core/daemon.h"
 #include "core/host/host.h"
@@ -58,7 +58,7 @@ static TrustEntry *trust_add(TrustEntry **list, const char *path) {
 }
 
 /* Named by a digest of what it is about: a path can be longer than a name. */
-static char *trust_path(const Trust *trust, const char *prefix, const char *path) {
+char *trust_place(const Trust *trust, const char *prefix, const char *path) {
         char digest[SHA256_HEX_MAX], name[64];
 
         if (sha256_hex(str_from(path), digest))
@@ -83,7 +83,7 @@ static int trust_note(const Trust *trust, const char *prefix, const TrustEntry *
                       TrustNote *ret) {
         JsonWriter w = JSON_WRITER(&ret->text);
 
-        ret->path = trust_path(trust, prefix, entry->path);
+        ret->path = trust_place(trust, prefix, entry->path);
         jw_begin_object(&w);
         jw_field_int(&w, "version", 1);
         jw_field_cstr(&w, "path", entry->path);
@@ -222,7 +222,7 @@ static void trust_forget_oldest(Trust *trust) {
                 return;
         *oldest = gone->next;
         trust->n_folders--;
-        record = trust_path(trust, TRUST_FOLDER_PREFIX, gone->path);
+        record = trust_place(trust, TRUST_FOLDER_PREFIX, gone->path);
         if (record)
                 (void)unlink(record);
         free(gone);
@@ -304,6 +304,10 @@ int trust_accept(Trust *trust, const char *path, const char *real, TrustMoment m
         return error_trace(trust_note(trust, TRUST_FILE_PREFIX, entry, &content, ret));
 }
 
+bool trust_was_open(const Trust *trust, const char *path, const char *real) {
+        return trust_is_exposed(trust, path, real, 0);
+}
+
 bool trust_wants_look(const Trust *trust, const char *path) {
         const TrustEntry *entry = trust_find(trust->files, path);
 
@@ -312,7 +316,7 @@ bool trust_wants_look(const Trust *trust, const char *path) {
 }
 
 int trust_read(const Trust *trust, const char *path, Buf *out) {
-        _cleanup_(freep) char *record = trust_path(trust, TRUST_FILE_PREFIX, path);
+        _cleanup_(freep) char *record = trust_place(trust, TRUST_FILE_PREFIX, path);
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         Json *json = NULL;

@@ -9,7 +9,8 @@
  * use, with the number up to which it is known that no agent has changed it. A file is exposed when a folder
  * that it lies in has a greater number than the file. What an exposed file says now counts only if it is the
  * accepted content; all else is held until a person accepts it. Once no sandbox is there and the content is
- * still the accepted one, the file is not exposed any more.
+ * still the accepted one, the file is not exposed any more. Others keep what must be out of the reach of
+ * sandboxes in the same folder (trust_place()).
  *
  * Numbers, not times: a clock can be set back. Owned by the Daemon; its functions are for the loop, but for
  * trust_note_write().
@@ -57,5 +58,9 @@ int trust_accept(Trust *trust, const char *path, const char *real, TrustMoment m
                  TrustNote *ret);
 /* Whether a look at the file could end its exposure: it is exposed, and nothing sandboxed runs. */
 bool trust_wants_look(const Trust *trust, const char *path);
+/* Whether a sandboxed process could ever write there. */
+bool trust_was_open(const Trust *trust, const char *path, const char *real);
+/* Where something else about a path is kept, out of the reach of sandboxes. Malloc'd; on any thread. */
+char *trust_place(const Trust *trust, const char *prefix, const char *path);
 /* The accepted content, from the disk. Condition: TRUST_E_NONE. */
 int trust_read(const Trust *trust, const char *path, Buf *out);

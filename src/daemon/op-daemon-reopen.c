@@ -21,6 +21,8 @@ int op_native_daemon_reopen(Call *call, _unused_ const NativeDaemonReopenArgs *a
         for (Endpoint *e = call->daemon->endpoints; e && call->daemon->reopen; e = e->next)
                 if (e != call->client->endpoint && call->daemon->reopen(e))
                         reopen_write(w, e);
+                else if (e->state == ENDPOINT_LISTENING && e->type->renew)
+                        e->type->renew(e);
         jw_end_array(w);
         jw_end_object(w);
         return 0;

@@ -4,17 +4,15 @@
  * anything is started and before the answer leaves.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
-#include "collab/autostart.h"
+#include "collab/actor/autostart.h"
 #include "core/daemon.h"
 #include "gen/native-ops.h"
 
 typedef struct Resume {
-        Call *call;
-        char *home;
+        Carry carry;
+        const char *home; /* in the call's arena, as all of it */
         int r;
 } Resume;
 
@@ -26,15 +24,15 @@ static void resume_answer(Call *call, bool was_on) {
         jw_end_object(w);
 }
 
-static void resume_write(void *user) {
-        Resume *self = user;
+static void resume_write(const Carry *carry) {
+        Resume *self = container_of(carry, Resume, carry);
 
         self->r = standstill_remove(self->home);
 }
 
-static void resume_written(void *user) {
-        Resume *self = user;
-        Daemon *daemon = self->call->daemon;
+static int resume_written(Call *call, const Carry *carry) {
+        Resume *self = container_of(carry, Resume, carry);
+        Daemon *daemon = call->daemon;
         bool was_on = daemon->standstill.is_on;
         int r = self->r;
 
@@ -44,29 +42,21 @@ static void resume_written(void *user) {
                         r = autostart_begin(daemon->collab);
         }
         if (!r)
-                resume_answer(self->call, was_on);
-        call_finish(self->call, r);
-        free(self->home);
-        free(self);
+                resume_answer(call, was_on);
+        return r;
 }
 
 int op_native_daemon_resume(Call *call, _unused_ const NativeDaemonResumeArgs *args) {
         Resume *self;
-        int r;
 
         if (!call->daemon->standstill.is_on) {
                 resume_answer(call, false);
                 return 0;
         }
-        self = calloc(1, sizeof(*self));
+        self = arena_alloc(&call->arena, sizeof(*self));
         if (!self)
                 return error_origin(-ENOMEM);
-        *self = (Resume){.call = call, .home = strdup(call->daemon->home)};
-        r = self->home ? loop_work(call->daemon->loop, resume_write, resume_written, self) : -ENOMEM;
-        if (r) {
-                free(self->home);
-                free(self);
-                return error_trace(r);
-        }
-        return CALL_LATER;
+        *self = (Resume){.home = arena_str(&call->arena, str_from(call->daemon->home)).data};
+        return self->home ? call_work(call, resume_write, resume_written, &self->carry)
+                          : error_origin(-ENOMEM);
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "collab/runner.h"
+#include "collab/actor/runner.h"
 #include "core/daemon.h"
 #include "core/host/host.h"
 #include "dialect/aiwg/aiwg.h"

@@ -25,6 +25,7 @@ typedef struct Follower {
 
 /* From the answer to the stream, which is the same turn; in the call's arena. */
 typedef struct Opening {
+        Carry carry;
         uint64_t after;
         bool is_foreign; /* `after` is of another epoch */
 } Opening;
@@ -122,7 +123,7 @@ static void feed_follow_on_closed(Client *client) {
 }
 
 static void feed_follow_begin(Call *call) {
-        const Opening *opening = call->target;
+        const Opening *opening = container_of(call->target, Opening, carry);
         Daemon *daemon = call->daemon;
         Follower *follower = calloc(1, sizeof(*follower));
 
@@ -169,7 +170,7 @@ int op_native_feed_follow(Call *call, const NativeFeedFollowArgs *args) {
         jw_field_uint(w, "number", feed_last(feed));
         jw_field_uint(w, "oldest", feed_oldest(feed));
         jw_end_object(w);
-        call->target = opening;
+        call->target = &opening->carry;
         call_after(call, feed_follow_begin);
         return 0;
 }

@@ -3,7 +3,7 @@
  * overview: what runs, what waits and what failed, of all domains, in one answer. Everything in it is in
  * memory: groups that are not loaded run nothing and are left out.
  */
-#include "collab/overview.h"
+#include "collab/collab.h"
 #include "daemon/overview.h"
 #include "dialect/aiwg/aiwg.h"
 #include "gen/native-ops.h"
@@ -21,10 +21,10 @@ static void overview_write_failures(const Project *project, JsonWriter *w, int64
         for (uint64_t i = n; i > end; i--) {
                 const TaskRow *row = &rows->rows[i - 1];
 
-                if (row->state != TASK_FAILED || row->completed_ms < since_ms)
+                if (row->state != TASK_FAILED || row->since_ms < since_ms)
                         continue;
                 n_failed++;
-                last_ms = MAX(last_ms, row->completed_ms);
+                last_ms = MAX(last_ms, row->since_ms);
         }
         jw_field_uint(w, "failed", n_failed);
         if (last_ms)
@@ -34,12 +34,14 @@ static void overview_write_failures(const Project *project, JsonWriter *w, int64
 static void overview_write_project(const Endpoint *endpoint, JsonWriter *w, int64_t now_us) {
         const Project *project = endpoint->context;
         ProjectLoad load = project_load(project);
-        const Task *first = project->supervisor.queue;
+        const Task *first = TAILQ_FIRST(&project->supervisor.queue);
 
         jw_begin_object(w);
         jw_field_cstr(w, "dir", endpoint->where);
         if (project->is_untrusted)
                 jw_field_bool(w, "untrusted", true);
+        if (project->is_open && project->supervisor.n_held)
+                jw_field_uint(w, "held", project->supervisor.n_held);
         jw_field_uint(w, "running", load.n_running);
         jw_field_uint(w, "queued", load.n_waiting);
         if (first)

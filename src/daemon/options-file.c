@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/place.h"
-#include "base/toml.h"
+#include "base/json/toml.h"
 #include "daemon/options-table.h"
 
 enum { CONFIG_MAX = 1 << 20 };

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "core/version.h"
 #include "daemon/options-table.h"
 
@@ -46,7 +46,9 @@ const Option option_table[] = {
         {"cccc-port", "CCCC_DAEMON_PORT", "cccc.port", OPTION_STRING, 0, AT(cccc_port), "PORT",
          "TCP: port (default: a free one)", NULL},
         {"cccc-allow-remote", "CCCC_DAEMON_ALLOW_REMOTE", "cccc.allow_remote", OPTION_STRING, 0,
-         AT(cccc_allow_remote), "YES", "TCP: bind a host that is not loopback; there is no authentication",
+         AT(cccc_allow_remote), "YES",
+         "TCP: bind a host that is not loopback; make a token (muster token new), or everybody may do "
+         "everything",
          NULL},
         {"secret-names", "MUSTER_SECRET_NAMES", "cccc.secret_names", OPTION_LIST, ',', AT(secret_names),
          "WORDS", "more words that make a variable of an actor a secret: its value is not shown", NULL},

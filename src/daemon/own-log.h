@@ -3,7 +3,7 @@
 /*
  * Where the daemon's own log goes: to stderr, as it is. Only if stderr is a file called musterd.log, which
  * is what `muster up` arranges, the daemon takes the file over: it is bounded in size, and so are floods of
- * the same lines (base/log-file.h). Whoever else collects stderr (a terminal, journald, a pipe) has own
+ * the same lines (base/log/log-file.h). Whoever else collects stderr (a terminal, journald, a pipe) has own
  * rules.
  */
 #include "core/daemon.h"

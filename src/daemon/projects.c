@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json-writer.h"
-#include "base/json.h"
+#include "base/json/json-writer.h"
+#include "base/json/json.h"
 #include "dialect/aiwg/aiwg.h"
 
 enum { PROJECTS_MAX = 1 << 20 };

@@ -10,9 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/place.h"
+#include "company/company.h"
 #include "core/trust.h"
 #include "daemon/options.h"
 #include "daemon/projects.h"
@@ -85,7 +87,7 @@ static int add_kept_projects(Daemon *daemon, const char *home, bool has_list) {
 
 static char *setup_cccc_home(const Config *config) {
         Str named = str_trim(str_from(config->cccc_home));
-        _cleanup_(freep) char *copy = named.n ? strndup(named.data, named.n) : strdup("~/.cccc");
+        _cleanup_(freep) char *copy = named.n ? str_dup(named) : strdup("~/.cccc");
 
         return copy ? path_resolve(copy) : NULL;
 }
@@ -116,18 +118,14 @@ int setup_endpoints(Daemon *daemon) {
 
 /* ---- state folder ---------------------------------------------------------------------------- */
 
-/* A stable name for what is served: FNV-1a over the endpoints' types and places. */
+/* A stable name for what is served: a hash of the endpoints' types and places. */
 static uint64_t identity(const Daemon *daemon) {
-        uint64_t hash = 14695981039346656037u;
+        uint64_t hash = HASH_START;
 
         for (const Endpoint *e = daemon->endpoints; e; e = e->next) {
                 const char *parts[] = {e->type->name, e->where};
                 for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-                        for (const char *p = parts[i];; p++) {
-                                hash = (hash ^ (unsigned char)*p) * 1099511628211u;
-                                if (!*p)
-                                        break;
-                        }
+                        hash = hash_bytes(hash, parts[i], strlen(parts[i]) + 1);
         }
         return hash;
 }
@@ -229,6 +227,8 @@ int setup_host(Daemon *daemon) {
         if (!r)
                 r = sessions_new(&daemon->sessions, daemon);
         if (!r)
+                r = company_new(&daemon->company, daemon);
+        if (!r)
                 r = host_adopt(daemon->host, found, daemon);
         if (r)
                 fprintf(stderr, "musterd: cannot look for hosted processes in %s: %s\n", daemon->home,
@@ -237,6 +237,7 @@ int setup_host(Daemon *daemon) {
 }
 
 void setup_unhost(Daemon *daemon) {
+        daemon->company = company_free(daemon->company);
         daemon->sessions = sessions_free(daemon->sessions);
         daemon->host = host_free(daemon->host);
         daemon->trust = trust_free(daemon->trust);

@@ -3,7 +3,7 @@
  * muster-sandbox enter [--network SLIRP4NETNS] BWRAP ARGUMENT...
  * muster-sandbox confine [--expect DEVICE:INODE PATH]... [--write PATH]... -- COMMAND [ARGUMENT]...
  *
- * The two small steps on both sides of bubblewrap; core/host/sandbox.h has the picture and makes both
+ * The two small steps on both sides of bubblewrap; core/sandbox/sandbox.h has the picture and makes both
  * command lines. `enter` runs outside and hands bubblewrap the system call filter by descriptor. `confine`
  * runs inside, after all mounts are made and before anything untrusted runs; of it one small process stays,
  * which waits for the command.

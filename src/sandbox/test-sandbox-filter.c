@@ -4,11 +4,6 @@
  */
 #include "sandbox/filter.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
@@ -18,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/test-cmocka.h"
 #include "base/macro.h"
 
 static int request(unsigned long number) {

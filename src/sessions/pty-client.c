@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "core/call.h"
+#include "sessions/sessions.h"
+
 /*
  * Whoever shows a terminal: one of a session, at which all may type, or one of another domain (an actor of a
  * group), at which there are seats: the client that came first types, whatever contract it speaks.
  */
-#include "sessions/sessions.h"
 
 static void pty_client_on_output(Viewer *viewer, HostOutput *output) {
         PtyClient *client = container_of(viewer, PtyClient, viewer);
@@ -19,13 +23,11 @@ static void pty_client_on_room(Viewer *viewer) {
 
 /* ---- at a terminal of a session -------------------------------------------------------------- */
 
+static void pty_fit(Pty *pty);
+
 static void pty_attach(Pty *pty, PtyClient *client) {
         client->pty = pty;
-        client->next = pty->clients;
-        client->link = &pty->clients;
-        if (client->next)
-                client->next->link = &client->next;
-        pty->clients = client;
+        LIST_INSERT_HEAD(&pty->clients, client, link);
         client->viewer = (Viewer){.output = pty_client_on_output,
                                   .room = pty_client_on_room,
                                   .is_passive = client->is_passive};
@@ -34,10 +36,10 @@ static void pty_attach(Pty *pty, PtyClient *client) {
         pty_fit(pty);
 }
 
+static void pty_give_back(Pty *pty);
+
 static void leave_pty(PtyClient *client) {
-        *client->link = client->next;
-        if (client->next)
-                client->next->link = client->link;
+        LIST_REMOVE(client, link);
         pty_fit(client->pty);
         pty_give_back(client->pty);
         client->pty = NULL;
@@ -77,7 +79,7 @@ void pty_client_attach(PtyClient *client, const PtyTarget *target) {
         if (target->pty)
                 pty_attach(target->pty, client);
         else
-                visit(target->hosted, client);
+                visit(target->stream.hosted, client);
 }
 
 void pty_detach(PtyClient *client) {
@@ -101,16 +103,80 @@ int pty_client_write(const PtyClient *client, Str bytes) {
         return hosted ? host_write(hosted, bytes) : HOST_E_ENDED;
 }
 
-int pty_client_snapshot(const PtyClient *client, Buf *out) {
+int pty_client_draw(const PtyClient *client, ScreenWait *wait, uint32_t peer) {
         Hosted *hosted = pty_client_hosted(client);
 
-        return hosted ? hosted_snapshot(hosted, out) : 0;
+        return hosted ? screen_wait(wait, hosted, peer) : HOST_E_ENDED;
 }
 
 Str pty_target_scrollback(const PtyTarget *target) {
-        const Hosted *hosted = target->pty ? target->pty->hosted : target->hosted;
+        const Hosted *hosted = target->pty ? target->pty->hosted : target->stream.hosted;
 
         if (hosted)
                 return hosted_scrollback(hosted, SESSION_SCROLLBACK);
         return target->pty ? buf_str(&target->pty->carried) : STR_NULL;
+}
+
+/*
+ * Whose window a terminal follows when several clients show it: that of the last one who said a size (of
+ * those who are there), or the smallest of all, side by side, so that everybody sees the whole of it.
+ */
+
+static unsigned smaller(unsigned so_far, unsigned side) {
+        return side && (!so_far || side < so_far) ? side : so_far;
+}
+
+static bool pty_is_for_all(const Pty *pty) {
+        const char *policy = pty->session->config.size;
+
+        return policy && !strcmp(policy, "smallest");
+}
+
+static void pty_fit(Pty *pty) {
+        unsigned cols = 0, rows = 0;
+
+        if (!pty->hosted || !pty_is_for_all(pty))
+                return;
+        for (const PtyClient *client = LIST_FIRST(&pty->clients); client; client = LIST_NEXT(client, link)) {
+                cols = smaller(cols, client->cols);
+                rows = smaller(rows, client->rows);
+        }
+        if ((cols && cols != pty->hosted->cols) || (rows && rows != pty->hosted->rows))
+                host_resize(pty->hosted, cols, rows);
+}
+
+/* Of those who stay, the one who said its size last. */
+static void pty_give_back(Pty *pty) {
+        const PtyClient *last = NULL;
+
+        if (!pty->hosted || pty_is_for_all(pty))
+                return;
+        for (const PtyClient *client = LIST_FIRST(&pty->clients); client; client = LIST_NEXT(client, link))
+                if (client->sized && !client->is_passive && (!last || client->sized > last->sized))
+                        last = client;
+        if (last && (last->cols != pty->hosted->cols || last->rows != pty->hosted->rows))
+                host_resize(pty->hosted, last->cols, last->rows);
+}
+
+void pty_resize(PtyClient *client, unsigned cols, unsigned rows) {
+        Pty *pty = client->pty;
+        Hosted *hosted = pty_client_hosted(client);
+
+        client->cols = cols ? cols : client->cols;
+        client->rows = rows ? rows : client->rows;
+        if (pty && (cols || rows))
+                client->sized = ++pty->n_sizes;
+        if (pty && pty_is_for_all(pty))
+                pty_fit(pty);
+        else if (hosted && (cols || rows) && pty_client_may_type(client))
+                host_resize(hosted, cols, rows);
+}
+
+PtyTarget *pty_target(Call *call, Pty *pty, int64_t cols, int64_t rows) {
+        PtyTarget *target = arena_alloc(&call->arena, sizeof(*target));
+
+        if (target)
+                *target =
+                        (PtyTarget){.stream = {.cols = (unsigned)cols, .rows = (unsigned)rows}, .pty = pty};
+        return target;
 }

@@ -2,8 +2,6 @@
 /*
  * The sandbox around a terminal's command: what the coopfile asks for, in the words of core/host.
  */
-#define LOG_MODULE "sessions/sandbox"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,9 +68,7 @@ static void asked_mounts(Asked *asked, const Coopfile *config) {
 static int asked_hide(Asked *asked, const Coopfile *config) {
         int r = config->hide_is_said ? 0 : sandbox_secrets(&asked->hide);
 
-        for (size_t i = 0; !r && i < config->hide.n; i++)
-                r = strvec_push(&asked->hide, config->hide.items[i]);
-        return error_trace(r);
+        return error_trace(r ? r : strvec_append(&asked->hide, &config->hide));
 }
 
 static int asked_fill(Asked *asked, const Session *session) {
@@ -103,14 +99,9 @@ static void sandbox_done(SandboxJob *job) {
                 pty_start_free(start);
                 return;
         }
-        strvec_deinit(&start->argv);
-        start->argv = job->argv;
-        job->argv = (StrVec){0};
-        for (size_t i = 0; i < job->notes.n; i++) {
-                log_notice(&job->daemon->log, pty->session->name, "%s", job->notes.items[i]);
-                if (pty->id == 0)
-                        (void)strvec_push(&pty->session->notes, job->notes.items[i]);
-        }
+        sandbox_job_take(job, &start->program, pty->session->name);
+        if (pty->id == 0)
+                (void)strvec_append(&pty->session->notes, &job->notes);
         pty_start_run(start);
 }
 
@@ -118,15 +109,12 @@ static void sandbox_done(SandboxJob *job) {
 int pty_sandbox(PtyStart *start) {
         const Session *session = start->pty->session;
         const Coopfile *config = &session->config;
-        _cleanup_(freep) char **argv = strvec_list(&start->argv), **env = strvec_list(&start->env);
         Asked asked = {0};
         SandboxAsk ask = {.name = session->name,
-                          .workspace = start->workspace,
+                          .program = &start->program,
                           .command = config->command,
-                          .argv = argv,
-                          .env = env,
                           .has_no_login = !config->login};
-        int r = argv && env ? asked_fill(&asked, session) : error_origin(-ENOMEM);
+        int r = asked_fill(&asked, session);
         size_t n_defaults = config->persist_is_said ? 0 : config->persist.n;
 
         if (!r) {

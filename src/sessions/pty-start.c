@@ -13,8 +13,6 @@
 #include "base/file.h"
 #include "sessions/pty-start.h"
 
-enum { COLS_DEFAULT = 120, ROWS_DEFAULT = 40 };
-
 /* ---- environment ----------------------------------------------------------------------------- */
 
 static int pty_start_put_path(StrVec *env, const char *home) {
@@ -48,12 +46,11 @@ static int pty_start_build_env(const Session *session, StrVec *env) {
 
         r = environment_put(env, "HOME", home ? home : "/");
         r = r ? r : environment_put(env, "USER", user ? user : "user");
-        r = r ? r : environment_put(env, "TERM", "xterm-256color");
+        r = r ? r : environment_put(env, "TERM", PROGRAM_TERM);
         r = r ? r : pty_start_put_path(env, home ? home : "");
         for (size_t i = 0; !r && i < ARRAY_SIZE(passed); i++)
                 r = environment_put(env, passed[i], getenv(passed[i]));
-        r = r ? r : environment_put_all(env, &session->owner->daemon->env);
-        r = r ? r : environment_put_caller(env, &session->caller_env);
+        r = r ? r : program_env_over(env, session->owner->daemon, &session->caller_env);
         r = r ? r : environment_put_all(env, &session->config.env);
         r = r ? r : environment_put_all(env, &session->named_env);
         return error_trace(r ? r : put_identity(env, session));
@@ -89,14 +86,12 @@ static int push_command_line(const Pty *pty, size_t n_args, StrVec *argv) {
 }
 
 static int pty_start_build_argv(const Pty *pty, StrVec *argv) {
-        const StrVec *args = &pty->session->config.args;
-        size_t n_args = pty->id == 0 ? args->n : 0;
-        int r = is_command_line(pty) ? push_command_line(pty, n_args, argv)
+        static const StrVec none = {0};
+        const StrVec *args = pty->id == 0 ? &pty->session->config.args : &none;
+        int r = is_command_line(pty) ? push_command_line(pty, args->n, argv)
                                      : strvec_push(argv, pty->command);
 
-        for (size_t i = 0; !r && i < n_args; i++)
-                r = strvec_push(argv, args->items[i]);
-        return error_trace(r);
+        return error_trace(r ? r : strvec_append(argv, args));
 }
 
 /* For a later daemon, which finds the files as the agent has left them. */
@@ -149,11 +144,7 @@ void session_write_notes(const Session *session, JsonWriter *w) {
 /* ---- the start ------------------------------------------------------------------------------- */
 
 void pty_start_free(PtyStart *start) {
-        strvec_deinit(&start->argv);
-        strvec_deinit(&start->env);
-        buf_deinit(&start->meta);
-        free(start->workspace);
-        free(start->command);
+        program_deinit(&start->program);
         free(start);
 }
 
@@ -180,27 +171,20 @@ static char *recording_title(const Pty *pty) {
 
 static int host(PtyStart *start) {
         Daemon *daemon = start->pty->session->owner->daemon;
-        _cleanup_(freep) char **argv = strvec_list(&start->argv), **env = strvec_list(&start->env);
         _cleanup_(freep) char *title = recording_title(start->pty);
         HostedSpec spec = {.owner = "sessions",
                            .object = start->pty->session->name,
-                           .workspace = start->workspace,
-                           .command = start->command,
+                           .program = &start->program,
                            .sandbox = start->sandbox,
-                           .meta = buf_str(&start->meta),
                            .is_recorded = start->pty->session->config.record,
                            .title = title,
                            .kind = SHIM_PTY,
-                           .argv = argv,
-                           .env = env,
-                           .cols = start->cols ? start->cols : COLS_DEFAULT,
-                           .rows = start->rows ? start->rows : ROWS_DEFAULT};
+                           .cols = start->cols,
+                           .rows = start->rows};
 
-        if (!argv || !env || !title)
+        if (!title)
                 return error_origin(-ENOMEM);
         pty_start_set_limits(&spec, &start->pty->session->config, &daemon->config);
-        if (!daemon->host)
-                return error_origin(-ENOSYS); /* a daemon that hosts nothing (fuzzers) */
         start->pty->started_ms = loop_now_ms(daemon->loop);
         return host_start(daemon->host, &spec, &pty_hosted_handler, start->pty, &start->pty->hosted);
 }
@@ -230,7 +214,7 @@ void pty_start_run(PtyStart *start) {
 
 /* Where its program is looked for, should it not be there. */
 static int pty_start_note_path(PtyStart *start) {
-        const char *path = environment_get(&start->env, "PATH");
+        const char *path = environment_get(&start->program.env, "PATH");
 
         free(start->pty->searched);
         start->pty->searched = strdup(path ? path : "");
@@ -238,18 +222,14 @@ static int pty_start_note_path(PtyStart *start) {
 }
 
 static int build(PtyStart *start) {
-        const Session *session = start->pty->session;
-        int r = pty_start_build_argv(start->pty, &start->argv);
+        const Pty *pty = start->pty;
+        Program *program = &start->program;
+        int r = pty_start_build_argv(pty, &program->argv);
 
-        if (!r)
-                r = pty_start_build_env(session, &start->env);
-        if (!r)
-                r = pty_start_note_path(start);
-        if (!r)
-                r = pty_start_build_meta(start->pty, &start->meta);
-        start->workspace = strdup(session->resolved);
-        start->command = strdup(start->pty->command);
-        return !r && (!start->workspace || !start->command) ? error_origin(-ENOMEM) : error_trace(r);
+        r = r ? r : pty_start_build_env(pty->session, &program->env);
+        r = r ? r : pty_start_note_path(start);
+        r = r ? r : pty_start_build_meta(pty, &program->meta);
+        return error_trace(r ? r : program_set_place(program, pty->session->resolved, pty->command));
 }
 
 static void on_soon(Timer *timer) {

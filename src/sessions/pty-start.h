@@ -8,9 +8,7 @@
 
 typedef struct PtyStart {
         Pty *pty;
-        StrVec argv, env;
-        Buf meta;
-        char *workspace, *command;
+        Program program;
         const char *sandbox; /* mode, static text */
         unsigned cols, rows;
 } PtyStart;
@@ -20,4 +18,3 @@ void pty_start_run(PtyStart *start); /* hands it to the host; takes start */
 /* Puts the sandbox around argv, on a worker; pty_start_run() or pty_failed() follow. Takes start on success.
  */
 int pty_sandbox(PtyStart *start);
-/* A list as exec wants it; the strings stay the vector's. NULL without memory. */

@@ -9,6 +9,71 @@
 #include "base/error.h"
 #include "sessions/pty-start.h"
 
+/*
+ * When an agent that ended is started again: after a delay, which doubles from the third quick end in a row
+ * on, up to a bound; after restart_limit quick ends not at all. A run of SESSION_QUICK_MS forgets them.
+ */
+
+static bool pty_wants_restart(Pty *pty) {
+        int64_t lived_ms = loop_now_ms(pty->restart.loop) - pty->started_ms;
+        const Coopfile *config = &pty->session->config;
+
+        if (pty->is_stopped || pty->id != 0 || !pty->session->is_listed || !config->auto_restart)
+                return false;
+        pty->n_quick = lived_ms < SESSION_QUICK_MS ? pty->n_quick + 1 : 0;
+        pty->is_looping = config->restart_limit && pty->n_quick >= config->restart_limit;
+        return !pty->is_looping;
+}
+
+static int64_t pty_restart_delay_ms(const Pty *pty) {
+        const Coopfile *config = &pty->session->config;
+        int64_t delay_ms = config->restart_delay_ms;
+        int64_t max_ms = MAX(config->restart_delay_max_ms, delay_ms);
+
+        for (unsigned i = SESSION_PATIENT; i < pty->n_quick && delay_ms < max_ms; i++)
+                delay_ms = delay_ms ? delay_ms * 2 : 1;
+        return MIN(delay_ms, max_ms);
+}
+
+static void pty_tell_crash_loop(Pty *pty) {
+        const Str notice =
+                STR("\r\n\x1b[31m[the agent keeps ending at once; not restarted again]\x1b[0m\r\n");
+
+        if (!pty->is_looping || !pty->hosted)
+                return;
+        pty->is_looping = false;
+        host_put_past(pty->hosted, notice);
+        for (PtyClient *client = LIST_FIRST(&pty->clients); client; client = LIST_NEXT(client, link)) {
+                HostOutput output = {.bytes = notice};
+                client->ops->output(client, &output);
+                output_deinit(&output);
+        }
+}
+
+/* The next process goes on with the scrollback of this one. */
+static void pty_carry_over(Pty *pty) {
+        Str scrollback = hosted_scrollback(pty->hosted, SESSION_SCROLLBACK);
+
+        pty->carried.n = 0;
+        pty->cols = pty->hosted->cols;
+        pty->rows = pty->hosted->rows;
+        (void)buf_append_str(&pty->carried, scrollback);
+        for (PtyClient *client = LIST_FIRST(&pty->clients); client; client = LIST_NEXT(client, link))
+                viewer_detach(&client->viewer);
+        host_forget(pty->hosted);
+        pty->hosted = NULL;
+}
+
+static void pty_restart_later(Pty *pty, int64_t delay_ms) {
+        for (PtyClient *client = LIST_FIRST(&pty->clients), *next; client; client = next) {
+                next = LIST_NEXT(client, link);
+                client->ops->restarting(client, delay_ms);
+        }
+        /* The ended process is kept until then: should the daemon end meanwhile, the next one goes on here.
+         */
+        (void)timer_set(&pty->restart, delay_ms);
+}
+
 static void on_restart(Timer *timer) {
         Pty *pty = container_of(timer, Pty, restart);
         int r;
@@ -36,7 +101,7 @@ static void pty_answer(Pty *pty) {
         pty->write_answer(pty, w);
         jw_end_object(w);
         if (call->target)
-                ((PtyTarget *)call->target)->pty = pty;
+                container_of(call->target, PtyTarget, carry)->pty = pty;
         call_finish(call, 0);
 }
 
@@ -94,8 +159,8 @@ bool pty_is_over(const Pty *pty) {
 }
 
 static void release_clients(Pty *pty) {
-        while (pty->clients) {
-                PtyClient *client = pty->clients;
+        while (!LIST_EMPTY(&pty->clients)) {
+                PtyClient *client = LIST_FIRST(&pty->clients);
                 pty_detach(client);
                 client->ops->ended(client);
         }
@@ -200,8 +265,8 @@ static void pty_on_ended(Hosted *hosted) {
                 pty_answer(pty); /* it was quicker than we */
         if (!pty->is_stopped && !pty->session->is_killed)
                 sandbox_note_end(pty->session->owner->daemon, hosted);
-        for (PtyClient *client = pty->clients, *next; client; client = next) {
-                next = client->next;
+        for (PtyClient *client = LIST_FIRST(&pty->clients), *next; client; client = next) {
+                next = LIST_NEXT(client, link);
                 client->ops->exited(client, code);
         }
         if (pty->is_restarting)
@@ -257,7 +322,7 @@ static void pty_on_started(Hosted *hosted, int error) {
                 buf_deinit(&pty->carried);
         }
         pty->is_restarting = false;
-        for (PtyClient *client = pty->clients; client; client = client->next)
+        for (PtyClient *client = LIST_FIRST(&pty->clients); client; client = LIST_NEXT(client, link))
                 if (!client->viewer.hosted)
                         viewer_attach(&client->viewer, hosted);
         if (!hosted->is_adopted && pty->id == 0 && !pty->is_stopped)
@@ -272,7 +337,7 @@ void pty_restart(Pty *pty) {
         pty->is_restarting = true;
         timer_clear(&pty->restart);
         if (pty_is_live(pty)) {
-                host_kill(pty->hosted, SESSION_KILL_MS); /* on_ended() goes on */
+                host_kill(pty->hosted, SESSION_KILL_MS); /* pty_on_ended() goes on */
                 return;
         }
         (void)timer_set(&pty->restart, 0);

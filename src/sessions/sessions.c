@@ -3,11 +3,51 @@
 
 #include "sessions/sessions.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
+
+/*
+ * A daemon that serves coop alone goes when it is not needed: no session, no connection, for a while. It
+ * looks a few times in that while, so the end comes a little later than the last of them.
+ */
+
+enum { LOOKS = 6 };
+
+static bool idle_is_idle(const Sessions *sessions) {
+        for (const Endpoint *e = sessions->daemon->endpoints; e; e = e->next)
+                if (e->n_clients)
+                        return false;
+        return !sessions->first;
+}
+
+static void idle_look(Timer *timer) {
+        Sessions *sessions = container_of(timer, Sessions, idle.timer);
+        Daemon *daemon = sessions->daemon;
+        int64_t now_ms = loop_now_ms(daemon->loop);
+
+        if (!idle_is_idle(sessions) || sessions->idle.n_clients != daemon->n_clients)
+                sessions->idle.since_ms = now_ms;
+        sessions->idle.n_clients = daemon->n_clients; /* ever: one that came and went counts too */
+        if (now_ms - sessions->idle.since_ms >= sessions->idle.limit_ms) {
+                daemon_stop(daemon, "nobody needs it");
+                return;
+        }
+        (void)timer_set(timer, MAX(sessions->idle.limit_ms / LOOKS, (int64_t)1));
+}
+
+void sessions_watch_idle(Sessions *sessions, int64_t limit_ms) {
+        sessions->idle.limit_ms = limit_ms;
+        sessions->idle.since_ms = loop_now_ms(sessions->daemon->loop);
+        timer_init(&sessions->idle.timer, sessions->daemon->loop, idle_look);
+        (void)timer_set(&sessions->idle.timer, MAX(limit_ms / LOOKS, (int64_t)1));
+}
 
 int sessions_new(Sessions **ret, Daemon *daemon) {
         Sessions *sessions = calloc(1, sizeof(*sessions));
@@ -22,8 +62,10 @@ int sessions_new(Sessions **ret, Daemon *daemon) {
 static void session_free(Session *session) {
         Session **at = &session->owner->first;
 
-        while (*at != session)
+        while (*at != session) {
+                assert(*at);
                 at = &(*at)->next;
+        }
         *at = session->next;
         while (session->ptys)
                 pty_remove(session->ptys);
@@ -75,12 +117,38 @@ int session_new(Session **ret, Sessions *sessions, const char *name, const char 
         return 0;
 }
 
+static bool session_is_succeeded(const Session *session) {
+        for (const Session *other = session->owner->first; other; other = other->next)
+                if (other != session && !strcmp(other->name, session->name))
+                        return true;
+        return false;
+}
+
+/* Folders that were made for what the session keeps, and in which it has left nothing. On the loop: the next
+ * session of that name may be made as soon as this one is gone, and wants them then. */
+static void session_prune(const Session *session) {
+        _cleanup_(freep) char *root = path_expand("~/.coop/sessions");
+
+        if (!root || session_is_succeeded(session))
+                return;
+        for (size_t i = 0; i < session->config.persist.n; i++) {
+                _cleanup_(freep) char *path = NULL;
+
+                if (asprintf(&path, "%s/%s/persist/%s", root, session->name,
+                             session->config.persist.items[i]) < 0)
+                        return;
+                while (strlen(path) > strlen(root) && (!rmdir(path) || errno == ENOENT))
+                        *strrchr(path, '/') = 0;
+        }
+}
+
 void session_check_gone(Session *session) {
         if (session->is_listed)
                 return;
         for (Pty *pty = session->ptys; pty; pty = pty->next)
                 if (pty->hosted || pty->waiting || pty->is_configuring || pty->starting)
                         return;
+        session_prune(session);
         session_free(session);
 }
 
@@ -119,7 +187,8 @@ size_t session_n_clients(const Session *session) {
         size_t n = 0;
 
         for (const Pty *pty = session->ptys; pty; pty = pty->next)
-                for (const PtyClient *client = pty->clients; client; client = client->next)
+                for (const PtyClient *client = LIST_FIRST(&pty->clients); client;
+                     client = LIST_NEXT(client, link))
                         n++;
         return n;
 }
@@ -155,7 +224,7 @@ static char *sessions_text_of(Arena *arena, const Json *json, const char *key) {
 static char *copy_text(const Json *text) {
         Str s = json_str(text);
 
-        return s.data ? strndup(s.data, s.n) : NULL;
+        return s.data ? str_dup(s) : NULL;
 }
 
 /* One that was started before there was such a member goes on with the files as they are. */

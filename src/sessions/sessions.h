@@ -8,9 +8,10 @@
  * the daemon; what is needed to find them again stands in their meta. This domain knows no frames: whoever
  * shows a terminal is a PtyClient. Owned by the Daemon.
  */
+#include "core/dialect.h"
 #include "core/host/host.h"
-#include "core/host/sandbox-job.h"
-#include "sessions/coopfile.h"
+#include "core/sandbox/sandbox-job.h"
+#include "sessions/coopfile/coopfile.h"
 
 typedef struct Sessions Sessions;
 typedef struct Session Session;
@@ -73,7 +74,7 @@ struct Pty {
         Timer look; /* in a sandbox: whether the program is there, for the answer */
         int n_looks;
         struct PtyStart *starting;
-        PtyClient *clients;
+        LIST_HEAD(, PtyClient) clients;
         uint64_t n_sizes;                                    /* that clients have said */
         Call *waiting;                                       /* the call that started it, until it runs */
         void (*write_answer)(const Pty *pty, JsonWriter *w); /* members of its answer then */
@@ -93,8 +94,8 @@ typedef struct PtyClientOps {
 /* Whoever shows a terminal. Embedded in its owner. */
 struct PtyClient {
         const PtyClientOps *ops;
-        Pty *pty; /* NULL: the terminal is of another domain, or it is at none */
-        PtyClient *next, **link;
+        Pty *pty;                   /* NULL: the terminal is of another domain, or it is at none */
+        LIST_ENTRY(PtyClient) link; /* at pty->clients */
         Viewer viewer;
         Seat seat;           /* at the terminal of another domain */
         unsigned cols, rows; /* of its window; 0: it has none */
@@ -104,9 +105,9 @@ struct PtyClient {
 
 /* What a call that becomes a stream leaves for it (call->target), in the call's arena. */
 typedef struct PtyTarget {
+        Carry carry;
+        StreamTarget stream; /* its hosted: pty is NULL, a terminal of another domain */
         Pty *pty;
-        Hosted *hosted;      /* pty is NULL: a terminal of another domain, valid in this turn */
-        unsigned cols, rows; /* that the client asked for; 0: it has no window */
 } PtyTarget;
 
 int sessions_new(Sessions **ret, Daemon *daemon);
@@ -114,7 +115,7 @@ Sessions *sessions_free(Sessions *sessions);
 void sessions_adopt(Sessions *sessions, Hosted *hosted); /* a process of ours, from an earlier daemon */
 
 void sessions_watch_idle(Sessions *sessions,
-                         int64_t limit_ms); /* idle.c: stops the daemon when it is not needed */
+                         int64_t limit_ms); /* sessions.c: stops the daemon when it is not needed */
 
 /* sessions.c */
 Session *session_find(Sessions *sessions, Str name_or_path); /* listed ones only */
@@ -126,11 +127,9 @@ void session_kill(Session *session, bool is_forced);
 void sessions_kill_all(Sessions *sessions, bool is_forced);
 size_t session_n_clients(const Session *session);
 
-/* require.c: what a call names, or the call's error that says that it is not there. */
+/* op-terminal.c: what a call names, or the call's error that says that it is not there. */
 int session_require(Call *call, Str name_or_path, Session **ret);
 int pty_require(Call *call, Str name_or_path, int64_t id, Pty **ret);
-/* A session's terminal, or that of another domain by the name that ps shows. */
-int terminal_require(Call *call, Str name_or_path, int64_t id, PtyTarget **ret);
 
 /* pty.c */
 int pty_new(Pty **ret, Session *session, uint32_t id, const char *command);
@@ -142,28 +141,21 @@ bool pty_is_over(const Pty *pty);        /* it has ended, and nothing comes afte
 int pty_exit_code(const Hosted *hosted); /* 255 when it was lost */
 void pty_kill(Pty *pty, bool is_forced);
 void pty_restart(Pty *pty); /* ends what runs and starts it again; pty->waiting is answered then */
-/* pty-restart.c */
-bool pty_wants_restart(Pty *pty); /* counts the end */
-int64_t pty_restart_delay_ms(const Pty *pty);
-void pty_restart_later(Pty *pty, int64_t delay_ms);
-void pty_tell_crash_loop(Pty *pty);
-void pty_carry_over(Pty *pty);
-/* pty-size.c */
+/* pty-client.c */
 void pty_resize(PtyClient *client, unsigned cols,
                 unsigned rows); /* its window has changed; 0: that side has not */
-void pty_fit(Pty *pty);         /* clients came or went */
-void pty_give_back(Pty *pty);   /* one went: who stays gets its size back */
 PtyTarget *pty_target(Call *call, Pty *pty, int64_t cols, int64_t rows); /* NULL without memory */
 /* The domain's part in the life of its processes. */
 extern const HostedHandler pty_hosted_handler;
 
 /* pty-client.c */
 void pty_client_attach(PtyClient *client, const PtyTarget *target);
-void pty_detach(PtyClient *client);                         /* detached already: fine */
-Hosted *pty_client_hosted(const PtyClient *client);         /* NULL: nothing runs there now */
-bool pty_client_may_type(const PtyClient *client);          /* it is its turn */
-int pty_client_write(const PtyClient *client, Str bytes);   /* conditions as host_write() */
-int pty_client_snapshot(const PtyClient *client, Buf *out); /* as hosted_snapshot() */
+void pty_detach(PtyClient *client);                       /* detached already: fine */
+Hosted *pty_client_hosted(const PtyClient *client);       /* NULL: nothing runs there now */
+bool pty_client_may_type(const PtyClient *client);        /* it is its turn */
+int pty_client_write(const PtyClient *client, Str bytes); /* conditions as host_write() */
+/* As screen_wait(), or HOST_E_ENDED. */
+int pty_client_draw(const PtyClient *client, ScreenWait *wait, uint32_t peer);
 Str pty_target_scrollback(const PtyTarget *target);
 
 /* configure.c: reads the coopfile; fn follows with 0 (session->config and pty->command are set),
@@ -184,3 +176,5 @@ int pty_fail(Call *call, int error, const char *command);
 /* pty.c: a start did not come to anything: answers pty->waiting, may free the terminal and its session. */
 void pty_failed(Pty *pty, int call_error, const char *text);
 void pty_failed_errno(Pty *pty, int error); /* by errno; of a program that was looked for: where, too */
+
+/* How sessions look in answers. */

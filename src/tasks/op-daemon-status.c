@@ -12,8 +12,8 @@ static void daemon_status_field_off(JsonWriter *w, const char *key) {
         jw_end_object(w);
 }
 
-static int daemon_status_run(Call *call, _unused_ const void *args) {
-        const Project *project = call->client->endpoint->context;
+/* Also this waits for the store: the queue of the last daemon is part of it. */
+int op_aiwg_daemon_status(Call *call, Project *project, _unused_ const AiwgDaemonStatusArgs *args) {
         JsonWriter *w = call_result(call);
         char started[TIME_TEXT_MAX];
 
@@ -41,13 +41,4 @@ static int daemon_status_run(Call *call, _unused_ const void *args) {
         jw_end_object(w);
         jw_end_object(w);
         return 0;
-}
-
-/* Also this waits for the store: the queue of the last daemon is part of it. */
-int op_aiwg_daemon_status(Call *call, const AiwgDaemonStatusArgs *args) {
-        int r;
-
-        return supervisor_must_wait(call->client->endpoint->context, call, daemon_status_run, args, &r)
-                       ? r
-                       : daemon_status_run(call, args);
 }

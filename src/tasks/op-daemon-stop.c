@@ -4,7 +4,7 @@
 #include "tasks/project.h"
 
 static void daemon_stop_stop(Call *call) {
-        daemon_stop_endpoint(call->daemon, call->client->endpoint, client_pid(call->client));
+        daemon_stop_endpoint(call->daemon, call->client->endpoint, client_pid(call->client), NULL);
 }
 
 int op_aiwg_daemon_stop(Call *call, const AiwgDaemonStopArgs *args) {

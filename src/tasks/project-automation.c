@@ -28,7 +28,8 @@ static int project_automation_submit(void *user, const TaskRequest *request) {
                 return RULE_SUBMIT_E_INVALID;
         r = supervisor_submit(project, &spec, NULL, false, &id);
         if (r > 0)
-                return r == SUPERVISOR_E_FULL ? RULE_SUBMIT_E_FULL : RULE_SUBMIT_E_STOPPING;
+                return r == SUPERVISOR_E_FULL || r == SUPERVISOR_E_TEXT_FULL ? RULE_SUBMIT_E_FULL
+                                                                             : RULE_SUBMIT_E_STOPPING;
         if (!r)
                 snprintf(request->ret_id, AUTOMATION_ID_MAX, "%s", id);
         return error_trace(r);

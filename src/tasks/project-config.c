@@ -59,8 +59,7 @@ static int apply_agent(Project *project, const Json *daemon) {
         int r = 0;
 
         free(project->agent_command);
-        project->agent_command =
-                command.data && command.n ? strndup(command.data, command.n) : strdup("claude");
+        project->agent_command = command.data && command.n ? str_dup(command) : strdup("claude");
         strvec_deinit(&project->agent_args);
         json_each (item, json_get(daemon, "agent_args")) {
                 _cleanup_(freep) char *arg = NULL;
@@ -68,7 +67,7 @@ static int apply_agent(Project *project, const Json *daemon) {
 
                 if (r || !text.data || !json_is(item, JSON_STRING))
                         continue;
-                arg = strndup(text.data, text.n);
+                arg = str_dup(text);
                 r = arg ? strvec_push(&project->agent_args, arg) : -ENOMEM;
         }
         project->runtime = runtime_find(name);

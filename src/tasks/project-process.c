@@ -26,7 +26,9 @@ static void process_obey(Project *project, const ProjectSignal *told) {
 
         log_notice(&project->daemon->log, project->dir, "signal=%d by=%d", told->signum, told->by);
         if (told->signum != SIGHUP)
-                daemon_stop_endpoint(project->daemon, endpoint, told->by);
+                daemon_stop_endpoint(project->daemon, endpoint, told->by,
+                                     told->signum == SIGINT ? "its process was sent SIGINT"
+                                                            : "its process was sent SIGTERM");
         else if (project->is_open)
                 endpoint->type->reload(endpoint);
 }
@@ -55,7 +57,7 @@ static void process_on_ended(void *user, int status) {
         if (project->is_open) {
                 log_notice(&project->daemon->log, project->dir, "its process was ended status=%d", status);
                 project->is_forced = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-                daemon_stop_endpoint(project->daemon, project->endpoint, 0);
+                daemon_stop_endpoint(project->daemon, project->endpoint, 0, "its process was killed");
         }
         process->pid = 0;
         if (ended)

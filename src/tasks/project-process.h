@@ -10,7 +10,7 @@
  */
 #include <sys/types.h>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 
 typedef struct Project Project;
 

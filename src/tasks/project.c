@@ -3,6 +3,7 @@
 
 #include "tasks/project.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,6 +102,8 @@ int project_new(Project **ret, Endpoint *endpoint, const char *dir) {
         project->lock_fd = -1;
         project->process.fd = -1;
         project->store.rows.fd = -1;
+        project->tickets.project = project;
+        supervisor_init_lists(&project->supervisor);
         timer_init(&project->heartbeat, endpoint->daemon->loop, project_on_heartbeat);
         if (project_make_paths(project, dir) || project_automation_new(project)) {
                 project_free(project);
@@ -120,6 +123,7 @@ Project *project_free(Project *project) {
         project_log_deinit(&project->log);
         supervisor_deinit(project);
         task_store_deinit(&project->store);
+        task_tickets_deinit(&project->tickets);
         close_fd(project->lock_fd);
         strvec_deinit(&project->agent_args);
         free(project->agent_command);
@@ -182,12 +186,22 @@ int project_begin(Project *project) {
 }
 
 static void on_process_ended(Project *project) {
+        void (*ended)(void *) = steal(&project->ended);
+
         project->is_ending = false;
+        if (ended)
+                ended(project->ended_user);
         daemon_release_stop(project->daemon);
 }
 
+void project_when_ended(Project *project, void (*ended)(void *user), void *user) {
+        assert(!ended || (project->is_ending && !project->ended));
+        project->ended = ended;
+        project->ended_user = user;
+}
+
 /* Its process goes last: who waits for that finds nothing left of the rest. */
-static void project_on_closed(Project *project) {
+static void project_on_ticketed(Project *project) {
         project_log_line(&project->log, "Daemon stopped");
         (void)unlink(project->pid_path);
         (void)unlink(project->lock_path);
@@ -195,6 +209,10 @@ static void project_on_closed(Project *project) {
         supervisor_deinit(project);
         task_store_deinit(&project->store);
         project_process_end(project, on_process_ended);
+}
+
+static void project_on_closed(Project *project) {
+        task_tickets_finish(project, project_on_ticketed);
 }
 
 /* The last state is written on the loop: nothing is served any more that could wait for it. */

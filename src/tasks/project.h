@@ -12,11 +12,12 @@
 
 #include "core/daemon.h"
 #include "core/trust.h"
-#include "tasks/automation.h"
+#include "tasks/rules/automation.h"
 #include "tasks/project-log.h"
 #include "tasks/project-process.h"
-#include "tasks/supervisor.h"
-#include "tasks/task-store.h"
+#include "tasks/queue/supervisor.h"
+#include "tasks/queue/task-store.h"
+#include "tasks/queue/task-ticket.h"
 
 struct Project {
         Daemon *daemon;
@@ -37,6 +38,8 @@ struct Project {
         bool is_forced; /* whoever stops it does not want to wait for running tasks */
         bool is_ending; /* no longer served; its last tasks are being ended, or brought to the disk */
         int lock_fd;    /* is_ending: held until that is done */
+        void (*ended)(void *user); /* is_ending: told then; NULL: nobody */
+        void *ended_user;
         ProjectProcess process;
 
         double timeout_ms;      /* of one task, as the configuration multiplies; 0: none */
@@ -46,6 +49,7 @@ struct Project {
         StrVec agent_args;
         const struct Runtime *runtime;
         TaskStore store;
+        TaskTickets tickets;
         Supervisor supervisor;
 
         Automation *automation;
@@ -69,6 +73,9 @@ int project_begin(Project *project);
 /* No longer served: its tasks are ended or left, then the last state is written and pid file and lock are
  * removed. */
 void project_end(Project *project, TaskStop how);
+/* Tells, once, that nothing of it is left and its lock is free. One at a time; NULL: not any more. Only
+ * while project->is_ending. */
+void project_when_ended(Project *project, void (*ended)(void *user), void *user);
 /* Tasks that have not ended; zero while it is not served. */
 typedef struct ProjectLoad {
         uint64_t n_running, n_waiting;

@@ -25,10 +25,10 @@ int account_open(Accounts *accounts, bool is_remote, uint32_t key, Account **ret
                         .owner = accounts, .is_remote = is_remote, .key = key, .next = accounts->first};
                 accounts->first = account;
         }
+        *ret = account;
         if (accounts->max_conns && account->n_conns >= accounts->max_conns)
                 return ACCOUNT_E_QUOTA;
         account->n_conns++;
-        *ret = account;
         return 0;
 }
 

@@ -4,7 +4,9 @@
  * Account: what one peer (a local user, or a TCP address) holds of the daemon: connections and queued bytes.
  *
  * Every connection is charged to an account and refused when the account's quota is used up, so that no peer
- * can take all descriptors or memory. An account appears with the first connection of a peer and stays (with
+ * can take all descriptors or memory. Who fills a quota does not shut out the other processes of its user: when it
+ * is bytes, the largest connection of the process that holds most goes, and when it is connections, the
+ * oldest of the process that has most (wire/conn.c). An account appears with the first connection of a peer and stays (with
  * its counters) until the daemon ends: on this machine there are only as many as users and allowed TCP
  * hosts. Owned by the Accounts of the Daemon.
  */
@@ -23,8 +25,9 @@ struct Account {
         bool is_remote;
         uint32_t key; /* uid, or IPv4 address */
         size_t n_conns;
-        size_t n_bytes; /* input buffered and output queued */
+        size_t n_bytes; /* input buffered, output queued, and what calls that wait hold */
         uint64_t n_requests;
+        struct Conn *conns; /* by account_next of each */
 };
 
 struct Accounts {
@@ -35,8 +38,8 @@ struct Accounts {
 
 enum { _ACCOUNT_E_SUCCESS, ACCOUNT_E_QUOTA };
 
-int account_open(Accounts *accounts, bool is_remote, uint32_t key,
-                 Account **ret);               /* charges one connection */
+/* Charges one connection. Condition: ACCOUNT_E_QUOTA, and nothing is charged to *ret. */
+int account_open(Accounts *accounts, bool is_remote, uint32_t key, Account **ret);
 Account *account_close(Account *account);      /* returns it; NULL */
 bool account_has_room(const Account *account); /* its queued bytes are within the quota */
 void accounts_deinit(Accounts *accounts);      /* no connection may be left */

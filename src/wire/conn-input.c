@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "wire/conn-internal.h"
 
 static bool may_hand_out(const Conn *conn) {
@@ -73,6 +74,7 @@ static size_t hand_out_some(Conn *conn, Str input) {
                 }
                 if (waits_for_turn(conn, n))
                         break;
+                conn->n_frame = n;
                 conn->handler->frame(conn->user, frame);
                 conn->has_turn &= n <= TURN_BYTES; /* it was for one long line */
                 if (conn->is_reframed) {
@@ -94,7 +96,7 @@ static size_t hand_out_some(Conn *conn, Str input) {
 /* The peer is charged with the time that they took together. */
 static size_t hand_out(Conn *conn, Str input) {
         Turns *turns = conn->shared->turns;
-        int64_t since_us = turns ? turns_now_us() : 0;
+        int64_t since_us = turns ? loop_real_us() : 0;
         size_t n = hand_out_some(conn, input);
 
         if (turns)
@@ -102,8 +104,27 @@ static size_t hand_out(Conn *conn, Str input) {
         return n;
 }
 
+int conn_take_frame(Conn *conn, Str frame, Buf *ret) {
+        Buf rest = BUF_NULL;
+        int r;
+
+        if (frame.data < conn->in.data || frame.data + frame.n > conn->in.data + conn->n_frame)
+                return error_origin(-EINVAL);
+        r = buf_append(&rest, conn->in.data + conn->n_frame, conn->in.n - conn->n_frame);
+        if (r)
+                return error_trace(r);
+        *ret = conn->in;
+        ret->n = conn->n_frame;
+        conn->in = rest;
+        conn->n_taken = conn->n_frame;
+        return 0;
+}
+
 static void hand_out_kept(Conn *conn) {
-        buf_consume(&conn->in, hand_out(conn, buf_str(&conn->in)));
+        size_t n = hand_out(conn, buf_str(&conn->in));
+
+        buf_consume(&conn->in, n - conn->n_taken);
+        conn->n_taken = 0;
         if (!conn->in.n)
                 buf_deinit(&conn->in);
 }
@@ -144,7 +165,9 @@ static void tell_eof(Conn *conn) {
         }
         if (conn->is_finishing)
                 return;
+        conn->n_frame = conn->in.n;
         conn->handler->eof(conn->user, buf_str(&conn->in));
+        conn->n_taken = 0;
 }
 
 static void read_once(Conn *conn) {
@@ -157,7 +180,8 @@ static void read_once(Conn *conn) {
         } while (n < 0 && errno == EINTR);
         if (n > 0)
                 got_bytes(conn, (Str){conn->shared->read_buffer, (size_t)n});
-        else if (n == 0)
+        else if (n == 0 ||
+                 errno == ECONNRESET) /* of a peer that went with answers unread; all it sent came first */
                 conn->saw_eof = true;
         else if (errno != EAGAIN)
                 conn_abort(conn, "read error");

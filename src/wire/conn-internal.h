@@ -12,8 +12,12 @@ struct Conn {
         LoopFd *watch_in, *watch_out;
         ConnPeer peer;
         Account *account;
+        Conn *account_next, **account_link;
+        bool is_evicted; /* its place in the account is somebody else's */
         size_t n_charged;
-        size_t n_held; /* bytes that others hold for it */
+        size_t n_held;    /* bytes that others hold for it */
+        size_t n_waiting; /* … and a call of it that waits */
+        size_t n_lent;    /* bytes of a frame that was taken out, and what was made of them */
 
         Framing framing;
         ConnLimits limits;
@@ -22,18 +26,22 @@ struct Conn {
 
         Buf in;           /* bytes of frames that are not whole yet, or not handled yet */
         size_t n_scanned; /* of those, known to hold no frame end */
+        size_t n_frame;   /* bytes of `in` that are being handled … */
+        size_t n_taken;   /* … and were taken out of it meanwhile */
         OutQ out;
 
         Turn turn;     /* in line: no frame is handed out until it is our turn */
         bool has_turn; /* … which it is: for one frame */
         bool is_paused;
-        bool is_reframed;   /* the frame being handled is to be cut again */
-        bool has_backlog;   /* whole frames may wait in `in`: handle them before reading more */
-        bool is_throttled;  /* output above high water, not yet below low water */
-        bool is_unpollable; /* a regular file: always readable, never watched */
-        bool has_frame;     /* the first whole frame has come */
+        bool ends_with_peer; /* conn_end_with_peer() */
+        bool is_reframed;    /* the frame being handled is to be cut again */
+        bool has_backlog;    /* whole frames may wait in `in`: handle them before reading more */
+        bool is_throttled;   /* output above high water, not yet below low water */
+        bool is_unpollable;  /* a regular file: always readable, never watched */
+        bool has_frame;      /* the first whole frame has come */
         bool saw_eof, told_eof;
         bool is_half_closed; /* the peer ended its sending while we were paused; the end is not read yet */
+        bool is_deaf;        /* the peer takes nothing any more */
         bool wants_drained;
         bool is_oversize;
         bool is_finishing; /* send what is queued, then close */

@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "wire/conn-internal.h"
 
+enum { QUOTA_BUCKETS = 64 };
+
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* of Linux 6.5; the headers may be older than the kernel */
 #endif
@@ -63,6 +65,11 @@ int conn_new(Conn **ret, ConnShared *shared, int fd_in, int fd_out, const ConnPe
         conn->fd_out = fd_out;
         conn->peer = *peer;
         conn->account = account;
+        conn->account_next = account->conns;
+        conn->account_link = &account->conns;
+        if (conn->account_next)
+                conn->account_next->account_link = &conn->account_next;
+        account->conns = conn;
         conn->turn =
                 (Turn){.peer = peer->is_remote ? peer->address : (uint32_t)peer->pid, .run = conn_on_turn};
         timer_init(&conn->deadline, shared->loop, on_deadline);
@@ -100,8 +107,12 @@ static void conn_free(Conn *conn) {
                 turns_leave(shared->turns, &conn->turn);
         buf_deinit(&conn->in);
         outq_deinit(&conn->out);
+        *conn->account_link = conn->account_next;
+        if (conn->account_next)
+                conn->account_next->account_link = conn->account_link;
         conn->account->n_bytes -= conn->n_charged;
-        account_close(conn->account);
+        if (!conn->is_evicted)
+                account_close(conn->account);
         free(conn);
         shared->n_open--;
         shared->n_closed++;
@@ -150,11 +161,35 @@ static void begin_drain(Conn *conn) {
         conn->is_draining = true;
 }
 
+/* Whether something that the peer has said is not handled yet: it is being read or answered in parts, or
+ * waits here or in the kernel. A call that only waits is none: it goes on without its connection. */
+static bool has_unheard(const Conn *conn) {
+        char byte;
+
+        if (!conn->is_paused || conn->n_lent || conn->n_held || conn->in.n)
+                return true;
+        return !conn->saw_eof && recv(conn->fd_in, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* Nobody takes what is written. What the peer said before it went is still to be handled: a notification
+ * needs nobody who waits for it. It is read up to its end, which closes the connection. */
+static void lose_output(Conn *conn) {
+        bool wants_drained = conn->wants_drained;
+
+        conn->is_deaf = true;
+        conn->is_throttled = conn->wants_drained = false;
+        outq_deinit(&conn->out);
+        if (conn->is_finishing || conn->told_eof || conn->fd_in != conn->fd_out || !has_unheard(conn))
+                conn_abort(conn, "peer is gone");
+        else if (wants_drained)
+                conn->handler->drained(conn->user); /* nothing is queued any more */
+}
+
 static void conn_flush(Conn *conn) {
         size_t before = outq_pending(&conn->out), pending;
 
-        if (before && outq_send(&conn->out, conn->fd_out)) {
-                conn_abort(conn, "peer is gone");
+        if (conn->is_deaf || (before && outq_send(&conn->out, conn->fd_out))) {
+                lose_output(conn);
                 return;
         }
         pending = outq_pending(&conn->out);
@@ -175,13 +210,61 @@ static void conn_flush(Conn *conn) {
         }
 }
 
+/* The largest connection of the process that holds most. Processes are told apart by a few bits, which keeps
+ * the look short: one that shares them with a greedy one may lose a connection that is as large. */
+static Conn *greediest(const Account *account) {
+        size_t held[QUOTA_BUCKETS] = {0}, worst = 0;
+        Conn *found = NULL;
+
+        for (const Conn *c = account->conns; c; c = c->account_next)
+                held[c->turn.peer % QUOTA_BUCKETS] += c->is_closed ? 0 : c->n_charged;
+        for (size_t i = 1; i < QUOTA_BUCKETS; i++)
+                if (held[i] > held[worst])
+                        worst = i;
+        for (Conn *c = account->conns; c; c = c->account_next)
+                if (!c->is_closed && c->turn.peer % QUOTA_BUCKETS == worst &&
+                    (!found || c->n_charged > found->n_charged))
+                        found = c;
+        return found;
+}
+
+bool conn_evict(Account *account, uint32_t peer) {
+        size_t n[QUOTA_BUCKETS] = {0}, worst = 0;
+        Conn *oldest = NULL;
+
+        for (const Conn *c = account->conns; c; c = c->account_next)
+                n[c->turn.peer % QUOTA_BUCKETS] += !c->is_closed;
+        for (size_t i = 1; i < QUOTA_BUCKETS; i++)
+                if (n[i] > n[worst])
+                        worst = i;
+        if (peer % QUOTA_BUCKETS == worst)
+                return false;
+        for (Conn *c = account->conns; c; c = c->account_next) /* the newest first */
+                if (!c->is_closed && !c->is_paused && c->turn.peer % QUOTA_BUCKETS == worst)
+                        oldest = c;
+        if (!oldest)
+                return false;
+        oldest->is_evicted = true;
+        account_close(account);
+        conn_abort(oldest, "quota of the peer used up");
+        return true;
+}
+
 static void charge(Conn *conn) {
-        size_t held = conn->in.cap + outq_pending(&conn->out) + conn->n_held;
+        size_t held =
+                conn->in.cap + outq_pending(&conn->out) + conn->n_held + conn->n_lent + conn->n_waiting;
 
         conn->account->n_bytes += held - conn->n_charged;
         conn->n_charged = held;
-        if (!account_has_room(conn->account))
-                conn_abort(conn, "quota of the peer used up");
+        while (!account_has_room(conn->account)) {
+                Conn *victim = greediest(conn->account);
+
+                if (!victim)
+                        return;
+                conn->account->n_bytes -= victim->n_charged; /* it is given back in this turn */
+                victim->n_charged = 0;
+                conn_abort(victim, "quota of the peer used up");
+        }
 }
 
 bool conn_set_held(Conn *conn, size_t n_bytes) {
@@ -194,17 +277,34 @@ bool conn_set_held(Conn *conn, size_t n_bytes) {
         return !conn->is_closed;
 }
 
+void conn_set_lent(Conn *conn, size_t n_bytes) {
+        conn->n_lent = n_bytes;
+        conn_flush_soon(conn); /* charged when it is left */
+}
+
+void conn_set_waiting(Conn *conn, size_t n_bytes) {
+        conn->n_waiting = n_bytes;
+        conn_flush_soon(conn);
+}
+
+uint32_t conn_turn_peer(const Conn *conn) {
+        return conn->turn.peer;
+}
+
 /* While paused nothing is read, so a peer that has gone would not be noticed. One that only ended its own
- * sending is waited for: its frames are still to be handled. */
+ * sending is waited for, and so is what it said before it went: those frames are still to be handled. */
 static void note_hangup(Conn *conn) {
         struct pollfd pfd = {.fd = conn->fd_in};
 
         if (!conn->is_paused)
                 return;
-        if (poll(&pfd, 1, 0) == 1 && pfd.revents & (POLLHUP | POLLERR))
+        conn->is_half_closed = true;
+        if (poll(&pfd, 1, 0) != 1 || !(pfd.revents & (POLLHUP | POLLERR)))
+                return;
+        if (conn->ends_with_peer)
                 conn_abort(conn, "peer is gone");
         else
-                conn->is_half_closed = true;
+                lose_output(conn);
 }
 
 static void conn_on_ready(void *user, unsigned events) {
@@ -232,7 +332,9 @@ static void conn_watch(Conn *conn) {
         bool takes_frames = !conn->has_backlog && !conn->is_throttled && !conn->is_paused;
         bool wants_input = !conn->saw_eof && (conn->is_finishing ? !conn->is_unpollable : takes_frames);
         bool is_pair = conn->fd_in != conn->fd_out;
-        bool wants_hangup = conn->is_paused && !is_pair && !conn->saw_eof && !conn->is_half_closed;
+        /* A frame that has come whole is handled, also when nobody waits for the answer. */
+        bool wants_hangup =
+                conn->is_paused && !conn->n_lent && !is_pair && !conn->saw_eof && !conn->is_half_closed;
         unsigned in = wants_input ? LOOP_READ : wants_hangup ? LOOP_HANGUP : 0;
         unsigned out = outq_pending(&conn->out) ? LOOP_WRITE : 0;
 
@@ -320,6 +422,13 @@ int conn_write(Conn *conn, Str bytes) {
         return error_trace(buf_append(&conn->out.tail, bytes.data, bytes.n));
 }
 
+int conn_give(Conn *conn, Buf *bytes) {
+        if (conn->is_closed || bytes->n < CONN_GIVE_MIN)
+                return conn_write(conn, buf_str(bytes));
+        conn_flush_soon(conn);
+        return error_trace(outq_push_buf(&conn->out, bytes));
+}
+
 int conn_write_chunk(Conn *conn, Chunk *chunk) {
         if (conn->is_closed)
                 return 0;
@@ -345,6 +454,10 @@ void conn_pause(Conn *conn) {
         conn->is_paused = true;
 }
 
+void conn_end_with_peer(Conn *conn) {
+        conn->ends_with_peer = true;
+}
+
 void conn_resume(Conn *conn) {
         if (!conn->is_paused)
                 return;
@@ -361,6 +474,10 @@ void conn_finish(Conn *conn, const char *reason) {
         conn->is_finishing = true;
         conn->reason = reason;
         conn_flush_soon(conn);
+}
+
+bool conn_is_deaf(const Conn *conn) {
+        return conn->is_deaf;
 }
 
 bool conn_is_closing(const Conn *conn) {

@@ -20,7 +20,7 @@
  * A Conn knows no envelope and no operation. Closing is deferred: handler->closed is the last call, made
  * from the loop, and the Conn is freed after it. Owned by the Listener's user (a Client).
  */
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "wire/account.h"
 #include "wire/framing.h"
 #include "wire/outq.h"
@@ -30,6 +30,7 @@ typedef struct Conn Conn;
 
 enum {
         CONN_READ_MAX = 64 * 1024,    /* bytes taken from the kernel per turn */
+        CONN_GIVE_MIN = 16 * 1024,    /* less is copied by conn_give() */
         CONN_TURN_FRAMES = 64,        /* frames handled per turn */
         CONN_TURN_BYTES = 256 * 1024, /* bytes of frames handled per turn */
         CONN_DRAIN_MS = 10000,        /* how long a finished connection may take to send what is queued */
@@ -88,6 +89,7 @@ void conn_set_limits(Conn *conn, const ConnLimits *limits);
  * handler->frame). */
 Buf *conn_out(Conn *conn);
 int conn_write(Conn *conn, Str bytes);
+int conn_give(Conn *conn, Buf *bytes); /* the same, but the buffer may be taken instead of copied */
 int conn_write_chunk(Conn *conn, Chunk *chunk);
 void conn_flush_soon(Conn *conn);
 /* handler->drained is told once, when no more than low_water bytes are queued. */
@@ -97,11 +99,29 @@ size_t conn_pending(const Conn *conn); /* bytes not sent yet */
  * the hard limit and the quota of the peer. False: it was too much, and the connection is closed. */
 bool conn_set_held(Conn *conn, size_t n_bytes);
 
+/* From inside handler->frame or eof: takes the bytes of the frame being handled over, with the memory that
+ * they are in; the caller pauses. -EINVAL: the frame is not kept here (a short one). */
+int conn_take_frame(Conn *conn, Str frame, Buf *ret);
+/* How much is held because of frames that were taken: counts towards the quota of the peer only. */
+void conn_set_lent(Conn *conn, size_t n_bytes);
+/* The same of a call that waits. It goes on when the connection is closed, and is not charged any more then:
+ * it ends by itself. */
+void conn_set_waiting(Conn *conn, size_t n_bytes);
+uint32_t conn_turn_peer(const Conn *conn); /* for turns.h */
+
 /* No frame is handed out between pause and resume; input stays bounded meanwhile. */
 void conn_pause(Conn *conn);
 void conn_resume(Conn *conn);
+/* For a terminal, which may pause for as long as its program does not read: when the peer is gone meanwhile the
+ * connection is closed at once. Otherwise what the peer said before it went is handled first. */
+void conn_end_with_peer(Conn *conn);
 /* Sends what is queued, then closes; reads and drops what the peer is still sending, within bounds. */
 void conn_finish(Conn *conn, const char *reason);
 /* Closes as soon as the current callback has returned; queued output is lost. */
 void conn_abort(Conn *conn, const char *reason);
+/* Makes room for a process in a full account: the oldest connection of the one that has most goes, unless a
+ * call of it is under way. False: it has most itself, or there is none. */
+bool conn_evict(Account *account, uint32_t peer);
 bool conn_is_closing(const Conn *conn);
+/* The peer takes nothing any more; what it has said is still being handled. */
+bool conn_is_deaf(const Conn *conn);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "wire/tcp-owner.h"
 
 enum {
@@ -73,11 +73,21 @@ static int read_tcp_peer(int fd, ConnPeer *ret) {
         return 0;
 }
 
+static bool listener_admits(const Listener *listener, const ConnPeer *peer) {
+        const ListenerOptions *o = &listener->options;
+
+        if (o->admit)
+                return o->admit(listener->user, peer);
+        log_warning(listener_log(listener), o->name, "connection of another machine refused");
+        return false;
+}
+
 /* Takes fd. */
 static void take_connection(Listener *listener, int fd) {
         const ListenerOptions *o = &listener->options;
-        Account *account;
-        ConnPeer peer;
+        Account *account = NULL;
+        ConnPeer peer = {0};
+        uint32_t key;
         Conn *conn;
         int r;
 
@@ -88,9 +98,13 @@ static void take_connection(Listener *listener, int fd) {
                             (int)peer.pid);
                 r = -EACCES;
         }
+        if (!r && peer.is_remote && !peer.is_local_tcp && !listener_admits(listener, &peer))
+                r = -EACCES;
+        key = r ? 0 : peer.is_remote ? peer.address : (uint32_t)peer.uid;
         if (!r)
-                r = account_open(o->accounts, peer.is_remote, peer.is_remote ? peer.address : peer.uid,
-                                 &account);
+                r = account_open(o->accounts, peer.is_remote, key, &account);
+        if (r == ACCOUNT_E_QUOTA && !peer.is_remote && conn_evict(account, (uint32_t)peer.pid))
+                r = account_open(o->accounts, false, key, &account);
         if (r) {
                 if (r == ACCOUNT_E_QUOTA)
                         log_warning(listener_log(listener), o->name,

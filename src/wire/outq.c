@@ -9,6 +9,29 @@
 #include "base/error.h"
 #include "base/macro.h"
 
+Chunk *chunk_new(Str content) {
+        Chunk *chunk = malloc(sizeof(*chunk) + content.n);
+
+        if (!chunk)
+                return NULL;
+        chunk->n_refs = 1;
+        chunk->n = content.n;
+        if (content.n)
+                memcpy(chunk->data, content.data, content.n);
+        return chunk;
+}
+
+Chunk *chunk_ref(Chunk *chunk) {
+        chunk->n_refs++;
+        return chunk;
+}
+
+Chunk *chunk_unref(Chunk *chunk) {
+        if (chunk && --chunk->n_refs == 0)
+                free(chunk);
+        return NULL;
+}
+
 enum {
         OUTQ_VECTORS = 64,
         OUTQ_TAIL_KEEP = 16 * 1024, /* an idle connection holds no larger tail than this */
@@ -53,7 +76,7 @@ static int outq_reserve(OutQ *q, size_t n) {
         return 0;
 }
 
-int outq_push_chunk(OutQ *q, Chunk *chunk) {
+static int outq_push(OutQ *q, OutSegment segment) {
         int r = outq_reserve(q, 2);
 
         if (r)
@@ -63,9 +86,25 @@ int outq_push_chunk(OutQ *q, Chunk *chunk) {
                 q->n_bytes += q->tail.n;
                 q->tail = BUF_NULL;
         }
-        q->segments[q->first + q->n++] = (OutSegment){.chunk = chunk_ref(chunk)};
-        q->n_bytes += chunk->n;
+        q->segments[q->first + q->n++] = segment;
+        q->n_bytes += segment_str(&segment).n;
         return 0;
+}
+
+int outq_push_chunk(OutQ *q, Chunk *chunk) {
+        int r = outq_push(q, (OutSegment){.chunk = chunk});
+
+        if (!r)
+                chunk_ref(chunk);
+        return error_trace(r);
+}
+
+int outq_push_buf(OutQ *q, Buf *bytes) {
+        int r = bytes->n ? outq_push(q, (OutSegment){.owned = *bytes}) : 0;
+
+        if (bytes->n && !r)
+                *bytes = BUF_NULL;
+        return error_trace(r);
 }
 
 static size_t fill_vectors(const OutQ *q, struct iovec vectors[OUTQ_VECTORS]) {

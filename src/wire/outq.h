@@ -1,12 +1,27 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
+ * Chunk: immutable bytes shared by many output queues. Made once, counted, freed with its last reference.
+ * One thread.
+ */
+#include "base/buf.h"
+#include "base/str.h"
+
+typedef struct Chunk {
+        unsigned n_refs;
+        size_t n;
+        char data[];
+} Chunk;
+
+Chunk *chunk_new(Str content); /* one reference; NULL without memory */
+Chunk *chunk_ref(Chunk *chunk);
+Chunk *chunk_unref(Chunk *chunk); /* NULL is fine; returns NULL */
+
+/*
  * OutQ: what one connection still has to send: a list of shared chunks and owned buffers, and a tail that
  * replies are written into directly. Order is kept. It knows no descriptor policy: bounds and their
  * consequences are the Conn's.
  */
-#include "base/buf.h"
-#include "wire/chunk.h"
 
 typedef struct OutSegment {
         Chunk *chunk; /* shared, or NULL: owned */
@@ -23,6 +38,7 @@ typedef struct OutQ {
 
 void outq_deinit(OutQ *q);
 int outq_push_chunk(OutQ *q, Chunk *chunk); /* takes a reference of its own */
+int outq_push_buf(OutQ *q, Buf *bytes);     /* takes the memory; nothing is copied */
 /* Sends as much as the descriptor takes. Returns 0 (all gone or it would block) or a negative errno. */
 int outq_send(OutQ *q, int fd);
 

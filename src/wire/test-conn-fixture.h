@@ -4,14 +4,8 @@
  * What the tests of connections share: a bench that stands for the daemon, links that are connections with a
  * peer and a record of what their handler was told, and a few hooks for that handler.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "base/loop.h"
+#include "base/test-cmocka.h"
+#include "base/loop/loop.h"
 #include "wire/conn.h"
 
 /* What a daemon would own, with the clock stopped. */

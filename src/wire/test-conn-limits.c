@@ -287,6 +287,33 @@ static void test_quota(void **state) {
         link_end(&b);
 }
 
+/* Who crosses the line is not who has to go. */
+static void test_quota_of_a_greedy_one(void **state) {
+        Bench *bench = *state;
+        char block[5000];
+        Link greedy, other;
+
+        memset(block, 'x', sizeof(block));
+        bench->accounts.max_bytes = 24000;
+        link_begin(&greedy, bench);
+        link_begin(&other, bench);
+        for (size_t i = 0; i < 3; i++)
+                peer_says(&greedy, block, sizeof(block));
+        turns(bench, 2);
+        for (size_t i = 0; i < 2; i++)
+                peer_says(&other, block, sizeof(block));
+        turns(bench, 3);
+        assert_closed(&greedy, "quota of the peer used up");
+        assert_int_equal(other.n_closed, 0);
+        assert_true(account_has_room(other.account));
+        peer_says_text(&other, "\n");
+        turns(bench, 2);
+        assert_int_equal(other.n_frames, 1);
+        link_end(&greedy);
+        link_end(&other);
+        assert_int_equal(bench->accounts.first->n_bytes, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 conn_test(test_handshake_deadline),
@@ -302,6 +329,7 @@ int main(void) {
                 cmocka_unit_test(test_account),
                 conn_test(test_charges),
                 conn_test(test_quota),
+                conn_test(test_quota_of_a_greedy_one),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/framing.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
+#include "base/test-cmocka.h"
 #include "base/buf.h"
 #include "base/macro.h"
 

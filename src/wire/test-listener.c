@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/listener.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
 #include <arpa/inet.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -23,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/test-cmocka.h"
 #include "base/macro.h"
 #include "wire/socket.h"
 

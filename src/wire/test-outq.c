@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/outq.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/test-cmocka.h"
 #include "base/macro.h"
 
 typedef struct Pair {

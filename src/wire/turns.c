@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/turns.h"
 
-#include <time.h>
-
-int64_t turns_now_us(void) {
-        struct timespec now;
-
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 /* ---- shares ---------------------------------------------------------------------------------- */
 
 /* Of this second and half of the one before, so that nobody begins anew at its edge. */
@@ -20,14 +11,20 @@ static int64_t turns_used_us(const Turns *turns, uint32_t peer, int64_t now_us) 
         return age == 0 ? at->used_us : age == 1 ? at->used_us / 2 : 0;
 }
 
-void turns_charge(Turns *turns, uint32_t peer, int64_t since_us) {
-        int64_t now_us = turns_now_us();
+static void turns_add(Turns *turns, uint32_t peer, int64_t now_us, int64_t us) {
         TurnPeer *at = &turns->peers[peer % TURN_PEERS];
+
+        at->used_us = turns_used_us(turns, peer, now_us) + us;
+        at->second = now_us / 1000000;
+}
+
+void turns_charge(Turns *turns, uint32_t peer, int64_t since_us) {
+        int64_t now_us = loop_real_us();
 
         if (now_us - since_us < TURN_LONG_US)
                 return;
-        at->used_us = turns_used_us(turns, peer, now_us) + now_us - since_us;
-        at->second = now_us / 1000000;
+        loop_note(turns->work.loop, "frames", NULL, now_us - since_us);
+        turns_add(turns, peer, now_us, now_us - since_us);
 }
 
 /* Most peers were never charged: no clock is asked for them. */
@@ -35,7 +32,7 @@ bool turns_must_wait(const Turns *turns, uint32_t peer, size_t n_bytes) {
         if (n_bytes > TURN_BYTES)
                 return true;
         return turns->peers[peer % TURN_PEERS].used_us > TURN_SHARE_US &&
-               turns_used_us(turns, peer, turns_now_us()) > TURN_SHARE_US;
+               turns_used_us(turns, peer, loop_real_us()) > TURN_SHARE_US;
 }
 
 /* ---- the line -------------------------------------------------------------------------------- */
@@ -68,25 +65,38 @@ static bool turns_goes_before(const Turns *turns, const Turn *a, const Turn *b, 
 }
 
 static Turn *turns_next(const Turns *turns, int64_t now_us) {
-        Turn *best = turns->first;
+        bool may_be_long = turns->n_away < TURN_AWAY_MAX;
+        Turn *best = NULL;
 
-        for (Turn *turn = best ? best->next : NULL; turn; turn = turn->next)
-                if (turns_goes_before(turns, turn, best, now_us))
+        for (Turn *turn = turns->first; turn; turn = turn->next)
+                if ((may_be_long || !turn->is_long) &&
+                    (!best || turns_goes_before(turns, turn, best, now_us)))
                         best = turn;
         return best;
 }
 
+void turns_go_away(Turns *turns) {
+        turns->n_away++;
+}
+
+void turns_come_back(Turns *turns, uint32_t peer, int64_t took_us) {
+        turns->n_away--;
+        turns_add(turns, peer, loop_real_us(), took_us);
+        if (turns->first)
+                deferred_schedule(&turns->work);
+}
+
 static void turns_work(Deferred *deferred) {
         Turns *turns = container_of(deferred, Turns, work);
-        int64_t began_us = turns_now_us(), now_us = began_us;
+        int64_t began_us = loop_real_us(), now_us = began_us;
         Turn *turn;
 
         while (now_us - began_us < TURN_BUDGET_US && (turn = turns_next(turns, now_us))) {
                 turns_leave(turns, turn);
                 turn->run(turn);
-                now_us = turns_now_us();
+                now_us = loop_real_us();
         }
-        if (turns->first)
+        if (turns_next(turns, now_us))
                 deferred_schedule(&turns->work);
 }
 

@@ -8,15 +8,18 @@
  * line is not one of arrival: short before long, then the peer that has used least, then who came first. A
  * peer is a process, or a TCP address; peers share a slot when there are many, which costs them some of
  * their share. Only what took longer than TURN_LONG_US is counted: a flood of cheap requests is the business
- * of CONN_TURN_FRAMES. Owned by the Daemon; a Turn is embedded in a connection.
+ * of CONN_TURN_FRAMES. What is long may go away to a worker when its turn has come: TURN_AWAY_MAX at a time,
+ * so that the others are left to the disk, and what it takes there is charged, too. Owned by the Daemon; a
+ * Turn is embedded in a connection.
  */
-#include "base/loop.h"
+#include "base/loop/loop.h"
 
 enum {
         TURN_BYTES = 128 << 10, /* a line that is longer waits in line */
         TURN_LONG_US = 2000,    /* what took longer is charged */
         TURN_SHARE_US = 200000, /* … up to this in a second: then everything of the peer waits in line */
         TURN_BUDGET_US = 5000,  /* worked off per turn of the loop, at least one of those that wait */
+        TURN_AWAY_MAX = 2,      /* of the long ones, with workers at a time; the others wait in line */
         TURN_PEERS = 256,
 };
 
@@ -37,6 +40,7 @@ typedef struct TurnPeer {
 struct Turns {
         Deferred work;
         Turn *first, **end;
+        unsigned n_away;
         TurnPeer peers[TURN_PEERS];
 };
 
@@ -46,6 +50,8 @@ void turns_deinit(Turns *turns); /* nobody may wait any more */
 bool turns_must_wait(const Turns *turns, uint32_t peer, size_t n_bytes);
 void turns_wait(Turns *turns, Turn *turn);  /* run() follows, in a later turn of the loop */
 void turns_leave(Turns *turns, Turn *turn); /* does not wait: fine */
-int64_t turns_now_us(void);                 /* of the monotonic clock itself, which no test turns */
-/* Something of this peer held the loop since then. */
+/* Something of this peer held the loop since then (loop_real_us()). */
 void turns_charge(Turns *turns, uint32_t peer, int64_t since_us);
+/* From inside run(): the long thing goes on with a worker. */
+void turns_go_away(Turns *turns);
+void turns_come_back(Turns *turns, uint32_t peer, int64_t took_us);

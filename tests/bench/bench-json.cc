@@ -13,8 +13,8 @@
 #include <string>
 
 extern "C" {
-#include "base/json.h"
-#include "base/json-writer.h"
+#include "base/json/json.h"
+#include "base/json/json-writer.h"
 }
 
 namespace {

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "base/macro.h"
 #include "base/time.h"
 #include "core/ledger/ledger.h"

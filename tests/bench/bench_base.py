@@ -37,11 +37,11 @@ class Absent:
 
     holds = True
 
-    def __init__(self, name, program):
-        self.name, self.program = name, program
+    def __init__(self, name, why, ours="", bar=""):
+        self.name, self.why, self.ours, self.bar = name, why, ours, bar
 
     def cells(self):
-        return [self.name, "%s is not installed" % self.program, "", "", "", "absent"]
+        return [self.name, self.why, self.ours, "", self.bar, "absent"]
 
 
 class Note:
@@ -91,8 +91,9 @@ def pinned(core, command, first=True):
 class Bench:
     """Where the programs are, and a folder for everything that is started."""
 
-    def __init__(self, build, folder, rounds, original=None):
-        self.build, self.folder, self.rounds, self.original, self.count = build, folder, rounds, original, 0
+    def __init__(self, build, folder, rounds, original=None, company_original=None, company_node=None):
+        self.build, self.folder, self.rounds, self.count = build, folder, rounds, 0
+        self.original, self.company_original, self.company_node = original, company_original, company_node
 
     def program(self, name):
         if name.endswith(".py"):

@@ -277,7 +277,7 @@ def output_to_clients(bench):
     name = "100 MB from a terminal to one client, "
     rows = [Row(name + "bare reader", cell("bare"), cell("one"), ratio("bare", "one"), "", 0.75, True)]
     rows += [Row(name + peer, cell(peer), cell("one"), ratio(peer, "one"), "", 1, True) if peer in peers else
-             Absent(name + peer, peer) for peer in PEERS]
+             Absent(name + peer, peer + " is not installed") for peer in PEERS]
     rows += [Row("the same to 10 clients, until the last byte of the last", cell("bare"), cell("ten"), ratio("bare", "ten"), "",
                  0.4, True),
              Row("the same to 9 clients beside a stalled one, time", cell("ten"), cell("stalled"), ratio("stalled", "ten"), "",
@@ -323,7 +323,7 @@ def create_time(bench):
     for sandbox, bar in (("none", 10), ("bwrap", 30)):
         name = "create to first output, sandbox %s, p50" % sandbox
         if sandbox == "bwrap" and not shutil.which("bwrap"):
-            rows.append(Absent(name, "bwrap"))
+            rows.append(Absent(name, "bwrap is not installed"))
             continue
         times = []
         with HostingDaemon(bench, sandbox, first=True) as daemon:

@@ -5,10 +5,11 @@
  *
  *   rpc-load CONNECTIONS TOTAL ADDRESS REQUEST
  *
- * A line that begins as a reply counts as one; everything else is read and passed over. Prints rate, p50_us,
- * p99_us and n_notes as name=value words. One thread with epoll.
+ * A line that begins as a reply counts as one, with its id before the result (which then is 1) or behind it; everything
+ * else is read and passed over. Prints rate, p50_us, p99_us and n_notes as name=value words. One thread with epoll.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 
 #include "bench-client.h"
 
-enum { READ_BYTES = 1 << 18, LINE_HEAD = 24, MAX_EVENTS = 64 };
+enum { READ_BYTES = 1 << 18, LINE_HEAD = 31, MAX_EVENTS = 64 };
 
 typedef struct Peer {
         int fd;
@@ -43,20 +44,28 @@ static void ask(Run *run, Peer *peer) {
                 die("send");
 }
 
-static void end_line(Run *run, Peer *peer) {
-        static const char error[] = "{\"jsonrpc\":\"2.0\",\"error",
-                          result[] = "{\"jsonrpc\":\"2.0\",\"resul";
+static bool line_begins(const Peer *peer, const char *what) {
+        static const char with_id[] = "{\"jsonrpc\":\"2.0\",\"id\":1,", without[] = "{\"jsonrpc\":\"2.0\",";
+        size_t n = strlen(what);
 
-        if (peer->n_head == LINE_HEAD && !memcmp(peer->head, error, sizeof(error) - 1)) {
+        if (!memcmp(peer->head, with_id, sizeof(with_id) - 1))
+                return !memcmp(peer->head + sizeof(with_id) - 1, what, n);
+        return !memcmp(peer->head, without, sizeof(without) - 1) &&
+               !memcmp(peer->head + sizeof(without) - 1, what, n);
+}
+
+static void end_line(Run *run, Peer *peer) {
+        if (line_begins(peer, "\"error")) {
                 errno = EPROTO;
                 die("an error was answered");
         }
-        if (peer->n_head < sizeof(result) - 1 || memcmp(peer->head, result, sizeof(result) - 1) != 0)
+        if (!line_begins(peer, "\"resul"))
                 run->n_notes++;
         else {
                 run->us[run->n_done++] = (double)(now_ns() - peer->sent_ns) / 1000;
                 ask(run, peer);
         }
+        memset(peer->head, 0, sizeof(peer->head));
         peer->n_head = 0;
 }
 

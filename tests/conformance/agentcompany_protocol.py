@@ -3,51 +3,13 @@
 native socket. Steps that need a method which is not there yet are judged by their id and a plain -32601."""
 import json
 import os
-import subprocess
 
-from harness import MUSTER, DEADLINE, Daemon, Home, check, equal, ready
+from bridge import Bridge
+from harness import MUSTER, Daemon, Home, check, equal
 
 SCENARIO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "goldens", "agentcompany", "01_protocol.json")
 with open(SCENARIO, encoding="utf-8") as _f:
     STEPS = [s for s in json.load(_f)["steps"] if s["op"] == "raw"]
-
-
-class Bridge:
-    """A program that speaks lines on its standard streams."""
-
-    def __init__(self, home, argv):
-        self.process = subprocess.Popen(argv, env=home.env(), cwd=home.cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        os.set_blocking(self.process.stdout.fileno(), False)
-        self.buf = b""
-
-    def send(self, data):
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
-
-    def line(self):
-        while b"\n" not in self.buf:
-            check(ready([self.process.stdout], deadline=DEADLINE)[0], "no answer on standard output")
-            data = self.process.stdout.read()
-            check(data, lambda: "standard output ended; status %s" % self.process.poll())
-            self.buf += data
-        line, _, self.buf = self.buf.partition(b"\n")
-        return line
-
-    def end(self):
-        """Ends its input; it has to go by itself, with status 0 and nothing more to say."""
-        self.process.stdin.close()
-        equal(self.process.wait(DEADLINE), 0, "status of the bridge")
-        rest = self.buf + (self.process.stdout.read() or b"")
-        self.process.stdout.close()
-        equal(rest, b"", "output after the last answer")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
 
 
 def _play(send, line):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Small requests that ask for much: one legal line must neither take the memory nor the time of everybody else."""
+"""Small requests that ask for much: one legal line must neither take the memory nor the time of everybody else. Once the replies of a batch counted
+towards no limit."""
 
 from clients import Closed
 from harness import SCALE, Daemon, check, equal, eventually, memory_bound, read_text

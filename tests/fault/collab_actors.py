@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""CCCC actors and the end of daemons: who goes on, who ends, what is left of others (cccc.md 1, 11)."""
+"""CCCC actors and the end of daemons: who goes on, who ends, what is left of others (cccc.md 1, 11). Once the original's command line, which saw
+another version than its own, said shutdown, and every actor of everybody ended with it."""
 import json
 import os
 import signal

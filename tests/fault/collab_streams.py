@@ -3,16 +3,10 @@
 import socket
 import threading
 
-from collab_chat import next_event, notify, send, stream, write_group
-from harness import Daemon, check, equal, eventually, memory_bound
+from collab_chat import chat_daemon, next_event, notify, send, stream
+from harness import check, equal, eventually, memory_bound
 
 N = 200
-
-
-def _daemon():
-    d = Daemon(only="cccc", record=False)
-    write_group(d.home)
-    return d
 
 
 def _close(streams):
@@ -21,17 +15,17 @@ def _close(streams):
 
 
 def test_half_of_200_subscribers_stall():
-    with _daemon() as d:
+    with chat_daemon(record=False) as d:
         good = [stream(d) for _ in range(N // 2)]
         stalled = [stream(d, rcvbuf=4096) for _ in range(N // 2)]
-        before = d.rss()
+        before = d.memory()
         want = []
         for i in range(400):
             want.append(notify(d, message="x" * 4000)["id"])
             if i % 20 == 19:
                 for c in good:
                     equal([next_event(c)["id"] for _ in range(20)], want[-20:])
-        check(d.rss() - before < memory_bound(100_000_000), lambda: "grew by %d bytes" % (d.rss() - before))
+        check(d.memory() - before < memory_bound(100_000_000), lambda: "grew by %d bytes" % (d.memory() - before))
         eventually(lambda: d.n_fds() < N + N // 4, what="stalled subscribers are closed")
         last = send(d, "still here")
         for c in good:
@@ -41,7 +35,7 @@ def test_half_of_200_subscribers_stall():
 
 def test_one_that_takes_nothing_is_closed():
     """After 5 s, or when it is 2048 events behind, whatever comes first."""
-    with _daemon() as d, stream(d, rcvbuf=4096) as c:
+    with chat_daemon(record=False) as d, stream(d, rcvbuf=4096) as c:
         n_fds = d.n_fds()
         for _ in range(100):
             notify(d, message="x" * 5000)
@@ -59,7 +53,7 @@ def test_one_that_takes_nothing_is_closed():
 
 
 def test_a_slow_one_that_goes_on_reading_is_kept():
-    with _daemon() as d, stream(d, rcvbuf=4096) as c:
+    with chat_daemon(record=False) as d, stream(d, rcvbuf=4096) as c:
         first = send(d, "first")
         equal(next_event(c)["id"], first["id"])
         want = [notify(d, message="x" * 20_000)["id"] for _ in range(60)]
@@ -69,7 +63,7 @@ def test_a_slow_one_that_goes_on_reading_is_kept():
 
 
 def test_subscribers_that_come_and_go_under_load():
-    with _daemon() as d:
+    with chat_daemon(record=False) as d:
         stop = threading.Event()
 
         def write():

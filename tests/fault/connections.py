@@ -27,10 +27,10 @@ def _storm(only, where, data):
             _drop(path, 200, data)
             with Conn(path):
                 pass
-            fds, memory = d.n_fds(), d.rss()
+            fds, memory = d.n_fds(), d.memory()
             _drop(path, COUNT, data)
             eventually(lambda: d.n_fds() <= fds + OWN, what="all descriptors came back")
-            grown = d.rss() - memory
+            grown = d.memory() - memory
             check(grown < memory_bound(8 << 20), "grew by %d bytes" % grown)
             check(d.is_running(), "gone")
     return test

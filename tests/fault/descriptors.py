@@ -97,15 +97,18 @@ def test_again_and_again():
 
 
 def test_a_request_that_needs_a_file_fails_alone():
-    """The settings cannot be written without a descriptor: that request gets its error, later ones are fine."""
+    """The settings cannot be written without a descriptor: that request gets its error, later ones are fine. One descriptor is enough to
+    accept the later one, not to serve it: it comes when all of them are back."""
     with _daemon(only="cccc") as d, Conn(d.home.cccc_sock) as early:
         check(d.cccc("ping")["ok"], "not served")
+        n_fds = d.n_fds()
         clients = _fill(d, d.home.cccc_sock)
         early.send(cccc_request("observability_update", {"patch": {"log_level": "error"}}))
         reply = parse_cccc_reply(early.rest())
         check(reply["ok"] or reply["error"]["code"] == "observability_update_failed", repr(reply))
         for c in clients:
             c.close()
+        eventually(lambda: d.n_fds() <= n_fds, what="all descriptors came back")
         check(d.cccc("observability_update", {"patch": {"log_level": "debug"}})["ok"], "still refused")
         equal(d.cccc("observability_get")["result"]["observability"]["log_level"], "DEBUG")
 

@@ -11,27 +11,23 @@ import os
 from harness import Daemon, Home, check, equal, eventually, write_text
 
 
-def _endpoint(d, name):
-    return next(e for e in d.info()["endpoints"] if e["name"] == name)
-
-
 def test_what_failed_for_a_reason_that_passes_is_tried_again():
     home = Home()
     try:
         blocked = os.path.join(home.cccc_home, "daemon")
         write_text(blocked, "no folder can be made here\n")
         with Daemon(home=home, only="cccc,coop,native") as d:
-            first = _endpoint(d, "cccc")
+            first = d.endpoint("cccc")
             equal(first["state"], "failed")
             check("tried again" in first["reason"], first["reason"])
-            eventually(lambda: "in 2 s" in _endpoint(d, "cccc")["reason"], what="another try")
-            equal(_endpoint(d, "cccc")["since"], first["since"], "since when it is away")
+            eventually(lambda: "in 2 s" in d.endpoint("cccc")["reason"], what="another try")
+            equal(d.endpoint("cccc")["since"], first["since"], "since when it is away")
             status = home.muster("status")[1]
             check(first["reason"].split(";")[0] in status and first["since"] in status, status)
             equal(d.log().count("→ failed"), 1, "every try is in the log")
             os.unlink(blocked)
-            eventually(lambda: _endpoint(d, "cccc")["state"] == "listening", what="the endpoint")
-            check("reason" not in _endpoint(d, "cccc"), "the reason stays")
+            eventually(lambda: d.endpoint("cccc")["state"] == "listening", what="the endpoint")
+            check("reason" not in d.endpoint("cccc"), "the reason stays")
             check(d.cccc("ping")["ok"], "it does not answer")
     finally:
         home.remove()

@@ -11,12 +11,15 @@ import json
 import os
 import re
 import shutil
+import time
 
 from clients import Conn, cccc_request
 from collab import group_dir, ledger, ok, registry
 from collab_terminal import facts, make_group, start, typed_until
-from harness import Daemon, Home, check, equal, eventually, read_text, write_text
+from harness import SCALE, Daemon, Home, check, equal, eventually, read_text, write_text
+from wall_clock import wall_clock
 
+DAY = 86400
 FUTURE = "2099-01-01T00:00:00Z"
 YEARS_US = 70 * 365 * 86400 * 1000000
 
@@ -25,9 +28,12 @@ def _now():
     return datetime.datetime.now(datetime.timezone.utc)
 
 
+def _at(ts):
+    return datetime.datetime.fromisoformat(ts.replace("Z", "+00:00")).timestamp()
+
+
 def _is_now(ts):
-    at = datetime.datetime.fromisoformat(ts.replace("Z", "+00:00"))
-    check(abs((_now() - at).total_seconds()) < 600, "the time is %s" % ts)
+    check(abs(_now().timestamp() - _at(ts)) < 600, "the time is %s" % ts)
     return ts
 
 
@@ -146,3 +152,58 @@ def test_a_clock_that_was_wrong_and_is_right_again():
             ok(d, "group_stop", group_id=group)
     finally:
         home.remove()
+
+
+def _aiwg(d, method, params):
+    with d.aiwg() as a:
+        return a.result(method, params)
+
+
+def test_a_clock_that_jumps():
+    """By hours and centuries, forth and back, below 1970 and beyond 9999: everything goes on, nothing spins, nothing is lost. Up to five
+    minutes back the stamps wait for the clock; over that time says when, and the order is that of the lines."""
+    with Home() as home, wall_clock(home) as (env, turn):
+        now, end = int(time.time()), 253402300799
+        with Daemon(home=home, env=env, record=False) as d:
+            group = make_group(d)
+            start(d, group)
+            c = Conn(home.cccc_sock)
+            c.send(cccc_request("events_stream", {"group_id": group, "by": "user"}))
+            c.line()
+            sent = []
+            for seconds in (0, 3600, -3600, 30 * DAY, -400 * DAY, 15 * 365 * DAY, end - now - 3, end - now + 10, 10 ** 12, -now + 5, -now - 100000, -10 ** 11, 0):
+                turn(seconds)
+                cpu = d.cpu_seconds()
+                for _ in range(3):
+                    event = _send(d, group, "m%d" % len(sent), to="w1")
+                    sent.append(event["data"]["text"])
+                if 300 < now + seconds < end - 300:
+                    check(abs(_at(event["ts"]) - now - seconds) < 600, "%s after a jump by %d" % (event["ts"], seconds))
+                task = _aiwg(d, "task.submit", {"prompt": "p"})["taskId"]
+                eventually(lambda: _aiwg(d, "task.get", {"taskId": task})["state"] in ("completed", "failed"), what="the task has ended")  # pylint: disable=cell-var-from-loop
+                equal([p["state"] for p in d.native().result("ps")["processes"]], ["running"])
+                check(d.cpu_seconds() - cpu < 2 * SCALE, "%g s of processor time after a jump by %d" % (d.cpu_seconds() - cpu, seconds))
+            _is_now(_send(d, group, "now", to="w1")["ts"])
+            got = []
+            while "now" not in got:
+                data = json.loads(c.line()).get("event", {}).get("data", {})
+                got += [data["text"]] if "text" in data else []
+            equal([t for t in got if t in sent], sent, "the stream has each, in order")
+            c.close()
+            equal(home.muster("ledger", "verify")[0], 0)
+        with Daemon(home=home) as d:
+            texts = [e["data"].get("text") for e in ledger(d, group) if e["kind"] == "chat.message"]
+            equal([t for t in texts if t in sent], sent)
+            ok(d, "group_stop", group_id=group)
+
+
+def test_a_clock_that_is_put_back_a_little():
+    """As a time server does it: stamps do not go back then."""
+    with Home() as home, wall_clock(home) as (env, turn):
+        with Daemon(home=home, env=env, only="cccc,native") as d:
+            group = ok(d, "group_create", title="t", by="user")["group_id"]
+            stamps = []
+            for seconds in (0, -1, -60, -280, 0):
+                turn(seconds)
+                stamps += [ok(d, "send", group_id=group, text="m", by="user", to=["user"])["event"]["ts"] for _ in range(2)]
+            equal(stamps, sorted(set(stamps)))

@@ -387,5 +387,5 @@ def test_a_kill_outlives_the_daemon():
             s.d.kill()
         with hosting(home=home) as s:
             equal(s.good({"cmd": "ls"})["sessions"], [])
-            eventually(lambda: not os.path.exists("/proc/%d" % pid), what="the end of the agent")
+            eventually(lambda: not start_time(pid), what="the end of the agent")
             eventually(lambda: not any(os.listdir(f) for f in home.host_folders()), what="all folders are gone")

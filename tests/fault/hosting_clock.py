@@ -3,51 +3,21 @@
 test turns (a small library before libc); its other clocks are the real ones."""
 import contextlib
 import json
-import os
-import subprocess
 import time
 
 from clients import Rpc
 from coop_stream import Sessions
-from harness import MUSTERD, Daemon, Home, Skip, check, equal, eventually, is_alive, start_time, write_text
+from harness import Daemon, Home, check, equal, eventually, is_alive, start_time
+from wall_clock import wall_clock
 
 DAY = 86400
-WALL = r"""
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-int clock_gettime(clockid_t id, struct timespec *ts) {
-        int r = (int)syscall(SYS_clock_gettime, id, ts);
-        FILE *f = id == CLOCK_REALTIME ? fopen(getenv("WALL_FILE"), "re") : NULL;
-        long days = 0;
-        if (f && fscanf(f, "%ld", &days) == 1)
-                ts->tv_sec += days * 86400;
-        if (f)
-                fclose(f);
-        return r;
-}
-"""
 
 
 @contextlib.contextmanager
 def _place():
     """(home, arguments of Daemon, a function that sets the wall clock to so many days from now)."""
-    with Home() as home:
-        source, library, wall = (os.path.join(home.base, n) for n in ("wall.c", "wall.so", "wall"))
-        write_text(source, WALL)
-        write_text(wall, "0")
-        try:
-            subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
-        except FileNotFoundError:
-            raise Skip("no gcc") from None
-
-        def turn(days):
-            write_text(wall + ".new", str(days))
-            os.rename(wall + ".new", wall)
-        yield home, {"only": "coop,native", "args": ["--sandbox", "none"], "env": {"LD_PRELOAD": library, "WALL_FILE": wall}, "home": home}, turn
+    with Home() as home, wall_clock(home) as (env, turn):
+        yield home, {"only": "coop,native", "args": ["--sandbox", "none"], "env": env, "home": home}, lambda days: turn(days * DAY)
 
 
 def _ps(home):
@@ -56,8 +26,6 @@ def _ps(home):
 
 
 def test_jumps():
-    if "-san" in MUSTERD:
-        raise Skip("a sanitizer wants to be the first library itself")
     with _place() as (home, daemon, turn):
         with Daemon(**daemon) as d, Sessions(d) as s:
             name = s.create("echo rea''dy; read l; exit 7", restart=True, delay=700, more="record = true\n")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Input to hosted processes: never cut short, never reordered; back-pressure instead of loss, and no memory without bound."""
+"""Input to hosted processes: never cut short, never reordered; back-pressure instead of loss, and no memory without bound. Somebody pasted more than
+the program would take: the client was held, and could neither resize nor leave."""
 import fcntl
 import hashlib
 import os
@@ -72,7 +73,7 @@ def test_a_program_that_does_not_read_holds_its_client():
         c, other = s.attach(name), s.attach(s.create())
         c.until("ready")
         other.until("ready")
-        before, sent, view = s.d.rss(), 0, memoryview(b"".join(_frames(data)))
+        before, sent, view = s.d.memory(), 0, memoryview(b"".join(_frames(data)))
         c.s.setblocking(False)
         turns = 0
         while turns < 200 and sent < len(view):
@@ -87,7 +88,7 @@ def test_a_program_that_does_not_read_holds_its_client():
                 other.key(b"x\n")
                 other.until("x\r\n")
         check(sent < len(view), "32 MB were taken although nobody reads them")
-        grown = s.d.rss() - before
+        grown = s.d.memory() - before
         check(grown < memory_bound(16 << 20), "grew by %d bytes" % grown)
         with open(os.path.join(workspace, "gate"), "w", encoding="ascii") as gate:
             gate.write("go\n")

@@ -7,16 +7,11 @@ import os
 import signal
 import struct
 
-from clients import COOP_MAX, Rpc
+from clients import COOP_MAX
 from coop_stream import Sessions, coopfile
 from harness import HOSTED_EXITED, Daemon, Home, check, equal, eventually, is_alive, start_time
 
 ONLY = {"only": "coop,native", "args": ["--sandbox", "none"]}
-
-
-def _ps(d):
-    with Rpc(d.home.native_sock) as c:
-        return c.result("ps")["processes"]
 
 
 RING_VERSION = 2  # src/core/host/ring.h
@@ -42,7 +37,7 @@ def test_ring_of_another_version():
             f.seek(8)
             f.write(struct.pack("<I", RING_VERSION + 1))
         with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
-            (one,) = _ps(d)
+            (one,) = d.ps()
             equal((one["state"], one["object"], one["pid"]), ("foreign", "newer", pid))
             check("another version" in d.log(), "the log does not say so")
         check(is_alive(*who) and os.path.exists(ring), "it was touched")
@@ -68,7 +63,7 @@ def test_folder_is_gone():
         kept = record.folder + ".kept"
         os.rename(record.folder, kept)
         with Daemon(home=home, **ONLY) as d, Sessions(d) as s:
-            one = eventually(lambda: next(iter(_ps(d)), None), what="it is reported")
+            one = eventually(lambda: next(iter(d.ps()), None), what="it is reported")
             equal((one["state"], one["object"], one["workspace"]), ("lost", "homeless", workspace))
             check(is_alive(one["pid"], start_time(one["pid"])) and is_alive(*who), "it was ended")
             check(s.listed("homeless") is None, "a session was made up")
@@ -85,7 +80,7 @@ def test_processes_of_other_daemons_are_not_ours():
             with Daemon(home=home, **ONLY) as ours:
                 with Sessions(ours) as o:
                     o.create(name="ours")
-                    equal([p["object"] for p in _ps(ours)], ["ours"])
+                    equal([p["object"] for p in ours.ps()], ["ours"])
 
 
 def test_long_coopfile_is_found_again():
@@ -117,11 +112,11 @@ def test_adopted_ones_have_their_true_age():
                 c.key(b"\n")
                 c.event("pty_exited")
             eventually(lambda: any(r.state == HOSTED_EXITED for r in home.hosted()), what="its end is written down")
-            before = {p["object"]: p["state"] for p in _ps(d)}
+            before = {p["object"]: p["state"] for p in d.ps()}
             d.kill()
         killed = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         with Daemon(home=home, **ONLY) as d:
-            after = {p["object"]: (p["state"], p["since"]) for p in _ps(d)}
+            after = {p["object"]: (p["state"], p["since"]) for p in d.ps()}
             equal(set(after), {"old", "over"})
             for name, (state, since) in after.items():
                 equal(state, before[name], name)

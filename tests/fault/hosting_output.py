@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Output without measure: an agent that prints 100 MB (MUSTER_SOAK: 1 GB) with nobody, one, or a stalled client attached."""
+"""Output without measure: an agent that prints 100 MB (MUSTER_SOAK: 1 GB) with nobody, one, or a stalled client attached. Once an agent printed line
+feeds on the largest terminal while a client had fallen behind: making that client's screen held the loop for minutes, and with it everybody else."""
 import hashlib
 import os
 import subprocess
@@ -64,10 +65,10 @@ def test_nobody_attached():
         workspace = s.workspace()
         done = os.path.join(workspace, "done")
         s.listed("x")
-        before = s.d.rss()
+        before = s.d.memory()
         name = s.create("stty raw -echo; %s; : > done; printf END; read l" % PRINT, workspace=workspace)
         eventually(lambda: os.path.exists(done), TIMEOUT * SCALE / 2, "all is printed")
-        grown = s.d.rss() - before
+        grown = s.d.memory() - before
         check(grown < memory_bound(16 << 20), "grew by %d bytes" % grown)
         with s.attach(name) as c:
             got = c.until("END")
@@ -168,12 +169,12 @@ def test_one_stalled_reader_among_others():
         for c, digest in zip(readers, digests):
             c.until("ready")
             c.n_output, c.sink = 0, digest.update
-        before = s.d.rss()
+        before = s.d.memory()
         for block in range(n_blocks):
             readers[0].key(b"n")
             for c in readers:
                 c.until_size((block + 1) * BLOCK)
-        grown = s.d.rss() - before
+        grown = s.d.memory() - before
         check(grown < memory_bound(24 << 20), "grew by %d bytes" % grown)
         want = _expected(n_blocks)
         for c, digest in zip(readers, digests):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""No orphans: whatever a hosted process starts is gone when it is, proved by pid and start time."""
+"""No orphans: whatever a hosted process starts is gone when it is, proved by pid and start time. Children that another thread of the program had
+started once heard nothing of TERM before they were killed."""
 import json
 import os
 import signal

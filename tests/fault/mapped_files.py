@@ -4,9 +4,11 @@ project's tasks: they were mapped, and the daemon died of SIGBUS, and every grou
 import glob
 import json
 import os
+import threading
 import uuid
 
 from aiwg_project import Tasks, record, store_of
+from clients import Conn, cccc_request
 from harness import Daemon, Home, check, equal, eventually
 
 TIMEOUT = 300
@@ -125,6 +127,20 @@ def test_index_of_a_group():
                 _damage(path, way)
 
 
+def test_a_terabyte_of_nothing():
+    """`truncate -s 1T ledger.jsonl`: every zero of it was read, six calls kept the workers and the stop waited for them."""
+    with Daemon() as d:
+        group = d.cccc("group_create", {"title": "g"})["result"]["group_id"]
+        send = {"group_id": group, "text": "m", "to": ["user"]}
+        equal(d.cccc("send", send)["ok"], True)
+        path = os.path.join(d.home.cccc_home, "groups", group, "ledger.jsonl")
+        os.truncate(path, 1 << 40)
+        for _ in range(6):
+            equal(d.cccc("send", send)["ok"], True)
+        with open(path, encoding="utf-8") as file:
+            equal(sum('"chat.message"' in line for line in file), 7)
+
+
 AGENT = "[agent]\ncommand = 'sh'\nargs = ['-c', 'while :; do read line < fifo && echo got $line; done']\n"
 
 
@@ -205,10 +221,14 @@ def test_lines_of_a_history_that_were_overwritten():
         check(0 < len(listed) < N_LINES and all(row["id"] for row in listed), "those that were not overwritten are listed: %d" % len(listed))
         damaged = [t.client.call("task.get", {"taskId": "task-%04d" % i}) for i in range(5)]
         check(any("damaged" in reply.get("error", {}).get("message", "") for reply in damaged), damaged)
+        os.utime(t.home.aiwg_file("daemon/tasks.json"), (1, 1))  # it is not ours any more, so that all of it is written anew
         task = t.client.submit("echo:x")
         equal(t.client.ended(task)["state"], "completed")
+        t.daemon.stop()
         with open(t.home.aiwg_file("daemon/tasks.json"), "rb") as file:
-            json.loads(file.read().decode("utf-8"))
+            rows = json.loads(file.read().decode("utf-8"))["tasks"]
+        check(len(rows) > 1 and all(row.get("id") for row in rows), "what is no record any more is left out: %r" % rows[:3])
+        equal(rows[-1]["id"], task)
     finally:
         t.__exit__(None, None, None)
 
@@ -223,3 +243,73 @@ def test_lines_of_a_ledger_that_were_overwritten():
         check(d.cccc("inbox_list", {"group_id": group, "actor_id": "user", "limit": 50})["ok"], "inbox")
         d.cccc("send", {"group_id": group, "text": "x", "to": ["user"], "client_id": "k3"})  # known; it has to be JSON
         check(d.cccc("send", {"group_id": group, "text": "y", "to": ["user"]})["ok"], "send")
+
+
+def test_an_object_of_several_lines_breaks_no_answer():
+    """It is JSON, so it was passed on; but an answer is one line, and the second one was whatever somebody had put there."""
+    with Daemon(record=False) as d, d.native() as n:
+        group = d.cccc("group_create", {"title": "t"})["result"]["group_id"]
+        path = os.path.join(d.home.cccc_home, "groups", group, "ledger.jsonl")
+        done = os.path.getsize(path)
+        check(d.cccc("send", {"group_id": group, "text": "x" * 300, "to": ["user"], "client_id": "k"})["ok"], "send")
+        size, (head, tail) = os.path.getsize(path), FORGED[1]
+        with open(path, "r+b") as f:
+            f.seek(done)
+            f.write(head + b" " * (size - done - 1 - len(head) - len(tail)) + tail)
+        for op, args in (("inbox_list", {"group_id": group, "actor_id": "user"}), ("send", {"group_id": group, "text": "x", "to": ["user"], "client_id": "k"})):
+            d.cccc(op, args)  # exactly one line comes, or this fails
+        check("forged" not in json.dumps(n.result("group.events", {"group": group, "limit": 100})), "passed on")
+
+
+# What is no JSON, and what is a JSON object that has lines of its own in it.
+FORGED = [(b'{}}\n{"t":"forged"}\n{"t":"event","event":{"forged":"\xff', b""), (b'{"a":[\n{"t":"forged"}\n]', b"}")]
+
+
+class Swapper(threading.Thread):
+    """Overwrites each line of a ledger as soon as it is there, before anybody is told of it."""
+
+    def __init__(self, path):
+        super().__init__(daemon=True)
+        self.path, self.is_over, self.n = path, False, 0
+        self.done = os.path.getsize(path)
+        self.start()
+
+    def run(self):
+        with open(self.path, "r+b", buffering=0) as f:
+            while not self.is_over:
+                size = os.fstat(f.fileno()).st_size
+                if size > self.done:
+                    forged = FORGED[self.n % len(FORGED)]
+                    os.pwrite(f.fileno(), (forged[0] + b" " * (size - self.done - 1 - len(forged[0]) - len(forged[1])) + forged[1])[:size - self.done - 1], self.done)
+                    self.done, self.n = size, self.n + 1
+
+    def stop(self):
+        self.is_over = True
+        self.join()
+
+
+def test_lines_that_are_overwritten_before_they_are_announced():
+    """Those who follow were passed what the file held by then, byte by byte: whoever can write it could put lines of his own into their
+    stream. Workers come back late here, so that there is time for it."""
+    with Daemon(record=False, env={"MUSTER_TEST_LATE": "20"}) as d:
+        group = d.cccc("group_create", {"title": "t"})["result"]["group_id"]
+        with Conn(d.home.cccc_sock) as c, d.native() as feed:
+            c.send(cccc_request("events_stream", {"group_id": group, "by": "user"}))
+            check(json.loads(c.line())["ok"], "no stream")
+            feed.send(b'{"jsonrpc":"2.0","method":"feed.follow","id":1}\n')
+            json.loads(feed.line())
+            swapper = Swapper(os.path.join(d.home.cccc_home, "groups", group, "ledger.jsonl"))
+            try:
+                for i in range(60):
+                    check(d.cccc("send", {"group_id": group, "text": "x" * 200, "to": ["user"], "client_id": "k%d" % i})["ok"], "send")
+            finally:
+                swapper.stop()
+            check(swapper.n > 10, "it was never quick enough")
+            check(d.cccc("send", {"group_id": group, "text": "last", "to": ["user"]})["ok"], "send")
+            for follower in (c, feed):
+                while True:
+                    line = follower.line()
+                    check(b"forged" not in line, line)
+                    json.loads(line.decode("utf-8"))
+                    if b'"last"' in line:
+                        break

@@ -6,11 +6,10 @@ group_not_found, `muster kill` knew no such session, and only a stop of the whol
 started after the folder was removed took the actors up again, for nobody.
 """
 import os
-import shutil
 
 from collab import error, group_dir, ok
 from collab_actors import STUBBORN, pid_of, project, started
-from harness import Daemon, Home, check, equal, eventually, read_text, start_time, write_text
+from harness import Daemon, Home, check, equal, eventually, read_text, remove_tree, start_time, write_text
 from home import is_alive
 
 LOOP = ("sh", "-c", "while :; do sleep 1; done")
@@ -24,7 +23,7 @@ def _orphans(d, how, *names, command=LOOP):
     pids = [pid_of(d, group, name) for name in names]
     who = [(pid, start_time(pid)) for pid in pids]
     if how == "gone":
-        shutil.rmtree(group_dir(d, group))
+        remove_tree(group_dir(d, group))
     else:
         write_text(os.path.join(group_dir(d, group), "group.yaml"), "{{{ broken")
     return group, who
@@ -122,7 +121,7 @@ def test_process_kill_by_id_and_of_a_project_that_is_gone():
                 with d.native() as n:
                     return [p for p in n.result("ps")["processes"] if p["owner"] == "tasks" and p["state"] == "running"]
             eventually(lambda: len(rows()) == 2)
-            shutil.rmtree(home.project)
+            remove_tree(home.project)
             status, _, complaint = home.muster("kill", task)
             equal(status, 0, complaint)
             left = rows()
@@ -147,7 +146,7 @@ def test_a_group_that_was_removed_while_no_daemon_ran():
         started(d, other, "c", LOOP)
         who = [(pid_of(d, group, name), start_time(pid_of(d, group, name))) for name in ("a", "b")]
         d.kill()
-        shutil.rmtree(group_dir(d, group))
+        remove_tree(group_dir(d, group))
         with Daemon(home=home, only="cccc,native") as d:
             for one in who:
                 eventually(lambda one=one: not is_alive(*one), what="the end of %r" % (one,))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What holds inside a sandbox: muster-sandbox and bubblewrap by the command line that the daemon would use, without a daemon.
 
-test-sandbox (src/core/host/test-sandbox.c) makes that command line and becomes it. Every test is skipped by name where
+test-sandbox (src/core/sandbox/test-sandbox.c) makes that command line and becomes it. Every test is skipped by name where
 namespaces are forbidden.
 """
 import fcntl
@@ -196,7 +196,8 @@ def test_workspace_below_tmp():
     with World(parent="/tmp") as w:
         w.good("echo 1 > here")
         check(os.path.exists(w.work + "/here"), "the file is not there")
-        w.refused("test -e %s/data || { echo 'Permission denied' >&2; exit 1; }" % w.home)
+        w.good("test -e %s/data" % w.home)  # as a home anywhere else
+        w.refused("test -e %s || { echo 'Permission denied' >&2; exit 1; }" % w.out)
 
 
 def test_devices():

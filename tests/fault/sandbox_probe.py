@@ -2,6 +2,7 @@
 """Whether a sandbox can be had is found out once, and again whenever the answer could have changed.
 
 The daemon finds a bwrap of ours first in its PATH: it counts its runs, and is the real one or fails.
+Once each start in a sandbox was preceded by a probe of its own.
 """
 import os
 import shutil

@@ -5,28 +5,20 @@ import os
 import time
 
 from clients import Conn
-from harness import DEADLINE, Daemon, Home, check, equal, eventually, memory_bound, read_text, write_text
+from harness import DEADLINE, Daemon, Home, check, eventually, memory_bound, read_text, write_text
 
 QUIET = {"daemon": {"heartbeat_interval_seconds": 1}, "watch": {"enabled": False, "paths": []}, "schedule": {"enabled": False, "jobs": []}, "rules": []}
-
-
-def _served(d):
-    check(d.cccc("ping")["ok"], "cccc")
-    with d.aiwg() as a, d.coop() as c:
-        a.result("ping")
-        c.good({"cmd": "ls"})
-    equal(d.info()["pid"], d.pid)
 
 
 def test_200_silent_clients_of_each_endpoint():
     with Daemon() as d:
         silent = [Conn(path) for path in (d.home.cccc_sock, d.home.coop_sock, d.home.aiwg_sock, d.home.native_sock) for _ in range(200)]
-        _served(d)
+        d.check_served()
         before = d.n_fds()
         for c in silent:
             c.close()
         eventually(lambda: d.n_fds() <= before - 800, what="the clients are gone")
-        _served(d)
+        d.check_served()
 
 
 def test_clients_that_stop_in_the_middle():
@@ -38,10 +30,10 @@ def test_clients_that_stop_in_the_middle():
             c = Conn(where(d.home))
             c.send(data)
             clients.append(c)
-        _served(d)
+        d.check_served()
         for c in clients:
             c.close()
-        _served(d)
+        d.check_served()
 
 
 def test_announced_megabytes_are_not_reserved():
@@ -49,14 +41,14 @@ def test_announced_megabytes_are_not_reserved():
     with Daemon(only="coop") as d:
         with d.coop() as c:
             c.good({"cmd": "ls"})
-        before, clients = d.rss(), []
+        before, clients = d.memory(), []
         for _ in range(300):
             c = d.coop()
             c.send(b"\x00\x10\x00\x00{")
             clients.append(c)
         with d.coop() as c:
             c.good({"cmd": "ls"})
-        grown = d.rss() - before
+        grown = d.memory() - before
         check(grown < memory_bound(40 << 20), "grew by %d bytes" % grown)
         for c in clients:
             c.close()

@@ -34,9 +34,9 @@ def _flood(client, data, others_ping, limit):
 
 def _check_bounded(d, client, data, ping, limit=256 << 20):
     ping()
-    before = d.rss()
+    before = d.memory()
     taken, how = _flood(client, data, ping, limit)
-    grown = d.rss() - before
+    grown = d.memory() - before
     check(how != "still taking", "took %d bytes and did not stop; grew by %d" % (taken, grown))
     check(grown < memory_bound(BOUND), "%s after %d bytes, but grew by %d" % (how, taken, grown))
     ping()
@@ -83,7 +83,7 @@ def test_cccc_client_that_never_reads_and_never_ends():
 def test_100_stalled_clients_together():
     with Daemon(record=False, only="aiwg") as d, d.aiwg() as good:
         good.result("ping")
-        before, stalled = d.rss(), []
+        before, stalled = d.memory(), []
         data = b"".join(PING % i for i in range(20000))
         for _ in range(100):
             c = d.aiwg()
@@ -95,7 +95,7 @@ def test_100_stalled_clients_together():
             stalled.append(c)
         for _ in range(300):
             good.result("ping")
-        grown = d.rss() - before
+        grown = d.memory() - before
         check(grown < memory_bound(200 << 20), "grew by %d bytes" % grown)
         for c in stalled:
             c.close()

@@ -41,6 +41,7 @@ def test_operations_at_random():
         storm.blow(SECONDS, d)
         _still_runs(d, storm)
         storm.end()
+        storm.validate(d)
         check(sum(caller.n_answers for caller in storm.callers) > SECONDS, "hardly anything was answered")
     home.remove()
 

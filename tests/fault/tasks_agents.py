@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Agents that misbehave, and prompts that no agent can be given: one task fails, the daemon does not notice."""
+"""Agents that misbehave, and prompts that no agent can be given: one task fails, the daemon does not notice. Once each agent whose task was forgotten
+before it had ended stayed as a zombie until the daemon stopped; and a task that was on its way to the disk when a stop began kept the stop from its
+end."""
 import os
-import shutil
 import signal
 import stat
 
 from aiwg_project import Tasks
-from harness import DEADLINE, Daemon, check, equal, eventually, memory_bound, write_text
+from harness import DEADLINE, Daemon, check, equal, eventually, memory_bound, remove_tree, write_text
 
 TIMEOUT = 300
 
@@ -100,14 +101,16 @@ def test_closing_its_streams_and_going_on():
 
 
 def test_a_gigabyte():
-    with Tasks(agent="#!/bin/sh\nhead -c 1073741824 /dev/zero | tr '\\0' y; printf end\n") as t:
+    """On a busy machine the bound was passed by memory that was free: malloc keeps some of it for each thread, and who works is chance."""
+    gives_back = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
+    with Tasks(agent="#!/bin/sh\nhead -c 1073741824 /dev/zero | tr '\\0' y; printf end\n", env=gives_back) as t:
         kept = (2 << 20) - (8 << 10)  # the ring, less the place of one read
-        before = t.daemon.rss()
+        before = t.daemon.memory()
         task = t.client.submit("x")
         record = t.client.ended(task, 12 * DEADLINE)
         equal((record["state"], len(record["result"]), record["result"][-4:]), ("completed", kept, "yend"))
         equal(record["metadata"]["outputDroppedBytes"], (1 << 30) + 3 - kept)
-        check(t.daemon.rss() - before < memory_bound(32 << 20), "memory grew by %d" % (t.daemon.rss() - before))
+        check(t.daemon.memory() - before < memory_bound(32 << 20), "memory grew by %d" % (t.daemon.memory() - before))
 
 
 def test_invalid_utf8_and_control_characters():
@@ -244,7 +247,7 @@ def _vanished(make_vanish, come_back):
 
 
 def test_a_project_that_is_deleted_while_it_is_served():
-    _vanished(shutil.rmtree, None)
+    _vanished(remove_tree, None)
 
 
 def test_a_project_that_is_moved_away_and_back():

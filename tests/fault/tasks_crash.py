@@ -193,6 +193,26 @@ def test_rows_are_made_again_from_the_history():
         equal(t.client.result("task.list"), before)
 
 
+def test_times_are_those_of_before():
+    """Of tasks that run, wait and have ended: by the rows, and by rows that are made again."""
+    with Tasks(max_parallel_actions=1) as t:
+        ended = t.client.submit("echo:x")
+        t.client.ended(ended)
+        tasks = [ended, t.client.submit("sleep:60"), t.client.submit("sleep:61")]
+
+        def times():
+            return [[t.client.get(k)[key] for key in ("state", "createdAt", "startedAt", "completedAt")] for k in tasks]
+        before = times()
+        equal([[row[0], *map(bool, row[1:])] for row in before],
+              [["completed", True, True, True], ["running", True, True, False], ["queued", True, False, False]])
+        for has_rows in (True, False):
+            t.kill()
+            if not has_rows:
+                os.unlink(t.home.aiwg_file("daemon/history/rows"))
+            t.start()
+            equal(times(), before)
+
+
 def _scribble(path, offset):
     with open(path, "r+b") as f:
         f.seek(offset)

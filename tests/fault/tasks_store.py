@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""tasks.json in every condition: of the original, damaged, truncated, of the future, changed behind our back, very large."""
+"""tasks.json in every condition: of the original, damaged, truncated, of the future, changed behind our back, very large. Once tasks.json was behind
+what had been answered, also for somebody who read it right after."""
 import json
 import os
 

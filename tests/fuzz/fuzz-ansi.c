@@ -12,18 +12,9 @@
 #include <stdlib.h>
 
 #include "base/macro.h"
-#include "core/host/ansi.h"
-#include "core/host/modes.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-#define CHECK(x)                                                                                            \
-        do {                                                                                                \
-                if (!(x)) {                                                                                 \
-                        fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #x);                   \
-                        abort();                                                                            \
-                }                                                                                           \
-        } while (0)
+#include "core/term/ansi.h"
+#include "core/term/modes.h"
+#include "fuzz.h"
 
 typedef struct Reader {
         AnsiState state;
@@ -34,10 +25,10 @@ typedef struct Reader {
 static void take(Reader *reader, Str bytes) {
         char *block = malloc(bytes.n ? bytes.n : 1);
 
-        CHECK(block);
+        FUZZ_CHECK(block);
         if (bytes.n)
                 memcpy(block, bytes.data, bytes.n);
-        CHECK(!ansi_strip(&reader->text, (Str){block, bytes.n}, &reader->state));
+        FUZZ_CHECK(!ansi_strip(&reader->text, (Str){block, bytes.n}, &reader->state));
         modes_feed(&reader->modes, (Str){block, bytes.n});
         free(block);
 }
@@ -56,25 +47,25 @@ static void take_pieces(Reader *reader, Str stream, unsigned seed) {
 static void check_text(Str text, Str stream) {
         bool has_control = false;
 
-        CHECK(text.n <= stream.n);
+        FUZZ_CHECK(text.n <= stream.n);
         for (size_t i = 0; i < text.n; i++) {
                 unsigned char c = (unsigned char)text.data[i];
-                CHECK((c >= 0x20 && c != 0x7f) || c == '\n' || c == '\t');
+                FUZZ_CHECK((c >= 0x20 && c != 0x7f) || c == '\n' || c == '\t');
         }
         for (size_t i = 0; i < stream.n; i++) {
                 unsigned char c = (unsigned char)stream.data[i];
                 has_control |= (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f || c == 0xc2;
         }
         if (!has_control)
-                CHECK(str_eq(text, stream));
+                FUZZ_CHECK(str_eq(text, stream));
 }
 
 static void check_modes(const Modes *a, const Modes *b) {
-        CHECK(a->set == b->set && a->seen == b->seen && a->cursor_shape == b->cursor_shape);
-        CHECK(a->top == b->top && a->bottom == b->bottom && a->n_title == b->n_title);
-        CHECK(!memcmp(a->title, b->title, a->n_title) && a->n_title <= MODES_TITLE_MAX);
-        CHECK(!memcmp(a->keyboards, b->keyboards, sizeof(a->keyboards)));
-        CHECK(a->parser.state == b->parser.state);
+        FUZZ_CHECK(a->set == b->set && a->seen == b->seen && a->cursor_shape == b->cursor_shape);
+        FUZZ_CHECK(a->top == b->top && a->bottom == b->bottom && a->n_title == b->n_title);
+        FUZZ_CHECK(!memcmp(a->title, b->title, a->n_title) && a->n_title <= MODES_TITLE_MAX);
+        FUZZ_CHECK(!memcmp(a->keyboards, b->keyboards, sizeof(a->keyboards)));
+        FUZZ_CHECK(a->parser.state == b->parser.state);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
@@ -88,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         modes_init(&pieces.modes);
         take(&whole, stream);
         take_pieces(&pieces, stream, data[0]);
-        CHECK(str_eq(buf_str(&whole.text), buf_str(&pieces.text)));
+        FUZZ_CHECK(str_eq(buf_str(&whole.text), buf_str(&pieces.text)));
         check_modes(&whole.modes, &pieces.modes);
         check_text(buf_str(&whole.text), stream);
         buf_deinit(&whole.text);

@@ -6,8 +6,6 @@
 #include "dialect/cccc/cccc.h"
 #include "fuzz-server.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         static Endpoint *endpoint;
         FuzzRun run;

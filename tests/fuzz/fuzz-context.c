@@ -6,8 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/yaml.h"
-#include "collab/context.h"
+#include "collab/context/context.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -19,12 +18,12 @@ static Str cut(Str *rest) {
         return part;
 }
 
-static void read_doc(Arena *arena, ContextDoc *doc, Str text) {
-        Json *json = NULL;
-
-        *doc = (ContextDoc){.path = "x", .id = doc->id};
-        doc->is_stored = text.n && !yaml_parse(arena, text, &json, NULL) && json_is(json, JSON_OBJECT);
-        doc->json = doc->is_stored ? json : json_new(arena, JSON_OBJECT);
+static void read_doc(ContextDoc *doc, Str text) {
+        *doc = (ContextDoc){.path = "x", .id = doc->id, .document = document_new()};
+        if (!doc->document)
+                abort();
+        doc->is_stored = text.n && !document_parse(&doc->document->arena, text, DOCUMENT_YAML,
+                                                   &doc->document->json, NULL, NULL);
 }
 
 static void show(Arena *arena, const Context *context) {
@@ -45,15 +44,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         Str rest = {(const char *)data, n};
         ContextDoc task = {.id = STR("T001")}, *tasks[1] = {&task};
-        Context context = {
+        _cleanup_(context_deinit) Context context = {
                 .arena = &arena, .dir = "x", .tasks = tasks, .n_tasks = 1, .cap_tasks = 1, .last_task = 1};
         Json *ops;
         int r;
 
         context.changes = json_new(&arena, JSON_ARRAY);
-        read_doc(&arena, &context.main, cut(&rest));
-        read_doc(&arena, &task, cut(&rest));
-        read_doc(&arena, &context.presence, STR_NULL);
+        read_doc(&context.main, cut(&rest));
+        read_doc(&task, cut(&rest));
+        read_doc(&context.presence, STR_NULL);
         show(&arena, &context);
         if (json_parse(&arena, rest.data, rest.n, NULL, &ops, NULL) || !json_is(ops, JSON_ARRAY))
                 return 0;

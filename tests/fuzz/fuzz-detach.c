@@ -12,24 +12,15 @@
 
 #include "base/macro.h"
 #include "cli/term/detach.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-#define CHECK(x)                                                                                            \
-        do {                                                                                                \
-                if (!(x)) {                                                                                 \
-                        fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #x);                   \
-                        abort();                                                                            \
-                }                                                                                           \
-        } while (0)
+#include "fuzz.h"
 
 static void take(Detach *detach, Str bytes, Buf *out) {
         char *block = malloc(bytes.n ? bytes.n : 1);
 
-        CHECK(block);
+        FUZZ_CHECK(block);
         if (bytes.n)
                 memcpy(block, bytes.data, bytes.n);
-        CHECK(!detach_feed(detach, (Str){block, bytes.n}, out));
+        FUZZ_CHECK(!detach_feed(detach, (Str){block, bytes.n}, out));
         free(block);
 }
 
@@ -63,16 +54,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         if (!n)
                 return 0;
         typed = (Str){(const char *)data + 1, n - 1};
-        CHECK(!detach_keys_parse(names[data[0] % ARRAY_SIZE(names)], &keys));
+        FUZZ_CHECK(!detach_keys_parse(names[data[0] % ARRAY_SIZE(names)], &keys));
         whole.keys = pieces.keys = &keys;
         whole.is_watching = pieces.is_watching = data[0] & 4;
         take(&whole, typed, &a);
         take_pieces(&pieces, typed, data[0], &b);
-        CHECK(str_eq(buf_str(&a), buf_str(&b)) && whole.leaves == pieces.leaves && whole.at == pieces.at);
-        CHECK(!detach_end(&whole, &a));
-        CHECK(is_part_of(buf_str(&a), typed));
+        FUZZ_CHECK(str_eq(buf_str(&a), buf_str(&b)) && whole.leaves == pieces.leaves &&
+                   whole.at == pieces.at);
+        FUZZ_CHECK(!detach_end(&whole, &a));
+        FUZZ_CHECK(is_part_of(buf_str(&a), typed));
         if (!keys.n && !whole.is_watching)
-                CHECK(str_eq(buf_str(&a), typed) && !whole.leaves);
+                FUZZ_CHECK(str_eq(buf_str(&a), typed) && !whole.leaves);
         buf_deinit(&a);
         buf_deinit(&b);
         detach_deinit(&whole);

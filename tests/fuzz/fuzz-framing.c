@@ -16,16 +16,7 @@
 #include "base/buf.h"
 #include "base/macro.h"
 #include "wire/framing.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-#define CHECK(x)                                                                                            \
-        do {                                                                                                \
-                if (!(x)) {                                                                                 \
-                        fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #x);                   \
-                        abort();                                                                            \
-                }                                                                                           \
-        } while (0)
+#include "fuzz.h"
 
 /* What a stream was cut into: the frames one after the other, each behind its length, and how it ended. */
 typedef struct Cut {
@@ -35,7 +26,8 @@ typedef struct Cut {
 } Cut;
 
 static void push_frame(Cut *cut, Str frame) {
-        CHECK(!buf_append(&cut->frames, &frame.n, sizeof(frame.n)) && !buf_append_str(&cut->frames, frame));
+        FUZZ_CHECK(!buf_append(&cut->frames, &frame.n, sizeof(frame.n)) &&
+                   !buf_append_str(&cut->frames, frame));
 }
 
 /* ---- the reference
@@ -91,7 +83,7 @@ static void feed_piece(Feed *feed, Str piece) {
         size_t n = feed->n_kept + piece.n, at = 0;
         char *input = malloc(n ? n : 1);
 
-        CHECK(input);
+        FUZZ_CHECK(input);
         if (feed->n_kept)
                 memcpy(input, feed->kept, feed->n_kept);
         memcpy(input + feed->n_kept, piece.data, piece.n);
@@ -107,15 +99,15 @@ static void feed_piece(Feed *feed, Str piece) {
                         feed->cut.is_too_large = true;
                         break;
                 }
-                CHECK(r == 0 && n_used && n_used <= n - at && feed->n_scanned == 0);
-                CHECK(frame.n <= feed->framing.n_max || feed->framing.kind == FRAMING_RAW);
+                FUZZ_CHECK(r == 0 && n_used && n_used <= n - at && feed->n_scanned == 0);
+                FUZZ_CHECK(frame.n <= feed->framing.n_max || feed->framing.kind == FRAMING_RAW);
                 push_frame(&feed->cut, frame);
                 at += n_used;
         }
         free(feed->kept);
         feed->n_kept = n - at;
         feed->kept = malloc(feed->n_kept ? feed->n_kept : 1);
-        CHECK(feed->kept);
+        FUZZ_CHECK(feed->kept);
         if (feed->n_kept)
                 memcpy(feed->kept, input + at, feed->n_kept);
         free(input);
@@ -143,9 +135,9 @@ static void check_same(const Framing *framing, Str stream, const Cut *reference,
                        size_t piece_max) {
         Cut cut = feed_all(framing, stream, seed, piece_max);
 
-        CHECK(cut.is_too_large == reference->is_too_large);
-        CHECK(str_eq(buf_str(&cut.frames), buf_str(&reference->frames)));
-        CHECK(cut.is_too_large || cut.n_rest == reference->n_rest);
+        FUZZ_CHECK(cut.is_too_large == reference->is_too_large);
+        FUZZ_CHECK(str_eq(buf_str(&cut.frames), buf_str(&reference->frames)));
+        FUZZ_CHECK(cut.is_too_large || cut.n_rest == reference->n_rest);
         buf_deinit(&cut.frames);
 }
 
@@ -156,10 +148,10 @@ static void check_raw(const Framing *framing, Str stream, unsigned seed) {
 
         for (size_t at = 0, n; at < cut.frames.n; at += sizeof(n) + n) {
                 memcpy(&n, cut.frames.data + at, sizeof(n));
-                CHECK(n && n <= rest.n && !memcmp(rest.data, cut.frames.data + at + sizeof(n), n));
+                FUZZ_CHECK(n && n <= rest.n && !memcmp(rest.data, cut.frames.data + at + sizeof(n), n));
                 rest = (Str){rest.data + n, rest.n - n};
         }
-        CHECK(!rest.n && !cut.n_rest && !cut.is_too_large);
+        FUZZ_CHECK(!rest.n && !cut.n_rest && !cut.is_too_large);
         buf_deinit(&cut.frames);
 }
 

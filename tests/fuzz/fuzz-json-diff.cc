@@ -13,7 +13,7 @@
 #include <cstring>
 
 extern "C" {
-#include "base/json.h"
+#include "base/json/json.h"
 }
 
 using simdjson::dom::element;

@@ -6,20 +6,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/json-writer.h"
+#include "base/json/json-writer.h"
 #include "base/utf8.h"
-
-#define CHECK(x)                                                                                            \
-        do {                                                                                                \
-                if (!(x))                                                                                   \
-                        abort();                                                                            \
-        } while (0)
+#include "fuzz.h"
 
 static Json *parse(Arena *arena, const Buf *text) {
         Json *tree = NULL;
 
-        CHECK(json_parse(arena, text->data, text->n, NULL, &tree, NULL) == 0);
-        CHECK(str_eq(json_raw(tree), str_trim(buf_str(text))));
+        FUZZ_CHECK(json_parse(arena, text->data, text->n, NULL, &tree, NULL) == 0);
+        FUZZ_CHECK(str_eq(json_raw(tree), str_trim(buf_str(text))));
         return tree;
 }
 
@@ -33,9 +28,9 @@ static void check_numbers(const Json *tree) {
                 if (item->type != JSON_NUMBER)
                         continue;
                 if (json_int64(item, &i) && json_uint64(item, &u))
-                        CHECK(i >= 0 && (uint64_t)i == u);
+                        FUZZ_CHECK(i >= 0 && (uint64_t)i == u);
                 if (json_int64(item, &i) && json_double(item, &d))
-                        CHECK((double)i == d);
+                        FUZZ_CHECK((double)i == d);
         }
 }
 
@@ -47,34 +42,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         int r;
 
         r = json_parse(&arena, (const char *)data, n, NULL, &tree, &fault);
-        CHECK(r >= 0);
+        FUZZ_CHECK(r >= 0);
         if (r) {
-                CHECK(fault.what && fault.offset <= n && !tree);
+                FUZZ_CHECK(fault.what && fault.offset <= n && !tree);
                 arena_deinit(&arena);
                 return 0;
         }
-        CHECK(utf8_valid_prefix((const char *)data, n) == n);
+        FUZZ_CHECK(utf8_valid_prefix((const char *)data, n) == n);
         check_numbers(tree);
 
-        CHECK(json_write(&out, tree) == 0);
+        FUZZ_CHECK(json_write(&out, tree) == 0);
         back = parse(&arena, &out);
-        CHECK(json_equal(tree, back) && json_equal(back, tree));
-        CHECK(json_write(&again, back) == 0);
-        CHECK(str_eq(buf_str(&out), buf_str(&again)));
+        FUZZ_CHECK(json_equal(tree, back) && json_equal(back, tree));
+        FUZZ_CHECK(json_write(&again, back) == 0);
+        FUZZ_CHECK(str_eq(buf_str(&out), buf_str(&again)));
 
         copy = json_clone(&arena, tree);
-        CHECK(json_equal(tree, copy));
+        FUZZ_CHECK(json_equal(tree, copy));
         again.n = 0;
-        CHECK(json_write(&again, copy) == 0);
+        FUZZ_CHECK(json_write(&again, copy) == 0);
         back = parse(&arena, &again);
-        CHECK(json_equal(back, tree));
+        FUZZ_CHECK(json_equal(back, tree));
 
-        CHECK(json_write_pretty(&pretty, tree, 2) == 0);
+        FUZZ_CHECK(json_write_pretty(&pretty, tree, 2) == 0);
         back = parse(&arena, &pretty);
-        CHECK(json_equal(back, tree));
+        FUZZ_CHECK(json_equal(back, tree));
         again.n = 0;
-        CHECK(json_write(&again, back) == 0);
-        CHECK(str_eq(buf_str(&out), buf_str(&again)));
+        FUZZ_CHECK(json_write(&again, back) == 0);
+        FUZZ_CHECK(str_eq(buf_str(&out), buf_str(&again)));
 
         buf_deinit(&out);
         buf_deinit(&again);

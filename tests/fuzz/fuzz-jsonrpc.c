@@ -8,8 +8,6 @@
 #include "dialect/native/native.h"
 #include "fuzz-server.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
 /* AgentCompany and native have no endpoint of their own: clients come through the native socket's first
  * bytes. */
 static Endpoint *serve_profile(const char *name, const JsonRpcDialect *profile) {

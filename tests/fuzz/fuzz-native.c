@@ -9,8 +9,6 @@
 #include "dialect/native/native.h"
 #include "fuzz-server.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
 static void check(const FuzzRun *run) {
         if (!run->answer.n)
                 return;

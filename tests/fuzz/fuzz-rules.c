@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/macro.h"
-#include "tasks/rule.h"
-#include "tasks/webhook.h"
+#include "tasks/rules/rule.h"
+#include "tasks/rules/webhook.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

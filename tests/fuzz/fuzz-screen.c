@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "base/macro.h"
-#include "core/host/screen-compare.h"
+#include "core/term/screen-compare.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -110,7 +110,7 @@ static void restore(void) {
         timer_clear(&server.stop_again);
         deferred_cancel(&server.stop_check);
         for (Endpoint *e = server.endpoints; e; e = e->next) {
-                FUZZ_CHECK(!e->clients && !e->n_clients);
+                FUZZ_CHECK(LIST_EMPTY(&e->clients) && !e->n_clients);
                 e->state = ENDPOINT_LISTENING;
         }
         (void)unlink(server.collab->settings_path);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "core/daemon.h"
+#include "fuzz.h"
 
 enum {
         FUZZ_CUT = 1 << 0,    /* close without reading, instead of ending our side and reading the rest */
@@ -25,14 +26,6 @@ enum {
         FUZZ_CHOICE_SHIFT = 5,
         FUZZ_PIECE_MAX = 143,
 };
-
-#define FUZZ_CHECK(x)                                                                                       \
-        do {                                                                                                \
-                if (!(x)) {                                                                                 \
-                        fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #x);                   \
-                        abort();                                                                            \
-                }                                                                                           \
-        } while (0)
 
 typedef struct FuzzRun {
         uint8_t flags;

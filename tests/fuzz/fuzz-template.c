@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/macro.h"
-#include "collab/template.h"
+#include "collab/template/template.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

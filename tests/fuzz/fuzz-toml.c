@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/json-writer.h"
+#include "base/json/json-writer.h"
 #include "base/macro.h"
-#include "base/toml.h"
+#include "base/json/toml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

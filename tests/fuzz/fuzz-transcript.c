@@ -13,17 +13,8 @@
 
 #include "base/macro.h"
 #include "base/utf8.h"
-#include "collab/transcript.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-#define CHECK(x)                                                                                            \
-        do {                                                                                                \
-                if (!(x)) {                                                                                 \
-                        fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #x);                   \
-                        abort();                                                                            \
-                }                                                                                           \
-        } while (0)
+#include "collab/actor/transcript.h"
+#include "fuzz.h"
 
 static void check_text(Str text) {
         _cleanup_(buf_deinit) Buf again = BUF_NULL;
@@ -31,13 +22,13 @@ static void check_text(Str text) {
         for (size_t i = 0; i < text.n; i++) {
                 char c = text.data[i], next = i + 1 < text.n ? text.data[i + 1] : '\n';
 
-                CHECK((unsigned char)c >= 0x20 || c == '\n' || c == '\t');
-                CHECK(c != 0x7f);
-                CHECK((c != ' ' && c != '\t') || next != '\n');
+                FUZZ_CHECK((unsigned char)c >= 0x20 || c == '\n' || c == '\t');
+                FUZZ_CHECK(c != 0x7f);
+                FUZZ_CHECK((c != ' ' && c != '\t') || next != '\n');
         }
-        CHECK(!text.n || text.data[text.n - 1] != '\n');
-        CHECK(!utf8_append_replaced(&again, text.data, text.n));
-        CHECK(str_eq(buf_str(&again), text));
+        FUZZ_CHECK(!text.n || text.data[text.n - 1] != '\n');
+        FUZZ_CHECK(!utf8_append_replaced(&again, text.data, text.n));
+        FUZZ_CHECK(str_eq(buf_str(&again), text));
 }
 
 static size_t count(Str text) {
@@ -57,11 +48,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
                 return 0;
         bytes = (Str){(const char *)data + 2, n - 2};
         options = (TranscriptOptions){.n_rows = data[0] >> 1, .is_compact = data[0] & 1};
-        CHECK(!transcript_render(bytes, &options, &all));
+        FUZZ_CHECK(!transcript_render(bytes, &options, &all));
         check_text(buf_str(&all));
         options.max_chars = (size_t)data[1] + 1;
-        CHECK(!transcript_render(bytes, &options, &some));
-        CHECK(count(buf_str(&some)) == MIN(count(buf_str(&all)), options.max_chars));
-        CHECK(!some.n || !memcmp(all.data + all.n - some.n, some.data, some.n));
+        FUZZ_CHECK(!transcript_render(bytes, &options, &some));
+        FUZZ_CHECK(count(buf_str(&some)) == MIN(count(buf_str(&all)), options.max_chars));
+        FUZZ_CHECK(!some.n || !memcmp(all.data + all.n - some.n, some.data, some.n));
         return 0;
 }

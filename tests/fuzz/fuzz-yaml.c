@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/macro.h"
-#include "base/yaml.h"
+#include "base/json/yaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

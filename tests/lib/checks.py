@@ -2,6 +2,7 @@
 """What every test may say and ask: where the programs are, time limits, comparisons, waiting without sleeping, files."""
 import functools
 import os
+import shutil
 import socket
 import time
 
@@ -63,6 +64,13 @@ def write_text(path, text):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
+
+
+def remove_tree(path):
+    """Removes a folder into which a daemon may be writing: it is moved away first, so that it is gone at once, and then removed."""
+    gone = path.rstrip("/") + ".gone"
+    os.rename(path, gone)
+    eventually(lambda: shutil.rmtree(gone, ignore_errors=True) or not os.path.exists(gone), what="the end of " + path)
 
 
 def mode_of(path):

@@ -187,13 +187,15 @@ class Rpc(Conn):
         return json.loads(self.line(deadline).decode("utf-8"))
 
     def call(self, method, params=None, **kw):
-        """Sends a request, returns the reply to it."""
+        """Sends a request, returns the reply to it. Notifications that come first are passed over: news of other calls may come at any time."""
         self.last_id += 1
         request = {"jsonrpc": "2.0", "method": method, "id": self.last_id}
         if params is not None:
             request["params"] = params
         self.send(json.dumps(request).encode() + b"\n")
         reply = self.message(**kw)
+        while isinstance(reply, dict) and "method" in reply and "id" not in reply:
+            reply = self.message(**kw)
         if reply.get("id") != self.last_id or reply.get("jsonrpc") != "2.0":
             raise AssertionError("reply to another request: %r" % reply)
         return reply

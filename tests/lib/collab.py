@@ -18,6 +18,10 @@ def error(d, op, **args):
     return reply["error"]
 
 
+def error_code(d, op, **args):
+    return error(d, op, **args)["code"]
+
+
 def group_dir(d, group):
     return os.path.join(d.home.cccc_home, "groups", group)
 

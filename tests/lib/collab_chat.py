@@ -5,6 +5,7 @@ import os
 
 from checks import check, equal, write_text
 from clients import Conn, cccc_request
+from harness import Daemon
 
 GROUP = "g_0123456789ab"
 OTHER = "g_ba9876543210"
@@ -25,6 +26,13 @@ def write_group(home, group=GROUP, actors=("lead", "dev", "qa"), state="active",
         write_text(os.path.join(folder, "ledger.jsonl"), "")
     os.makedirs(os.path.join(folder, "state"), exist_ok=True)
     return folder
+
+
+def chat_daemon(only="cccc", record=True, **group):
+    """A daemon of its own with one such group."""
+    d = Daemon(only=only, record=record)
+    write_group(d.home, **group)
+    return d
 
 
 def ok(d, op, **args):

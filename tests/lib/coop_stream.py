@@ -15,7 +15,7 @@ import time
 
 from checks import check, eventually
 from clients import COOP_MAX, Closed, Coop, ready
-from harness import Daemon
+from harness import Daemon, shared
 from home import numbers
 
 DATA, CONTROL = b"\x00", b"\x01"
@@ -222,6 +222,11 @@ def coopfile(script, restart=False, delay=300, style="agent", more=""):
     command = ["/bin/sh", "-c", script] if isinstance(script, str) else script
     return "[%s]\ncommand = %s\nargs = %s\n[network]\nmode = \"host\"\n[session]\nauto_restart = %s\nrestart_delay_ms = %d\n%s" % (
         style, json.dumps(command[0]), json.dumps(command[1:]), "true" if restart else "false", delay, more)
+
+
+def shared_sessions(sandbox="none"):
+    """Those of the daemon that the tests of a module share."""
+    return Sessions(shared(only="coop", args=("--sandbox", sandbox)))
 
 
 @contextlib.contextmanager

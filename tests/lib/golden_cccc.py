@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-from checks import DEADLINE
+from checks import DEADLINE, remove_tree
 from golden_cccc_match import Matcher, Mismatch, Transport, check_envelope, compare, expand, get_path, subst, _safe
 
 
@@ -125,7 +125,9 @@ class Player:
             os.makedirs(subst(step["path"], env), exist_ok=True)
             return
         if do == "rmdir":
-            shutil.rmtree(subst(step["path"], env), ignore_errors=True)
+            path = subst(step["path"], env)
+            if os.path.isdir(path):
+                remove_tree(path)
             return
         if do == "write":
             p = subst(step["path"], env)

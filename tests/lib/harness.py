@@ -20,10 +20,10 @@ import time
 from signal import SIGTERM
 
 from checks import (DEADLINE, MUSTER, MUSTERD, ROOT, SANITIZER_WORDS, SCALE, STOP_LIMIT, Failed, Skip, check, equal, eventually,  # noqa: F401
-                    is_sanitized, memory_bound, mode_of, quick, read_text, stale_socket, write_text)
+                    is_sanitized, memory_bound, mode_of, quick, read_text, remove_tree, stale_socket, write_text)
 from clients import Closed, Conn, Coop, Rpc, cccc_exchange, cccc_request, parse_cccc_reply, ready  # noqa: F401
 from home import (HOSTED_EXITED, Home, adopt_orphans, children, descendants, die_with_parent, homes, is_alive, numbers,  # noqa: F401
-                  processes_of_sessions, read_hosted, run, start_time, wait_pid)
+                  muster_ok, processes_of_sessions, read_hosted, run, start_time, wait_pid)
 
 
 # ---------------------------------------------------------------------------------------------------- Daemon
@@ -117,10 +117,10 @@ class Daemon:
             check(word not in text, lambda: "sanitizer report:\n" + text[-6000:])
 
     # ---- what the process uses
-    def rss(self):
-        """Resident memory in bytes."""
-        with open("/proc/%d/statm" % self.pid, encoding="ascii") as f:
-            return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    def memory(self):
+        """Bytes of memory that are its own. What it has mapped from files (rings, ledgers, programs) is the kernel's to take back."""
+        line, = [x for x in read_text("/proc/%d/status" % self.pid).split("\n") if x.startswith("RssAnon:")]
+        return int(line.split()[1]) * 1024
 
     def cpu_seconds(self):
         fields = read_text("/proc/%d/stat" % self.pid).rsplit(")", 1)[1].split()
@@ -150,6 +150,21 @@ class Daemon:
     def info(self):
         with self.native() as n:
             return n.result("daemon.info")
+
+    def endpoint(self, name):
+        return next(e for e in self.info()["endpoints"] if e["name"] == name)
+
+    def ps(self):
+        with self.native() as n:
+            return n.result("ps")["processes"]
+
+    def check_served(self):
+        """Each contract answers."""
+        check(self.cccc("ping")["ok"], "cccc")
+        with self.aiwg() as a, self.coop() as c:
+            a.result("ping")
+            c.good({"cmd": "ls"})
+        equal(self.info()["pid"], self.pid)
 
     # ---- block
     def _clean_up(self):
@@ -191,6 +206,16 @@ def shared(**kw):
     return daemon
 
 
+def shared_cccc():
+    """The one of modules that need nothing but CCCC."""
+    return shared(only="cccc")
+
+
+def shared_home():
+    """The home of one whose sessions run without a sandbox."""
+    return shared(args=("--sandbox", "none"), project=False).home
+
+
 def finish_module():
     """Stops what the module's tests share; a list of problems."""
     problems = []
@@ -209,6 +234,8 @@ def finish_module():
                 continue
             if (not what or what.startswith("muster-project ")) and wait_pid(pid):
                 continue  # it is ending (and has no words any more); that of a killed daemon goes when it notices
+            if wait_pid(pid, 5 * SCALE):
+                continue  # a child of a daemon that had just begun: what is left behind stays
             problems.append("process left behind: %d %s" % (pid, what))
             with contextlib.suppress(ProcessLookupError):  # it may have ended just now
                 os.kill(pid, signal.SIGKILL)

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 
-from checks import DEADLINE, MUSTER, MUSTERD, SANITIZER_WORDS, Failed, check, read_text
+from checks import DEADLINE, MUSTER, MUSTERD, SANITIZER_WORDS, Failed, check, equal, read_text
 from clients import ready
 
 numbers = itertools.count(1)  # for names that are used once
@@ -239,3 +239,10 @@ class Home:
 
     def __exit__(self, *exc):
         self.remove()
+
+
+def muster_ok(home, *args, **kw):
+    """What muster prints, which has to succeed."""
+    status, out, err = home.muster(*args, **kw)
+    equal(status, 0, "muster %s; %s%s" % (" ".join(args), out, err))
+    return out

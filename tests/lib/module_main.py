@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Runs the tests of one module; started by tests/run.py, which reads one JSON line per event from a pipe."""
+"""Runs the tests of one module; started by tests/run.py, which reads one JSON line per event from a pipe.
+
+With --list and paths it prints the names of the tests of each module as a JSON object, and runs none."""
 import importlib.util
 import io
 import json
@@ -30,14 +32,13 @@ class Capture(io.StringIO):
 
 
 def run_test(fn, limit):
-    """(outcome, text)"""
+    """(outcome, text). A test that passes may return a line on what it left out."""
     output = Capture()
     saved = sys.stdout, sys.stderr
     sys.stdout = sys.stderr = output
     signal.setitimer(signal.ITIMER_REAL, limit)
     try:
-        fn()
-        return "passed", ""
+        return "passed", fn() or ""
     except harness.Skip as e:
         return "skipped", str(e)
     except TimeLimit:
@@ -49,7 +50,29 @@ def run_test(fn, limit):
         sys.stdout, sys.stderr = saved
 
 
+def load(path):
+    spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def tests_of(module):
+    return [(name, fn) for name, fn in vars(module).items() if name.startswith("test_") and callable(fn)]
+
+
+def list_tests(path):
+    """None of a module that cannot be imported: running it tells why."""
+    try:
+        return [name for name, _ in tests_of(load(path))]
+    except Exception:
+        return None
+
+
 def main():
+    if sys.argv[1] == "--list":
+        print(json.dumps({path: list_tests(path) for path in sys.argv[2:]}))
+        return
     path, pipe_fd, choice = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
     os.set_inheritable(pipe_fd, False)
     pipe = open(pipe_fd, "wb", buffering=0)
@@ -64,16 +87,12 @@ def main():
         signal.signal(number, signal.SIG_DFL)
     harness.adopt_orphans()
     name = "%s/%s" % (os.path.basename(os.path.dirname(path)), os.path.basename(path)[:-3])
-    spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load(path)
     limit = getattr(module, "TIMEOUT", DEFAULT_LIMIT) * harness.SCALE
     ran = False
-    for test, fn in list(vars(module).items()):
+    for test, fn in tests_of(module):
         full = "%s.%s" % (name, test)
-        if not test.startswith("test_") or not callable(fn) or test in choice["done"]:
-            continue
-        if choice["words"] and not any(w in full for w in choice["words"]):
+        if test in choice["done"] or choice["words"] and not any(w in full for w in choice["words"]):
             continue
         ran = True
         tell(event="start", test=test, limit=limit)

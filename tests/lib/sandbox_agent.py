@@ -3,6 +3,7 @@
 
 The agent is a file in its workspace; what it found stands in `found` there, as JSON.
 """
+import contextlib
 import json
 import os
 import shutil
@@ -124,3 +125,11 @@ class Gate:
 
     def open(self):
         write_text(self.go, "")
+
+
+@contextlib.contextmanager
+def gated_home():
+    """A home and the gate of the daemons in it."""
+    need_bwrap()
+    with sandbox_home() as home:
+        yield home, Gate(home)

@@ -33,6 +33,8 @@ def call(how, where, name, args):
     if how == "cccc":
         return parse_cccc_reply(cccc_exchange(where, cccc_request(name, args)))
     with (Coop if how == "coop" else Rpc)(where, deadline=20) as c:
+        if how == "agentcompany":
+            c.send(b"@agentcompany\n")
         return c.ask({"cmd": name, **args}) if how == "coop" else c.call(name, args)
 
 def answer(request, where):

@@ -16,7 +16,7 @@ import time
 from checks import DEADLINE, ROOT, check
 from clients import Closed, Conn, Coop, Rpc, cccc_request
 
-STREAMS = {"events_stream", "term_attach", "attach", "shell", "feed.follow", "task.follow"}
+STREAMS = {"events_stream", "events.subscribe", "term_attach", "attach", "shell", "feed.follow", "task.follow"}
 # They end an endpoint or turn the clock: a storm stops the daemon in its own way. The last two are not served yet.
 LEFT_OUT = {"shutdown", "daemon.shutdown", "daemon.stop", "daemon.advance", "serve", "tunnel"}
 # Not "/": of that an operation would make a project, on the machine that runs the test.
@@ -25,9 +25,15 @@ ODD_NUMBERS = [-1, 0, 1, 2, 7, 500, 2**31, 2**63 - 1, -(2**63), 1e300]
 ODD_VALUES = [None, True, [], {}, [[]], {"a": {"b": []}}, "x", 1.5]
 # Without them a call is hardly ever more than a refusal.
 ESSENTIAL = {"group_id", "actor_id", "path", "text", "patch", "state", "status", "title", "command", "runtime", "runner", "event_id", "reply_to", "coopfile",
-             "template", "ops", "group", "message_id", "notify_event_id", "message", "confirm"}
+             "template", "ops", "group", "message_id", "notify_event_id", "message", "confirm", "workspace_dir", "project_id", "run_id"}
 SELDOM = {"group_delete": 0.1, "group_create": 0.1, "project.rm": 0.1, "actor_remove": 0.3, "group_stop": 0.3, "kill": 0.5, "group_detach_scope": 0.3,
-          "rpc.discover": 0.2, "group_create_from_template": 0.2}
+          "rpc.discover": 0.2, "group_create_from_template": 0.2, "workspace.doctor": 0.2, "workspace.diagnostics": 0.2, "workspace.export": 0.3,
+          "workspace.import": 0.2, "desktop.bootstrap.snapshot": 0.3}
+# What AgentCompany writes, copies or empties: only folders of the storm's own, whatever else is odd.
+FOLDERS = {"workspace_dir", "out_dir", "src_dir", "repo_path"}
+# Ids that answers bring.
+LEARNT = {"group_id", "event_id", "taskId", "scope_key", "project_id", "run_id", "artifact_id", "conversation_id", "task_id", "milestone_id",
+          "subscription_id", "agent_id"}
 COOPFILE = '[agent]\ncommand = "%s"\n[session]\nauto_restart = %s\nrestart_delay_ms = 50\n'
 
 
@@ -72,6 +78,24 @@ class Known:
         for name in ("reply_to", "since_event_id", "src_event_id", "up_to_event_id", "message_id", "notify_event_id"):
             self.values[name] = events
         self.values["target_actor_id"] = actors
+        self.learn_company(home)
+
+    def learn_company(self, home):
+        """Two workspaces, and folders to copy them to."""
+        offices = [os.path.join(home.base, "office%d" % i) for i in range(2)]
+        self.values.update({
+            "workspace_dir": offices, "src_dir": offices, "out_dir": [os.path.join(home.base, "copy%d" % i) for i in range(2)],
+            "repo_path": self.folders, "repo_id": ["repo"], "project_id": [], "run_id": [], "artifact_id": [], "conversation_id": [], "task_id": [],
+            "milestone_id": [], "subscription_id": [], "agent_id": [], "body": ["b", "c" * 3000], "company_name": ["C"], "agentcompany.name": ["n"],
+            "created_by": ["human"], "author_id": ["human"], "ceo_actor_id": ["human"], "agentcompany.actor_id": ["human"], "provider": ["codex"],
+            "notes": ["n"], "event_types": ["run.started"], "mode": ["raw", "verified", "deterministic"], "scope": ["workspace", "project"],
+            "agentcompany.visibility": ["org", "team"], "view": ["home", "activities", "resources", "conversation"], "insert_lines": ["l"],
+            "evidence": ["e"], "summary": ["s"], "mistake_key": ["k"], "prevention_rule": ["r"], "under_heading": ["## H"],
+        })
+        for role in ("actor_role", "author_role", "manager_role"):
+            self.values[role] = ["human", "ceo", "manager"]
+        for name, source in (("target_run_id", "run_id"), ("target_artifact_id", "artifact_id"), ("worker_agent_id", "agent_id")):
+            self.values[name] = self.values[source]
 
     def pool(self, op, name):
         """What a parameter is chosen from: of this operation, of this dialect, or wherever it has that name."""
@@ -90,7 +114,7 @@ class Known:
         elif isinstance(value, list):
             for item in value[:5]:
                 self.learn(item, key)
-        elif isinstance(value, str) and value and key in ("group_id", "event_id", "taskId", "scope_key"):
+        elif isinstance(value, str) and value and key in LEARNT:
             with self.lock:
                 pool = self.values[key]
                 if value not in pool:
@@ -111,7 +135,7 @@ class Pools:
 
     def value(self, op, name, param):
         kind, pool = param.get("type"), self.known.pool(op, name)
-        if self.rng.random() < 0.02:
+        if self.rng.random() < 0.02 and name not in FOLDERS:
             return self.odd(kind)
         if pool:
             with self.known.lock:
@@ -144,7 +168,7 @@ class Caller(threading.Thread):
 
     def run(self):
         while not self.storm.is_over.is_set() and not self.fault:
-            dialect = self.rng.choice(("cccc", "cccc", "cccc", "coop", "coop", "aiwg", "native"))
+            dialect = self.rng.choice(("cccc", "cccc", "cccc", "coop", "coop", "aiwg", "native", "agentcompany", "agentcompany"))
             op = self.rng.choice(self.storm.operations[dialect])
             if self.rng.random() > SELDOM.get(op["name"], 1):
                 continue
@@ -190,9 +214,12 @@ class Caller(threading.Thread):
     def call_native(self, name, args):
         self.call_rpc(self.storm.home.native_sock, name, args)
 
-    def call_rpc(self, address, name, args):
+    def call_agentcompany(self, name, args):
+        self.call_rpc(self.storm.home.native_sock, name, args, b"@agentcompany {}\n")
+
+    def call_rpc(self, address, name, args, preface=b""):
         with Rpc(address) as c:
-            c.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": name, "params": args}).encode() + b"\n")
+            c.send(preface + json.dumps({"jsonrpc": "2.0", "id": 1, "method": name, "params": args}).encode() + b"\n")
             self.took(c.line())
             if name in STREAMS:
                 self.watch(c)
@@ -211,7 +238,7 @@ class Storm:
     def __init__(self, home, n_callers=6, seed=None):
         self.home = home
         self.seed = seed if seed is not None else random.SystemRandom().randrange(2**32)
-        self.operations = {dialect: operations(dialect) for dialect in ("cccc", "coop", "aiwg", "native")}
+        self.operations = {dialect: operations(dialect) for dialect in ("cccc", "coop", "aiwg", "native", "agentcompany")}
         self.known = Known(home)
         self.is_over, self.is_up, self.age = threading.Event(), True, 0
         self.callers = [Caller(self, self.seed + i) for i in range(n_callers)]
@@ -225,8 +252,21 @@ class Storm:
             for actor in self.known.actors:
                 daemon.cccc("actor_add", {"group_id": group, "actor_id": actor, "runtime": "custom", "command": ["cat"], "runner": "pty"})
             daemon.cccc("group_start", {"group_id": group})
+        for office in self.known.values["workspace_dir"]:
+            with daemon.native(b"@agentcompany {}\n") as rpc:
+                rpc.call("workspace.init", {"workspace_dir": office, "company_name": "C"})
+                made = rpc.call("workspace.project.create_with_defaults", {"workspace_dir": office, "name": "P", "ceo_actor_id": "human"})
+                self.known.learn(made.get("result", {}))
         for caller in self.callers:
             caller.start()
+
+    def validate(self, daemon):
+        """Whatever was called, what a workspace keeps is valid, but for projects that run.create and link_repo may make folders of."""
+        with daemon.native(b"@agentcompany {}\n") as rpc:
+            for office in self.known.values["workspace_dir"]:
+                found = rpc.result("workspace.validate", {"workspace_dir": office}).get("issues", [])
+                found = [issue for issue in found if not (issue["code"] == "missing_file" and issue["path"].endswith("/project.yaml"))]
+                check(not found, lambda: "seed %d: %s" % (self.seed, json.dumps(found)[:3000]))
 
     def blow(self, seconds, daemon):
         """Until the time is over, the daemon has ended by itself, or a caller has a fault."""

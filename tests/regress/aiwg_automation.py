@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""AIWG: rules and what they do (aiwg.md 7, 8): triggers, conditions, templates, cooldown, approval, switches, guards."""
+"""AIWG: rules and what they do (aiwg.md 7, 8): triggers, conditions, templates, cooldown, approval, switches, guards. Once one firing with several
+actions counted as several executions, and a burst of files was taken for a rule that feeds itself."""
 import os
 import socket
 import threading

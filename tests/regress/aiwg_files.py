@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""AIWG: files below .aiwg/, lock, stale sockets, stop (aiwg.md 1, 2, 9, 10)."""
+"""AIWG: files below .aiwg/, lock, stale sockets, stop (aiwg.md 1, 2, 9, 10). Once a tiny heartbeat interval in daemon.json took a whole processor."""
 import json
 import os
 import re

@@ -63,6 +63,8 @@ def _check_stop(number):
         if number == signal.SIGKILL:
             eventually(lambda: not _left(home.project), what="the daemon notices")
         equal(_left(home.project), [])
+        [project] = [p for p in d.native().result("project.ls")["projects"] if p["dir"] == home.project]
+        check({signal.SIGTERM: "was sent SIGTERM", signal.SIGINT: "was sent SIGINT", signal.SIGKILL: "was killed"}[number] in project["reason"], project)
         check(d.is_running(), "musterd")
         check(d.cccc("ping")["ok"], "CCCC")
         with d.coop() as c:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""AIWG: the file watcher (aiwg.md 8.2): which files count, debounce, new folders, a root that goes, events that the kernel lost."""
+"""AIWG: the file watcher (aiwg.md 8.2): which files count, debounce, new folders, a root that goes, events that the kernel lost. Once each watched
+folder took one of the 128 instances of inotify that a user has, and the next project watched nothing."""
 import os
 import shutil
 import signal

@@ -3,7 +3,7 @@
 import json
 
 from clients import cccc_exchange
-from harness import check, equal, shared
+from harness import check, equal, shared, shared_cccc
 
 REFUSED = {
     "not_json": b"this is not json",
@@ -80,27 +80,23 @@ UNKNOWN = {
 }
 
 
-def _daemon():
-    return shared(only="cccc")
-
-
 def _refused(line):
     def test():
-        equal(_daemon().cccc_raw(line + b"\n")["error"]["code"], "invalid_request", "code")
+        equal(shared_cccc().cccc_raw(line + b"\n")["error"]["code"], "invalid_request", "code")
     return test
 
 
 def _accepted(line):
     def test():
-        reply = _daemon().cccc_raw(line + b"\n")
+        reply = shared_cccc().cccc_raw(line + b"\n")
         check(reply["ok"], "refused: %r" % reply)
-        equal(reply["result"]["pid"], _daemon().pid, "pid")
+        equal(reply["result"]["pid"], shared_cccc().pid, "pid")
     return test
 
 
 def _unknown(line):
     def test():
-        equal(_daemon().cccc_raw(line + b"\n")["error"]["code"], "unknown_op", "code")
+        equal(shared_cccc().cccc_raw(line + b"\n")["error"]["code"], "unknown_op", "code")
     return test
 
 
@@ -111,29 +107,29 @@ for _prefix, _table, _make in (("refused", REFUSED, _refused), ("accepted", ACCE
 
 def test_v_one_point_zero_is_one():
     """JSON knows one kind of number: 1.0 is the value 1."""
-    check(_daemon().cccc_raw(b'{"v":1.0,"op":"ping"}\n')["ok"], "refused")
+    check(shared_cccc().cccc_raw(b'{"v":1.0,"op":"ping"}\n')["ok"], "refused")
 
 
 def test_ping_result():
-    result = _daemon().cccc("ping")["result"]
+    result = shared_cccc().cccc("ping")["result"]
     equal(list(result)[:3], ["version", "pid", "ts"])
     equal(result["ipc_v"], 1)
     equal(result["capabilities"].get("events_stream"), True)
-    equal(result["pid"], _daemon().pid)
+    equal(result["pid"], shared_cccc().pid)
 
 
 def test_reply_bytes_of_an_error():
-    raw = cccc_exchange(_daemon().home.cccc_sock, b'{"v":1,"op":"nope"}\n')
+    raw = cccc_exchange(shared_cccc().home.cccc_sock, b'{"v":1,"op":"nope"}\n')
     check(raw.startswith(b'{"v":1,"ok":false,"result":{},"error":{"code":"unknown_op","message":"'), "not as in the contract: %r" % raw)
 
 
 def test_non_ascii_is_not_escaped_in_replies():
-    raw = cccc_exchange(_daemon().home.cccc_sock, '{"v":1,"op":"größe"}\n'.encode())
+    raw = cccc_exchange(shared_cccc().home.cccc_sock, '{"v":1,"op":"größe"}\n'.encode())
     check("größe".encode() in raw or b"\\u00" not in raw, "escaped: %r" % raw)
     json.loads(raw)
 
 
 def test_a_refused_request_names_the_reason():
-    reply = _daemon().cccc_raw(b'{"v":1,"op":"ping","extra":1}\n')
+    reply = shared_cccc().cccc_raw(b'{"v":1,"op":"ping","extra":1}\n')
     check(reply["error"]["message"], "empty message")
     check(isinstance(reply["error"]["details"].get("error"), str) and reply["error"]["details"]["error"], "details.error: %r" % reply["error"])

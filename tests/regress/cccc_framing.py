@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: MIT
 """CCCC: one line in, one line out, then the end (contract 4.2, 4.3; cccc.md 2)."""
 from clients import Conn, cccc_exchange, parse_cccc_reply
-from harness import check, equal, shared
+from harness import check, equal, shared_cccc
 
 LIMIT = 2_000_000
 PING = b'{"v":1,"op":"ping","args":{}}'
 
 
-def _daemon():
-    return shared(only="cccc")
-
-
 def _ask(data, **kw):
-    return parse_cccc_reply(cccc_exchange(_daemon().home.cccc_sock, data, **kw))
+    return parse_cccc_reply(cccc_exchange(shared_cccc().home.cccc_sock, data, **kw))
 
 
 def _conn():
-    return Conn(_daemon().home.cccc_sock)
+    return Conn(shared_cccc().home.cccc_sock)
 
 
 def _line_of(n):
@@ -62,7 +58,7 @@ def test_end_of_stream_in_the_middle_is_invalid():
 
 def test_end_of_stream_without_a_byte():
     """Nothing was asked; the daemon may say so or just close."""
-    raw = cccc_exchange(_daemon().home.cccc_sock, b"", half_close=True)
+    raw = cccc_exchange(shared_cccc().home.cccc_sock, b"", half_close=True)
     check(not raw or parse_cccc_reply(raw)["error"]["code"] == "invalid_request", "unexpected: %r" % raw)
 
 

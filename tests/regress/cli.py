@@ -6,64 +6,58 @@ import signal
 import socket
 import subprocess
 
-from harness import DEADLINE, MUSTER, Daemon, Home, check, equal, eventually, read_text, start_time
-
-
-def _ok(home, *args, **kw):
-    status, out, err = home.muster(*args, **kw)
-    equal(status, 0, "muster %s; %s%s" % (" ".join(args), out, err))
-    return out
+from harness import DEADLINE, MUSTER, Daemon, Home, check, equal, eventually, muster_ok, read_text, start_time
 
 
 def test_up_status_down():
     with Home() as home:
-        _ok(home, "up")
-        doc = json.loads(_ok(home, "status", "--json"))
+        muster_ok(home, "up")
+        doc = json.loads(muster_ok(home, "status", "--json"))
         check(os.path.exists("/proc/%d" % doc["pid"]), "no such process: %r" % doc)
-        _ok(home, "down")
+        muster_ok(home, "down")
         eventually(lambda: not os.path.lexists(home.native_sock), what="the end")
         equal(home.muster("status")[0], 3, "status without a daemon")
 
 
 def test_up_twice_is_fine():
     with Home() as home:
-        _ok(home, "up")
-        first = json.loads(_ok(home, "status", "--json"))["pid"]
-        _ok(home, "up")
-        equal(json.loads(_ok(home, "status", "--json"))["pid"], first, "pid")
-        _ok(home, "down")
+        muster_ok(home, "up")
+        first = json.loads(muster_ok(home, "status", "--json"))["pid"]
+        muster_ok(home, "up")
+        equal(json.loads(muster_ok(home, "status", "--json"))["pid"], first, "pid")
+        muster_ok(home, "down")
 
 
 def test_down_waits_for_the_end():
     with Home() as home:
-        _ok(home, "up")
-        pid = json.loads(_ok(home, "status", "--json"))["pid"]
-        _ok(home, "down")
+        muster_ok(home, "up")
+        pid = json.loads(muster_ok(home, "status", "--json"))["pid"]
+        muster_ok(home, "down")
         check(not os.path.lexists(home.native_sock) and not os.path.lexists(home.cccc_sock), "sockets are still there")
-        eventually(lambda: not os.path.exists("/proc/%d" % pid) or " Z " in open("/proc/%d/stat" % pid).read(), what="the end of the process")
+        eventually(lambda: not start_time(pid), what="the end of the process")
 
 
 def test_down_and_the_agents():
     """They run on and are adopted, unless they are to be stopped: a session that restarts its agent and an actor alike."""
     with Home() as home:
-        _ok(home, "up")
+        muster_ok(home, "up")
         os.makedirs(home.project, exist_ok=True)
-        _ok(home, "new", "-d", "--sandbox", "none", "--name", "one", home.project, "--", "sh", "-c", "trap '' TERM; while :; do sleep 1; done")
-        _ok(home, "call", "cccc.attach", "path=" + home.project)
-        group = json.loads(_ok(home, "call", "cccc.groups", "--json"))["groups"][0]["group_id"]
-        _ok(home, "actor", "-g", group, "add", "two", "runtime=custom", "--", "cat")
-        _ok(home, "actor", "-g", group, "start", "two")
-        pids = [p["pid"] for p in json.loads(_ok(home, "ps", "--json"))["processes"]]
+        muster_ok(home, "new", "-d", "--sandbox", "none", "--name", "one", home.project, "--", "sh", "-c", "trap '' TERM; while :; do sleep 1; done")
+        muster_ok(home, "call", "cccc.attach", "path=" + home.project)
+        group = json.loads(muster_ok(home, "call", "cccc.groups", "--json"))["groups"][0]["group_id"]
+        muster_ok(home, "actor", "-g", group, "add", "two", "runtime=custom", "--", "cat")
+        muster_ok(home, "actor", "-g", group, "start", "two")
+        pids = [p["pid"] for p in json.loads(muster_ok(home, "ps", "--json"))["processes"]]
         equal(len(pids), 2)
-        _ok(home, "down")
+        muster_ok(home, "down")
         check(all(start_time(p) for p in pids), "an agent did not outlive the daemon")
-        _ok(home, "up")
-        equal(sorted(p["pid"] for p in json.loads(_ok(home, "ps", "--json"))["processes"]), sorted(pids))
-        _ok(home, "down", "--stop-agents")
+        muster_ok(home, "up")
+        equal(sorted(p["pid"] for p in json.loads(muster_ok(home, "ps", "--json"))["processes"]), sorted(pids))
+        muster_ok(home, "down", "--stop-agents")
         check(not any(start_time(p) for p in pids), "an agent is left")
-        _ok(home, "up")
-        equal([p["object"] for p in json.loads(_ok(home, "ps", "--json"))["processes"] if p["owner"] == "sessions"], [])
-        _ok(home, "down", "--stop-agents")
+        muster_ok(home, "up")
+        equal([p["object"] for p in json.loads(muster_ok(home, "ps", "--json"))["processes"] if p["owner"] == "sessions"], [])
+        muster_ok(home, "down", "--stop-agents")
 
 
 def test_no_daemon():
@@ -77,30 +71,30 @@ def test_no_daemon():
 
 def test_down_without_a_daemon_is_done_already():
     with Home() as home:
-        _ok(home, "down")
+        muster_ok(home, "down")
         check(not os.path.lexists(home.native_sock), "a daemon was started")
 
 
 def test_status_for_people():
     with Daemon() as d:
-        out = _ok(d.home, "status")
+        out = muster_ok(d.home, "status")
         for word in (str(d.pid), "cccc", "coop", "aiwg"):
             check(word in out, "%s is not in:\n%s" % (word, out))
 
 
 def test_call_of_every_dialect():
     with Daemon() as d:
-        equal(json.loads(_ok(d.home, "call", "native.daemon.info", "--json"))["pid"], d.pid)
-        equal(json.loads(_ok(d.home, "call", "cccc.ping", "--json"))["pid"], d.pid)
-        equal(json.loads(_ok(d.home, "call", "aiwg.ping", "--json"))["pong"], True)
-        equal(json.loads(_ok(d.home, "call", "aiwg.daemon.status", "--json"))["pid"], int(read_text(os.path.join(d.home.project, ".aiwg", "daemon.pid"))))
-        equal(json.loads(_ok(d.home, "call", "coop.ls", "--json"))["sessions"], [])
+        equal(json.loads(muster_ok(d.home, "call", "native.daemon.info", "--json"))["pid"], d.pid)
+        equal(json.loads(muster_ok(d.home, "call", "cccc.ping", "--json"))["pid"], d.pid)
+        equal(json.loads(muster_ok(d.home, "call", "aiwg.ping", "--json"))["pong"], True)
+        equal(json.loads(muster_ok(d.home, "call", "aiwg.daemon.status", "--json"))["pid"], int(read_text(os.path.join(d.home.project, ".aiwg", "daemon.pid"))))
+        equal(json.loads(muster_ok(d.home, "call", "coop.ls", "--json"))["sessions"], [])
 
 
 def test_call_with_typed_values():
     with Daemon() as d:
-        _ok(d.home, "call", "cccc.observability_update", 'patch={"log_level":"debug","terminal_ui":{"scrollback_lines":1234}}')
-        doc = json.loads(_ok(d.home, "call", "cccc.observability_get", "--json"))["observability"]
+        muster_ok(d.home, "call", "cccc.observability_update", 'patch={"log_level":"debug","terminal_ui":{"scrollback_lines":1234}}')
+        doc = json.loads(muster_ok(d.home, "call", "cccc.observability_get", "--json"))["observability"]
         equal((doc["log_level"], doc["terminal_ui"]["scrollback_lines"]), ("DEBUG", 1234))
         status, _, err = d.home.muster("call", "cccc.events_stream", "group_id=12345")
         equal(status, 1, "a number is a string where the schema says so; " + err)
@@ -122,12 +116,12 @@ def test_call_with_values_from_files_and_raw_json():
         path = os.path.join(d.home.base, "patch.json")
         with open(path, "w") as f:
             f.write('{"log_level":"error"}')
-        _ok(d.home, "call", "cccc.observability_update", "patch=@" + path)
-        level = lambda: json.loads(_ok(d.home, "call", "cccc.observability_get"))["observability"]["log_level"]  # noqa: E731
+        muster_ok(d.home, "call", "cccc.observability_update", "patch=@" + path)
+        level = lambda: json.loads(muster_ok(d.home, "call", "cccc.observability_get"))["observability"]["log_level"]  # noqa: E731
         equal(level(), "ERROR")
-        _ok(d.home, "call", "cccc.observability_update", "patch=@-", stdin=b'{"log_level":"debug"}')
+        muster_ok(d.home, "call", "cccc.observability_update", "patch=@-", stdin=b'{"log_level":"debug"}')
         equal(level(), "DEBUG")
-        _ok(d.home, "call", "cccc.observability_update", 'patch:={"log_level":"info"}', "by:=null")
+        muster_ok(d.home, "call", "cccc.observability_update", 'patch:={"log_level":"info"}', "by:=null")
         equal(level(), "INFO")
         status, _, err = d.home.muster("call", "aiwg.daemon.stop", 'force:="perhaps"')
         equal(status, 1, "sent as it is and refused by the daemon; " + err)
@@ -141,7 +135,7 @@ def test_call_of_a_chosen_project():
         os.mkdir(other)
         with Daemon(home=home, args=["--aiwg-project", other]) as d:
             for project in (home.project, other):
-                equal(json.loads(_ok(home, "call", "aiwg.ping", "--project", project))["pong"], True)
+                equal(json.loads(muster_ok(home, "call", "aiwg.ping", "--project", project))["pong"], True)
             status, _, err = home.muster("call", "aiwg.ping", "--project", home.cwd)
             check(status in (1, 3), "a project that is not served: status %s; %s" % (status, err))
             check(d.is_running(), "gone")
@@ -193,23 +187,23 @@ def test_usage_errors():
 
 def test_call_stops_a_daemon():
     with Daemon() as d:
-        check(json.loads(_ok(d.home, "call", "native.daemon.shutdown", "--json"))["stopping"], "the answer")
+        check(json.loads(muster_ok(d.home, "call", "native.daemon.shutdown", "--json"))["stopping"], "the answer")
         d.expect_exit(0)
 
 
 def test_down_stops_a_daemon_in_the_foreground():
     with Daemon() as d:
-        _ok(d.home, "down")
+        muster_ok(d.home, "down")
         d.expect_exit(0)
 
 
 def test_schema_needs_no_daemon():
     with Home() as home:
-        out = _ok(home, "schema")
+        out = muster_ok(home, "schema")
         for word in ("cccc.ping", "coop.ls", "aiwg.daemon.status", "native.rpc.discover"):
             check(word in out, word + " is not in:\n" + out)
-        check("observability_get" in _ok(home, "schema", "cccc") and "aiwg" not in _ok(home, "schema", "cccc"), "schema of one dialect")
-        one = json.loads(_ok(home, "schema", "cccc.ping", "--json"))
+        check("observability_get" in muster_ok(home, "schema", "cccc") and "aiwg" not in muster_ok(home, "schema", "cccc"), "schema of one dialect")
+        one = json.loads(muster_ok(home, "schema", "cccc.ping", "--json"))
         check("ipc_v" in json.dumps(one), "no result schema: %r" % one)
 
 
@@ -222,8 +216,8 @@ def test_help():
             equal(status, 0, "muster " + " ".join(args))
             check("muster" in out, "no usage in %r" % out)
         for word in ("up", "down", "status", "call", "schema", "stdio"):
-            check(word in _ok(home, "--help"), word + " is not in the help")
-        check(_ok(home, "--version").strip(), "no version")
+            check(word in muster_ok(home, "--help"), word + " is not in the help")
+        check(muster_ok(home, "--version").strip(), "no version")
 
 
 def test_output_to_a_closed_pipe_ends_the_program():
@@ -242,11 +236,21 @@ def test_stdio_passes_lines_and_ends_with_its_input():
 
 def test_stdio_with_a_large_line():
     with Daemon() as d:
-        line = b'{"jsonrpc":"2.0","id":"' + b"x" * 3_000_000 + b'","method":"no.such"}\n'
+        line = b'{"jsonrpc":"2.0","id":"%s","method":"no.such","params":{"x":"%s"}}\n' % (b"x" * 60_000, b"y" * 3_000_000)
         status, out, err = d.home.muster("stdio", stdin=line)
         equal(status, 0, err)
         reply = json.loads(out)
-        equal((len(reply["id"]), reply["error"]["code"]), (3_000_000, -32601))
+        equal((len(reply["id"]), reply["error"]["code"]), (60_000, -32601))
+
+
+def test_an_id_that_is_too_long_is_no_id():
+    """It would have to be written back: a bound keeps one line from costing two. The answer names none, as for a line that is no request."""
+    with Daemon() as d:
+        line = b'{"jsonrpc":"2.0","id":"' + b"x" * 100_000 + b'","method":"no.such"}\n'
+        status, out, err = d.home.muster("stdio", stdin=line)
+        equal(status, 0, err)
+        reply = json.loads(out)
+        equal((reply["id"], reply["error"]["code"]), (None, -32600))
 
 
 def test_stdio_ends_when_the_daemon_goes():

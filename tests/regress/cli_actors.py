@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""muster at the terminals of actors: attach, logs -f and send-keys with GROUP/ACTOR."""
+"""muster at the terminals of actors: attach, logs -f and send-keys with GROUP/ACTOR. Once these commands knew sessions only."""
 import signal
 
 from collab import ok

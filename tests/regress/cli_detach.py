@@ -4,16 +4,12 @@ it ran in the shell outside. Somebody else had a program that switches the keybo
 Ctrl+] did nothing, and the terminal had to be closed. And nobody could send a Ctrl+] to a program."""
 import os
 
-from harness import Home, Daemon, check, equal, eventually, shared, write_text
+from harness import Daemon, Home, check, equal, eventually, shared_home, write_text
 from home import numbers
 from person import Person
 
 # Says what it gets, byte by byte, in a line of its own for each read of a line; asks for pastes in brackets.
 HEX = ["/bin/sh", "-c", "stty raw -echo; printf '\\033[?2004hready'; exec od -An -v -tx1 -w1"]
-
-
-def _home():
-    return shared(args=("--sandbox", "none"), project=False).home
 
 
 def _start(home):
@@ -43,7 +39,7 @@ def _got(home, name, wanted):
 
 
 def test_the_key_in_every_form():
-    home = _home()
+    home = shared_home()
     for i, key in enumerate((b"\x1d", b"\x1b[93;5u", b"\x1b[93;5:1u\x1b[93;5:3u", b"\x1b[1098::93;5u", b"\x1b[27;5;93~")):
         name = _start(home)
         with _attached(home, name) as p:
@@ -53,7 +49,7 @@ def test_the_key_in_every_form():
 
 
 def test_a_paste_is_text():
-    home = _home()
+    home = shared_home()
     name = _start(home)
     paste = b"\x1b[200~one\x1dtwo\x1b[93;5uthree\x1b[201~"
     with _attached(home, name) as p:
@@ -65,7 +61,7 @@ def test_a_paste_is_text():
 
 
 def test_twice_is_once():
-    home = _home()
+    home = shared_home()
     name = _start(home)
     with _attached(home, name) as p:
         p.type(b"a\x1d\x1db")
@@ -77,7 +73,7 @@ def test_twice_is_once():
 
 
 def test_other_keys():
-    home = _home()
+    home = shared_home()
     name = _start(home)
     with _attached(home, name, "--detach-keys", "C-a,d", leaves="Ctrl+A d leaves") as p:
         p.type(b"\x1d\x01x")

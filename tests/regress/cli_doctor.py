@@ -6,10 +6,10 @@ of bubblewrap, or of a daemon of the same version."""
 import json
 import os
 import socket
-import threading
 
 from collab_chat import GROUP, ok, write_group
 from harness import Daemon, check, equal, write_text
+from other_daemon import serve_version
 
 
 def _doctor(d, want, *args):
@@ -96,31 +96,10 @@ def test_an_endpoint_and_a_project_that_are_gone():
         os.rename(gone + "-away", gone)
 
 
-def _serve_version(path, version):
-    """Something that answers daemon.info as a daemon of another version."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(path)
-    listener.listen()
-
-    def serve():
-        while True:
-            try:
-                conn, _ = listener.accept()
-            except OSError:
-                return
-            with conn:
-                if conn.recv(65536):
-                    result = {"version": version, "pid": os.getpid(), "endpoints": [], "uptime_seconds": 1}
-                    conn.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode() + b"\n")
-    threading.Thread(target=serve, daemon=True).start()
-    return listener
-
-
 def test_a_daemon_of_another_version():
     with Daemon() as d:
         d.stop()
-        with _serve_version(d.home.native_sock, "9.9.9"):
+        with serve_version(d.home.native_sock, "9.9.9"):
             found = _of(_findings(d, 0), "daemon")
             equal([f["level"] for f in found], ["warning"])
             check("9.9.9" in found[0]["message"] and "upgrade-daemon" in found[0]["message"], found)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The commands about groups and messages: group, send, reply, inbox, ack, tail, events; which group and who one is; native group.find and group.events."""
+"""The commands about groups and messages: group, send, reply, inbox, ack, tail, events; which group and who one is; native group.find and group.events.
+Once `events -f` lost what came between the past that it had printed and the stream, when the past ended with a kind that is not streamed."""
 import json
 import os
 import queue
@@ -8,7 +9,7 @@ import subprocess
 import threading
 
 from collab_actors import ECHO, project
-from collab_chat import GROUP, OTHER, ledger, notify, ok, send, write_group
+from collab_chat import GROUP, OTHER, chat_daemon, ledger, notify, ok, send, write_group
 from harness import DEADLINE, MUSTER, Daemon, check, equal, eventually
 
 NO_IDENTITY = {"CCCC_GROUP_ID": None, "CCCC_ACTOR_ID": None}
@@ -31,12 +32,6 @@ def _fails(d, want, *args, **kw):
     return err
 
 
-def _daemon():
-    d = Daemon()
-    write_group(d.home)
-    return d
-
-
 def _folder(d, name="proj"):
     path = os.path.join(d.home.base, name)
     os.makedirs(path, exist_ok=True)
@@ -45,7 +40,7 @@ def _folder(d, name="proj"):
 
 # ------------------------------------------------------------------------------------------------------------ which group
 def test_group_of_the_folder():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         folder = _folder(d)
         err = _fails(d, 1, "send", "x", cwd=folder)
         check("muster group attach" in err, err)
@@ -58,7 +53,7 @@ def test_group_of_the_folder():
 
 
 def test_environment_and_options_win():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         write_group(d.home, OTHER)
         folder = _folder(d)
         _ok(d, "group", "attach", "-g", GROUP, cwd=folder)
@@ -70,7 +65,7 @@ def test_environment_and_options_win():
 
 
 def test_group_by_title():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         group = ok(d, "group_create", title="Ärger", group_id=None)["group_id"]
         _ok(d, "send", "-g", "ärger", "--to", "user", "x")
         equal(len(ledger(d.home, group)), 2)
@@ -81,7 +76,7 @@ def test_group_by_title():
 
 
 def test_find_answers():
-    with _daemon() as d, d.native() as n:
+    with chat_daemon(only=None) as d, d.native() as n:
         equal(n.result("group.find", {"group": GROUP}), {"group_id": GROUP, "title": "made by hand", "folder": os.path.join(d.home.cccc_home, "groups", GROUP), "events": 0})
         folder = _folder(d)
         group = ok(d, "attach", path=folder, group_id=None)["group_id"]
@@ -100,7 +95,7 @@ def test_find_answers():
 
 # ------------------------------------------------------------------------------------------------------------ messages
 def test_send_and_reply():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         first = _ok(d, "send", "-g", GROUP, "--to", "dev", "--to", "qa", "--attention", "--key", "k", "look", "here").strip()
         event = ledger(d.home)[-1]
         equal([event["id"], event["data"]["to"], event["data"]["priority"], event["data"]["client_id"], event["data"]["text"]], [first, ["dev", "qa"], "attention", "k", "look here"])
@@ -115,7 +110,7 @@ def test_send_and_reply():
 
 
 def test_inbox():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         equal(_ok(d, "inbox", "-g", GROUP, "dev"), "Nothing unread.\n")
         event = send(d, "one\ntwo \x1b[31mred", to=["dev"], priority="attention")
         notify(d, title="T", message="M", target_actor_id="dev")
@@ -130,7 +125,7 @@ def test_inbox():
 
 
 def test_ack():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         event = send(d, to=["dev"], priority="attention")
         equal(_ok(d, "ack", "-g", GROUP, "--as", "dev", event["id"]), "")
         equal(json.loads(_ok(d, "ack", "-g", GROUP, "--as", "dev", "--json", event["id"]))["already"], True)
@@ -138,7 +133,7 @@ def test_ack():
 
 
 def test_tail_and_events():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         equal(_ok(d, "tail", "-g", GROUP), "")
         for i in range(30):
             send(d, "m%d" % i)
@@ -171,7 +166,7 @@ class _Follow:
 
 
 def test_follow():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         one = send(d, "one")
         ok(d, "group_update", patch={"title": "New"})
         with _Follow(d, "events", "-g", GROUP, "-n", "2", "-f") as all_, _Follow(d, "events", "-g", GROUP, "--since", one["id"], "--kind", "chat.message") as since:
@@ -189,7 +184,7 @@ def _follow_held(d, *args):
 
 def test_nothing_is_lost_between_the_past_and_what_comes():
     """The past ended with a kind that is not streamed: the stream resumed nothing, and what came in between was lost."""
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         send(d, "x" * 300000)
         ok(d, "group_update", patch={"title": "New"})
         process = _follow_held(d, "events", "-g", GROUP, "-n", "2", "-f")
@@ -204,7 +199,7 @@ def test_nothing_is_lost_between_the_past_and_what_comes():
 
 
 def test_since_an_event_that_is_not_streamed():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         send(d, "one")
         ok(d, "group_update", patch={"title": "New"})
         two = send(d, "two")
@@ -242,7 +237,7 @@ def test_group_verbs():
 
 
 def test_actor_verbs():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         send(d, to=["dev"])
         out = _ok(d, "actor", "-g", GROUP)
         equal([line.split()[0] for line in out.splitlines()], ["ACTOR", "lead", "dev", "qa"])
@@ -275,7 +270,7 @@ def test_actors_that_run():
 
 
 def test_events_of_all():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         one = send(d, "one")
         line = _ok(d, "events", "--all")
         check(re.fullmatch(r"1 \d\d-\d\d \d\d:\d\d:\d\d collab %s chat.message user\n" % GROUP, line), line)

@@ -8,18 +8,12 @@ import os
 
 from collab import ok
 from collab_actors import project, started
-from harness import Daemon, Home, check, equal, eventually, is_alive
+from harness import Daemon, Home, check, equal, eventually, is_alive, muster_ok
 
 LOOKING = (["ps"], ["ps", "--json"], ["ls"], ["logs", "x"], ["logs", "g_1/a"], ["kill", "x"], ["kill", "--all"], ["status"], ["inbox", "--group", "g"],
            ["tail", "--group", "g"], ["events", "--group", "g"], ["events", "--all"], ["mail", "--group", "g"], ["ack", "--group", "g", "e"],
            ["attach", "x"], ["shell", "x"], ["restart", "x"], ["send-keys", "x", "a"], ["record", "x", "file"], ["group"], ["group", "show", "--group", "g"],
            ["group", "stop", "--group", "g"], ["actor", "list", "--group", "g"], ["actor", "stop", "--group", "g", "a"], ["project", "ls"])
-
-
-def _ok(home, *args, **kw):
-    status, out, err = home.muster(*args, **kw)
-    equal(status, 0, "muster %s; %s%s" % (" ".join(args), out, err))
-    return out
 
 
 def _actor(d, name="a"):
@@ -30,7 +24,7 @@ def _actor(d, name="a"):
 
 def _pid(home, group, name="a"):
     """The process of an actor, 0 when none runs."""
-    rows = json.loads(_ok(home, "ps", "--json"))["processes"]
+    rows = json.loads(muster_ok(home, "ps", "--json"))["processes"]
     return next((p["pid"] for p in rows if p["object"] == "%s/%s" % (group, name) and p["state"] == "running"), 0)
 
 
@@ -40,7 +34,7 @@ def _await_running(home, group):
 
 def _await_autostart(home):
     """What a daemon starts by itself is on its way when an operation on actors is answered."""
-    _ok(home, "call", "cccc.groups")
+    muster_ok(home, "call", "cccc.groups")
 
 
 def test_looking_starts_nothing():
@@ -54,20 +48,20 @@ def test_looking_starts_nothing():
 
 def test_down_without_a_daemon_is_fine():
     with Home() as home:
-        check("nothing to stop" in _ok(home, "down"), "not told")
+        check("nothing to stop" in muster_ok(home, "down"), "not told")
 
 
 def test_what_was_killed_early_is_not_lost():
     """A daemon looks for lost processes when it begins. One that was killed meanwhile was still seen, as its record had gone already: `ps` showed it for ever."""
     with Home() as home:
         with Daemon(home=home, project=False):
-            _ok(home, "new", "-d", "--sandbox", "none", home.cwd, "--", "sleep", "1000")
+            muster_ok(home, "new", "-d", "--sandbox", "none", home.cwd, "--", "sleep", "1000")
         with Daemon(home=home, project=False, env={"MUSTER_TEST_LATE": "500"}):
-            _ok(home, "kill", ".")
-            eventually(lambda: not json.loads(_ok(home, "ps", "--json"))["processes"], what="the end")
-            _ok(home, "new", "-d", "--sandbox", "none", home.cwd, "--", "sleep", "1000")  # by then the workers have come back
-            equal(len(json.loads(_ok(home, "ps", "--json"))["processes"]), 1)
-            _ok(home, "kill", ".")
+            muster_ok(home, "kill", ".")
+            eventually(lambda: not json.loads(muster_ok(home, "ps", "--json"))["processes"], what="the end")
+            muster_ok(home, "new", "-d", "--sandbox", "none", home.cwd, "--", "sleep", "1000")  # by then the workers have come back
+            equal(len(json.loads(muster_ok(home, "ps", "--json"))["processes"]), 1)
+            muster_ok(home, "kill", ".")
 
 
 def test_told_what_runs_on():
@@ -75,15 +69,15 @@ def test_told_what_runs_on():
         folder = os.path.join(home.base, "w")
         os.mkdir(folder)
         with Daemon(home=home, project=False):
-            _ok(home, "new", "-d", "--sandbox", "none", folder, "--", "sleep", "1000")
-            _ok(home, "new", "-d", "--sandbox", "none", home.cwd, "--", "sleep", "1000")
+            muster_ok(home, "new", "-d", "--sandbox", "none", folder, "--", "sleep", "1000")
+            muster_ok(home, "new", "-d", "--sandbox", "none", home.cwd, "--", "sleep", "1000")
         status, _, err = home.muster("ps")
         equal(status, 3)
         check("2 processes that it hosted run on" in err, err)
-        check("2 hosted processes run on" in _ok(home, "down", "--stop-agents"), "not told that they run on")
+        check("2 hosted processes run on" in muster_ok(home, "down", "--stop-agents"), "not told that they run on")
         with Daemon(home=home, project=False):
-            _ok(home, "kill", "w")
-            eventually(lambda: len(json.loads(_ok(home, "ps", "--json"))["processes"]) == 1, what="the end")
+            muster_ok(home, "kill", "w")
+            eventually(lambda: len(json.loads(muster_ok(home, "ps", "--json"))["processes"]) == 1, what="the end")
         check("1 process that it hosted runs on" in home.muster("ps")[2], "an ended one is counted")
 
 
@@ -91,20 +85,20 @@ def test_stopped_agents_stay_down_until_up():
     with Home() as home:
         with Daemon(home=home) as d:
             group = _actor(d)
-            check("agents and shells ended: " in _ok(home, "down", "--stop-agents"), "how many it ended is not told")
+            check("agents and shells ended: " in muster_ok(home, "down", "--stop-agents"), "how many it ended is not told")
             d.expect_exit()
         with Daemon(home=home) as d:
             _await_autostart(home)
             equal(_pid(home, group), 0, "it is back")
-            check("stay down until" in _ok(home, "status"), "status does not say so")
+            check("stay down until" in muster_ok(home, "status"), "status does not say so")
             d.kill()
         with Daemon(home=home):
             _await_autostart(home)
             equal(_pid(home, group), 0, "it is back after kill -9")
-            check("started again" in _ok(home, "up"), "up does not say so")
+            check("started again" in muster_ok(home, "up"), "up does not say so")
             _await_running(home, group)
-            check("started again" not in _ok(home, "up"), "said twice")
-            check("stay down" not in _ok(home, "status"), "status still says so")
+            check("started again" not in muster_ok(home, "up"), "said twice")
+            check("stay down" not in muster_ok(home, "status"), "status still says so")
             ok(d, "group_stop", group_id=group, by="user")
 
 
@@ -112,23 +106,23 @@ def test_up_starts_the_daemon_and_the_agents():
     with Home() as home:
         with Daemon(home=home) as d:
             group = _actor(d)
-            _ok(home, "down", "--stop-agents")
+            muster_ok(home, "down", "--stop-agents")
             d.expect_exit()
         try:
-            equal(json.loads(_ok(home, "up", "--json"))["resumed"], True)
+            equal(json.loads(muster_ok(home, "up", "--json"))["resumed"], True)
             _await_running(home, group)
         finally:
-            _ok(home, "down", "--stop-agents")
+            muster_ok(home, "down", "--stop-agents")
 
 
 def test_a_group_that_is_started_is_not_held_down():
     with Home() as home:
         with Daemon(home=home) as d:
             first, second = _actor(d), _actor(d)
-            _ok(home, "down", "--stop-agents")
+            muster_ok(home, "down", "--stop-agents")
             d.expect_exit()
         with Daemon(home=home) as d:
-            _ok(home, "group", "start", "--group", first)
+            muster_ok(home, "group", "start", "--group", first)
             pid = _pid(home, first)
             check(pid, "not started")
             d.kill()
@@ -147,7 +141,7 @@ def test_plain_down_and_up_bring_everything_back():
         with Daemon(home=home) as d:
             group = _actor(d)
             pid = _pid(home, group)
-            _ok(home, "down")
+            muster_ok(home, "down")
             d.expect_exit()
         with Daemon(home=home) as d:
             equal(_pid(home, group), pid, "not adopted")

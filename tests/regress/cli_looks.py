@@ -2,8 +2,10 @@
 """How lists look on a terminal. Once every state was grey: among twenty rows nobody saw the one that had failed."""
 import json
 import os
+import re
+import unicodedata
 
-from harness import Home, check, equal, eventually, shared
+from harness import Daemon, Home, check, equal, eventually, muster_ok, shared
 from home import numbers
 from person import Person
 
@@ -35,7 +37,7 @@ def _seen(home, *args, **env):
 
 
 def _row(text, name):
-    return next(line for line in text.splitlines() if name in line)
+    return next(line for line in text.splitlines() if name in line.split())
 
 
 def test_states_have_colours_on_a_terminal():
@@ -65,3 +67,18 @@ def test_the_list_of_operations_fits_the_terminal():
         lines = person.ended(0).split("\r\n")
         check(len(lines) > 100, repr(lines[:5]))
         equal([line for line in lines if len(line) > 80], [])
+
+
+def _columns(text):
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)
+
+
+def test_wide_characters_leave_the_columns_straight():
+    """A group's title ended with a tick, as agents like it, and what stood behind it was one column to the right: the tick counted as one, as any character did."""
+    with Daemon(only="cccc,native") as d:
+        for title in ("plain", "done \u2705", "\u6f22\u5b57", "u\u0308ber"):
+            check(d.cccc("group_create", {"title": title})["ok"], title)
+        lines = muster_ok(d.home, "group", "list").splitlines()
+        at = [_columns(line[:re.search(r"\bg_\w+", line).start()]) for line in lines[1:]]
+        ends = [_columns(line[:re.search(r" (?:active|idle|paused)\b", line).start()]) for line in lines[1:]]
+        equal((len(at), len(set(at)), len(set(ends))), (4, 1, 1), "\n".join(lines))

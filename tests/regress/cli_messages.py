@@ -5,7 +5,7 @@ import json
 import re
 
 from collab_actors import await_text, project, started
-from collab_chat import GROUP, ledger, send, write_group
+from collab_chat import GROUP, chat_daemon, ledger, send, write_group
 from harness import Daemon, check, equal
 from person import Person
 
@@ -18,14 +18,8 @@ def _run(d, *args, want=0, **kw):
     return out, err
 
 
-def _daemon():
-    d = Daemon()
-    write_group(d.home)
-    return d
-
-
 def test_an_empty_message_is_not_sent():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         first = send(d, "x", to=["user"])["id"]
         n = len(ledger(d.home))
         for words, stdin in (([""], b""), (["  ", "\n"], b""), (["-"], b""), (["-"], b" \n\n")):
@@ -36,7 +30,7 @@ def test_an_empty_message_is_not_sent():
 
 
 def test_nobody_speaks():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         for command in (["send", "--to", "user", "x"], ["inbox"], ["tail"], ["actor", "list"]):
             _, err = _run(d, *command, "-g", GROUP, "--as", "nobody", want=2)
             check("nobody" in err and "user, lead, dev, qa" in err, err)
@@ -46,7 +40,7 @@ def test_nobody_speaks():
 
 
 def test_a_long_text_is_shown():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         words = " ".join("word%d" % i for i in range(8000))
         send(d, words + "\nlast line", to=["dev"], by="lead")
         check(ledger(d.home)[0]["data"]["text"].startswith("[cccc] ("), "it is not stored aside")
@@ -60,7 +54,7 @@ def test_a_long_text_is_shown():
 
 
 def test_lines_are_wrapped_at_a_terminal():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         text = " ".join("w%03d" % i for i in range(60)) + " " + "日本" * 40
         send(d, text, to=["dev"], by="lead")
         with Person(d.home, "tail", "-g", GROUP, cols=60) as person:
@@ -73,7 +67,7 @@ def test_lines_are_wrapped_at_a_terminal():
 
 
 def test_the_beginning_of_an_event_id_is_enough():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         first = send(d, "one", to=["dev"], by="lead", priority="attention")["id"]
         send(d, "two", to=["dev"], by="lead")
         out, _ = _run(d, "reply", "-g", GROUP, "--as", "dev", "--json", first[:8], "fine")
@@ -99,7 +93,7 @@ def test_an_ambiguous_beginning_is_named_with_its_candidates():
 
 
 def test_errors_are_words_and_say_what_to_do():
-    with _daemon() as d:
+    with chat_daemon(only=None) as d:
         for args, advice in ((["group", "show", "-g", "g_ffffffffffff"], "muster group list"), (["send", "-g", GROUP, "--to", "nobody", "x"], "muster actor list"),
                              (["ack", "-g", GROUP, "f" * 32], "muster tail"), (["actor", "-g", GROUP, "start", "lead"], "muster group attach")):
             _, err = _run(d, *args, want=1)

@@ -5,16 +5,12 @@ beside the new one that was started in its place."""
 import json
 import os
 
-from harness import check, equal, eventually, is_alive, quick, shared, start_time
+from harness import check, equal, eventually, is_alive, muster_ok, quick, shared_home, start_time
 from home import numbers
 from person import Person
 
 DEAF = ["/bin/sh", "-c", "trap '' TERM HUP; echo ready; while :; do sleep 0.05; done"]
 ECHO = ["/bin/sh", "-c", "stty -echo; echo ready; exec cat"]
-
-
-def _home():
-    return shared(args=("--sandbox", "none"), project=False).home
 
 
 def _folder(home):
@@ -23,39 +19,33 @@ def _folder(home):
     return path
 
 
-def _ok(home, *args, **kw):
-    status, out, err = home.muster(*args, **kw)
-    equal(status, 0, "muster %s; %s%s" % (" ".join(args), out, err))
-    return out
-
-
 def _sessions(home, folder):
     """Name and pid of each, in the order in which they were made."""
-    return [(s["name"], s["pid"]) for s in json.loads(_ok(home, "ls", "--json"))["sessions"] if s["workspace"] == folder]
+    return [(s["name"], s["pid"]) for s in json.loads(muster_ok(home, "ls", "--json"))["sessions"] if s["workspace"] == folder]
 
 
 def _states(home, name):
-    return [p["state"] for p in json.loads(_ok(home, "ps", "--json"))["processes"] if p["object"] == name]
+    return [p["state"] for p in json.loads(muster_ok(home, "ps", "--json"))["processes"] if p["object"] == name]
 
 
 def test_an_ended_one_is_replaced():
-    home, name = _home(), "e%d" % next(numbers)
+    home, name = shared_home(), "e%d" % next(numbers)
     folder = _folder(home)
-    _ok(home, "new", "-d", "--once", "--name", name, folder, "--", "sh", "-c", "exit 7")
+    muster_ok(home, "new", "-d", "--once", "--name", name, folder, "--", "sh", "-c", "exit 7")
     eventually(lambda: _states(home, name) == ["ended"])
     with Person(home, "new", "--once", folder, "--", "sh", "-c", "echo sec''ond; exit 5") as p:
         p.until("second")
         text = p.ended(5)
         check("the session stays" in text and "muster kill" in text, text)
     (other, _), = _sessions(home, folder)
-    check("second" in _ok(home, "logs", other), "the old one is still there")
-    _ok(home, "kill", other)
+    check("second" in muster_ok(home, "logs", other), "the old one is still there")
+    muster_ok(home, "kill", other)
 
 
 def test_one_that_runs_is_not():
-    home = _home()
+    home = shared_home()
     folder = _folder(home)
-    _ok(home, "new", "-d", folder, "--", *ECHO)
+    muster_ok(home, "new", "-d", folder, "--", *ECHO)
     before = _sessions(home, folder)
     name = before[0][0]
     for args in ([folder, "--", "true"], ["-d", folder, "--", "true"], ["--once", folder], ["--name", name, folder, "--", "true"]):
@@ -65,28 +55,28 @@ def test_one_that_runs_is_not():
         equal("--name NAME" in err, "--name" not in args, err)
     equal(_sessions(home, folder), before)
     # One whose next start is waited for runs as well.
-    _ok(home, "kill", name)
-    _ok(home, "new", "-d", folder, "--", "sh", "-c", "exit 1")
+    muster_ok(home, "kill", name)
+    muster_ok(home, "new", "-d", folder, "--", "sh", "-c", "exit 1")
     equal(home.muster("new", "-d", folder, "--", "true")[0], 1)
-    _ok(home, "kill", name)
+    muster_ok(home, "kill", name)
 
 
 def test_several_with_names():
-    home, a, b = _home(), "a%d" % next(numbers), "b%d" % next(numbers)
+    home, a, b = shared_home(), "a%d" % next(numbers), "b%d" % next(numbers)
     folder = _folder(home)
-    _ok(home, "new", "-d", folder, "--", *ECHO)
+    muster_ok(home, "new", "-d", folder, "--", *ECHO)
     for name in (a, b):
-        _ok(home, "new", "-d", "--name", name, folder, "--", *ECHO)
+        muster_ok(home, "new", "-d", "--name", name, folder, "--", *ECHO)
     equal([name for name, _ in _sessions(home, folder)], [os.path.basename(folder), a, b])
-    _ok(home, "kill", b)
+    muster_ok(home, "kill", b)
     # The folder means the one that was made first.
-    equal(_ok(home, "kill", cwd=folder), "Session '%s' killed\n" % os.path.basename(folder))
+    equal(muster_ok(home, "kill", cwd=folder), "Session '%s' killed\n" % os.path.basename(folder))
     equal([name for name, _ in _sessions(home, folder)], [a])
-    _ok(home, "kill", a)
+    muster_ok(home, "kill", a)
 
 
 def test_success_ends_the_session():
-    home = _home()
+    home = shared_home()
     folder = _folder(home)
     with Person(home, "new", "--", "sh", "-c", "echo ready; read x; exit $x", cwd=folder) as p:
         p.until("ready")
@@ -103,7 +93,7 @@ def test_success_ends_the_session():
 
 
 def test_its_shells_end_with_it():
-    home = _home()
+    home = shared_home()
     folder = _folder(home)
     with Person(home, "new", "--", "sh", "-c", "echo ready; read x", cwd=folder) as agent:
         agent.until("ready")
@@ -118,30 +108,30 @@ def test_its_shells_end_with_it():
 
 
 def test_kill_waits():
-    home, name = _home(), "k%d" % next(numbers)
+    home, name = shared_home(), "k%d" % next(numbers)
     folder = _folder(home)
-    _ok(home, "new", "-d", "--name", name, folder, "--", *DEAF)
+    muster_ok(home, "new", "-d", "--name", name, folder, "--", *DEAF)
     (_, pid), = _sessions(home, folder)
     who = pid, start_time(pid)
-    eventually(lambda: "ready" in _ok(home, "logs", name))
-    equal(_ok(home, "kill", name), "Session '%s' killed\n" % name)
+    eventually(lambda: "ready" in muster_ok(home, "logs", name))
+    equal(muster_ok(home, "kill", name), "Session '%s' killed\n" % name)
     check(not is_alive(*who), "it lives")
     equal(_states(home, name), [])
 
 
 def test_ending_is_told_and_waited_for():
-    home, name = _home(), "k%d" % next(numbers)
+    home, name = shared_home(), "k%d" % next(numbers)
     folder = _folder(home)
-    _ok(home, "new", "-d", "--name", name, folder, "--", *DEAF)
+    muster_ok(home, "new", "-d", "--name", name, folder, "--", *DEAF)
     (_, pid), = _sessions(home, folder)
     who = pid, start_time(pid)
-    eventually(lambda: "ready" in _ok(home, "logs", name))
+    eventually(lambda: "ready" in muster_ok(home, "logs", name))
 
     def at_once():
-        equal(_ok(home, "kill", "--no-wait", name), "Session '%s' is ending\n" % name)
+        equal(muster_ok(home, "kill", "--no-wait", name), "Session '%s' is ending\n" % name)
         equal(_states(home, name), ["ending"])
     quick(at_once, 4.5)
-    _ok(home, "new", "-d", "--name", name, folder, "--", *ECHO)
+    muster_ok(home, "new", "-d", "--name", name, folder, "--", *ECHO)
     check(not is_alive(*who), "two in one place")
     equal(_states(home, name), ["running"])
-    _ok(home, "kill", name)
+    muster_ok(home, "kill", name)

@@ -14,23 +14,17 @@ import termios
 import time
 
 from collab_chat import GROUP, ok, write_group
-from harness import DEADLINE, MUSTER, Daemon, Home, check, equal, eventually
-
-
-def _ok(home, *args, **kw):
-    status, out, err = home.muster(*args, **kw)
-    equal(status, 0, out + err)
-    return out
+from harness import DEADLINE, MUSTER, Daemon, Home, check, equal, eventually, muster_ok
 
 
 def _session(home, name, *command):
     folder = os.path.join(home.base, name)
     os.makedirs(folder, exist_ok=True)
-    _ok(home, "new", "-d", "--sandbox", "none", "--name", name, "--", *command, cwd=folder)
+    muster_ok(home, "new", "-d", "--sandbox", "none", "--name", name, "--", *command, cwd=folder)
 
 
 def _overview(home):
-    return json.loads(_ok(home, "status", "--json"))
+    return json.loads(muster_ok(home, "status", "--json"))
 
 
 def _actor(home, name):
@@ -87,7 +81,7 @@ def test_what_runs_waits_and_failed():
             ok(d, "actor_start", group_id=GROUP, actor_id=name)
         ok(d, "group_set_state", group_id=GROUP, state="paused")
         ok(d, "send", group_id=GROUP, by="user", text="hello", to=["good"])
-        _ok(home, "send-keys", "%s/bad" % GROUP, "x", "Enter")
+        muster_ok(home, "send-keys", "%s/bad" % GROUP, "x", "Enter")
         eventually(lambda: _actor(home, "bad")["state"] == "ended", what="the end of one")
         equal((_actor(home, "bad")["exit_code"], "since" in _actor(home, "bad")), (7, True))
         equal(_actor(home, "good")["state"], "running")
@@ -98,10 +92,10 @@ def test_what_runs_waits_and_failed():
         equal([p["object"] for p in overview["processes"]], ["%s/good" % GROUP, "api"])
         eventually(lambda: all("output" in p for p in _overview(home)["processes"] if p["object"] == "api"), what="the last output")
         equal([(p["dir"], p["running"], p["queued"], p["failed"]) for p in overview["projects"]], [(home.project, 0, 0, 0)])
-        text = _ok(home, "status")
+        text = muster_ok(home, "status")
         for word in ("api", "%s/good" % GROUP, "ended (7)", "1, ", "listening    cccc, coop, aiwg, native"):
             check(word in text, lambda: "%r is not in\n%s" % (word, text))
-        names = [[line.split()[:2] for line in _ok(home, *words).splitlines()[3:5]] for words in (["status"], [])]  # muster alone
+        names = [[line.split()[:2] for line in muster_ok(home, *words).splitlines()[3:5]] for words in (["status"], [])]  # muster alone
         equal(names[0], names[1])
         ok(d, "actor_start", group_id=GROUP, actor_id="bad")
         equal(_actor(home, "bad")["state"], "running")
@@ -173,7 +167,7 @@ def test_top_is_left_with_ctrl_c_and_by_a_signal():
 def test_events_have_times_names_and_statuses():
     with Daemon() as d:
         _session(d.home, "short", "sh", "-c", "exit 3")
-        text = eventually(lambda: [t for t in [_ok(d.home, "events", "--all")] if "ended" in t], what="its end")[0]
+        text = eventually(lambda: [t for t in [muster_ok(d.home, "events", "--all")] if "ended" in t], what="its end")[0]
         check(re.search(r"(?m)^\d+ \d\d-\d\d \d\d:\d\d:\d\d host short ended \(3\)$", text), text)
-        items = [json.loads(line) for line in _ok(d.home, "events", "--all", "--json").splitlines()][1:]
+        items = [json.loads(line) for line in muster_ok(d.home, "events", "--all", "--json").splitlines()][1:]
         check(all(re.match(r"\d{4}-.*Z$", i["at"]) for i in items), items)

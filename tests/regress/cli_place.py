@@ -8,23 +8,17 @@ import os
 
 from collab import ok
 from collab_actors import project, started
-from harness import MUSTER, Daemon, Home, check, equal, eventually, read_text, write_text
+from harness import MUSTER, Daemon, Home, check, equal, eventually, muster_ok, read_text, write_text
 from home import numbers
 
 BARE = {"XDG_RUNTIME_DIR": None}  # as under cron, `su -`, ssh
-
-
-def _ok(home, *args, **kw):
-    status, out, err = home.muster(*args, **kw)
-    equal(status, 0, "muster %s; %s%s" % (" ".join(args), out, err))
-    return out
 
 
 def _session(home, script, sandbox="none"):
     """A session with its own folder that runs script there; the folder."""
     folder = os.path.join(home.base, "w%d" % next(numbers))
     os.mkdir(folder)
-    _ok(home, "new", "-d", "--once", "--sandbox", sandbox, folder, "--", "/bin/sh", "-c", script + "; exec sleep 1000")
+    muster_ok(home, "new", "-d", "--once", "--sandbox", sandbox, folder, "--", "/bin/sh", "-c", script + "; exec sleep 1000")
     return folder
 
 
@@ -66,10 +60,10 @@ def test_an_actor_is_told_too():
 
 def test_without_a_runtime_folder():
     with Daemon(project=False) as d:
-        equal(json.loads(_ok(d.home, "status", "--json", env=BARE))["pid"], d.pid)
-        equal(json.loads(_ok(d.home, "up", "--json", env=BARE))["daemon"]["pid"], d.pid)
-        equal(json.loads(_ok(d.home, "call", "native.daemon.info", env=BARE))["pid"], d.pid)
-        _ok(d.home, "ps", env=BARE)
+        equal(json.loads(muster_ok(d.home, "status", "--json", env=BARE))["pid"], d.pid)
+        equal(json.loads(muster_ok(d.home, "up", "--json", env=BARE))["daemon"]["pid"], d.pid)
+        equal(json.loads(muster_ok(d.home, "call", "native.daemon.info", env=BARE))["pid"], d.pid)
+        muster_ok(d.home, "ps", env=BARE)
 
 
 def test_the_other_way_round():
@@ -79,7 +73,7 @@ def test_the_other_way_round():
             d.kill()
         check(os.path.exists(home.native_sock), "no stale socket")
         with Daemon(home=home, project=False, env=BARE) as d:
-            equal(json.loads(_ok(home, "status", "--json"))["pid"], d.pid)
+            equal(json.loads(muster_ok(home, "status", "--json"))["pid"], d.pid)
 
 
 def test_the_address_goes_with_the_daemon():

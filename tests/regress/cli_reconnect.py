@@ -176,7 +176,7 @@ def test_not_wanted():
                 p = stack.enter_context(Person(home, "attach", name, "--no-reconnect"))
                 p.until("line")
                 followers[0].sees("line")
-                eventually(lambda: os.path.exists(path))
+                eventually(lambda: os.path.exists(path) and "line" in read_text(path))
                 followers[2].sees("group.create")
                 followers[3].sees("\n")
                 followers[4].sees("\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""muster rules: list, check, switches, events."""
+"""muster rules: list, check, switches, events. Once it heeded neither --project nor the folder that it was called in."""
 import json
 import os
 

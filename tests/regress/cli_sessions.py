@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The command line for hosted processes, as a person uses it: on a terminal, with keys, resizes, signals and daemons that die."""
+"""The command line for hosted processes, as a person uses it: on a terminal, with keys, resizes, signals and daemons that die. Once the first question
+of a silent program did not reach the terminal, and what was typed while the daemon was away vanished without a word."""
 import contextlib
 import json
 import os
@@ -8,17 +9,13 @@ import signal
 import subprocess
 import time
 
-from harness import DEADLINE, MUSTER, Daemon, Home, check, equal, eventually, memory_bound, read_text, ready, shared, wait_pid, write_text
+from harness import DEADLINE, MUSTER, Daemon, Home, check, equal, eventually, memory_bound, muster_ok, read_text, ready, shared_home, wait_pid, write_text
 from home import numbers
 from person import Person
 
 DETACH = b"\x1d"
 ECHO = ["/bin/sh", "-c", "stty -echo; echo ready; exec cat"]
 SIZES = ["/bin/sh", "-c", "trap 'stty size' WINCH; stty size; echo ready; while :; do sleep 0.02; done"]
-
-
-def _home():
-    return shared(args=("--sandbox", "none"), project=False).home
 
 
 @contextlib.contextmanager
@@ -38,30 +35,24 @@ def _folder(home):
     return path
 
 
-def _ok(home, *args, **kw):
-    status, out, err = home.muster(*args, **kw)
-    equal(status, 0, "muster %s; %s%s" % (" ".join(args), out, err))
-    return out
-
-
 def _new(home, *command, name=None, options=("--once",)):
     """A session that runs command; its name."""
     name = name or "s%d" % next(numbers)
-    _ok(home, "new", "-d", "--name", name, *options, _folder(home), "--", *command)
+    muster_ok(home, "new", "-d", "--name", name, *options, _folder(home), "--", *command)
     return name
 
 
 def _log(home, name, *args):
-    return _ok(home, "logs", name, *args)
+    return muster_ok(home, "logs", name, *args)
 
 
 def _process(home, name, state):
     """What ps says about the process of a session if it is in this state."""
-    return next((p for p in json.loads(_ok(home, "ps", "--json"))["processes"] if (p["object"], p["state"]) == (name, state)), None)
+    return next((p for p in json.loads(muster_ok(home, "ps", "--json"))["processes"] if (p["object"], p["state"]) == (name, state)), None)
 
 
 def _listed(home, name):
-    return next((s for s in json.loads(_ok(home, "ls", "--json"))["sessions"] if s["name"] == name), None)
+    return next((s for s in json.loads(muster_ok(home, "ls", "--json"))["sessions"] if s["name"] == name), None)
 
 
 def _attached(home, name, *args, **kw):
@@ -73,7 +64,7 @@ def _attached(home, name, *args, **kw):
 
 # ---------------------------------------------------------------------------------------------------- new
 def test_new_types_detaches_and_comes_back():
-    home = _home()
+    home = shared_home()
     folder = _folder(home)
     with Person(home, "new", "--once", "--", *ECHO, cwd=folder) as p:
         p.until("ready")
@@ -95,7 +86,7 @@ def test_new_types_detaches_and_comes_back():
 
 
 def test_new_quotes_the_command():
-    home = _home()
+    home = shared_home()
     words = ["a b", "'", '"', "\\", "$x", "new\nline", "tab\t", "\x01\x7f", "ä€😀", "", "#", "[x]", "]", "\\n", '"""', "'''"]
     name = _new(home, "/usr/bin/python3", "-c", "import sys, json; print(json.dumps(sys.argv[1:])); sys.stdin.read()", *words)
     text = eventually(lambda: re.search(r"\[.*\]\s", _log(home, name), re.S), what="the arguments")
@@ -103,7 +94,7 @@ def test_new_quotes_the_command():
 
 
 def test_new_sandbox_mode_and_once():
-    home = _home()
+    home = shared_home()
     name = _new(home, "sh", "-c", "exit 3", options=("--once", "--sandbox", "none"))
     row = eventually(lambda: _process(home, name, "ended"))
     equal((row["sandbox"], row["exit_code"]), ("none", 3))
@@ -113,7 +104,7 @@ def test_new_sandbox_mode_and_once():
 
 
 def test_new_refused():
-    home = _home()
+    home = shared_home()
     name = _new(home, "cat")
     for args, status, words in (
             (["/nonexistent"], 1, "No such file"), (["/etc/passwd"], 1, "no folder"),
@@ -123,12 +114,12 @@ def test_new_refused():
         got, out, err = home.muster("new", "-d", *args)
         equal((got, out), (status, ""), "new %r; %s" % (args, err))
         check(words in err, "%r: %s" % (args, err))
-    _ok(home, "kill", name)
+    muster_ok(home, "kill", name)
 
 
 # ---------------------------------------------------------------------------------------------------- attach
 def test_window_size_at_start_and_on_resize():
-    home = _home()
+    home = shared_home()
     name = _new(home, *SIZES)
     with _attached(home, name, cols=91, rows=33) as p:
         p.until("33 91")
@@ -141,11 +132,11 @@ def test_window_size_at_start_and_on_resize():
 
 
 def test_the_next_process_gets_the_size_too():
-    home = _home()
+    home = shared_home()
     name = _new(home, *SIZES)
     with _attached(home, name, cols=91, rows=33) as p:
         p.until("33 91")
-        _ok(home, "restart", name)
+        muster_ok(home, "restart", name)
         p.until("[restarting in 0ms…]")
         p.until("33 91")
         p.type(DETACH)
@@ -153,12 +144,12 @@ def test_the_next_process_gets_the_size_too():
 
 
 def test_read_only():
-    home = _home()
+    home = shared_home()
     name = _new(home, *ECHO)
     with _attached(home, name, "-r", cols=55) as p:
         p.until("ready")
         p.type("ignored\r")
-        _ok(home, "send-keys", name, "seen", "--enter")
+        muster_ok(home, "send-keys", name, "seen", "--enter")
         p.until("seen")
         check("ignored" not in _log(home, name), "a read-only client typed")
         p.type(DETACH)
@@ -169,7 +160,7 @@ def test_read_only():
 
 
 def test_exit_status_is_that_of_the_process():
-    home = _home()
+    home = shared_home()
     for code in (0, 1, 7, 255):
         with Person(home, "new", "--once", "--", "/bin/sh", "-c", "read x; echo bye; exit %d" % code, cwd=_folder(home)) as p:
             p.until("attached")
@@ -179,7 +170,7 @@ def test_exit_status_is_that_of_the_process():
 
 
 def test_restarting_is_told_and_the_terminal_stays():
-    home = _home()
+    home = shared_home()
     name = _new(home, "/bin/sh", "-c", "echo begun $$; read x; exit 4", options=())
     with _attached(home, name) as p:
         first = p.until("begun ") + p.until("\r\n")
@@ -188,13 +179,13 @@ def test_restarting_is_told_and_the_terminal_stays():
         p.until("[restarting in 1000ms…]")
         second = p.until("begun ") + p.until("\r\n")
         check(first != second, "the same process")
-        _ok(home, "kill", name)
+        muster_ok(home, "kill", name)
         p.until("[process exited (code 143)]")
         p.ended(143)
 
 
 def test_signals_restore_the_terminal():
-    home = _home()
+    home = shared_home()
     name = _new(home, "/bin/sh", "-c", r"printf '\033[?1049h\033[?25l\033[?1000h\033[?2004h\033[1;31mready'; exec sleep 1000")
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         with _attached(home, name) as p:
@@ -207,7 +198,7 @@ def test_signals_restore_the_terminal():
 
 def test_screen_that_was_not_entered_is_not_left():
     """Leaving it would move the cursor."""
-    home = _home()
+    home = shared_home()
     name = _new(home, *ECHO)
     with _attached(home, name) as p:
         p.until("ready")
@@ -216,7 +207,7 @@ def test_screen_that_was_not_entered_is_not_left():
 
 
 def test_stop_and_continue():
-    home = _home()
+    home = shared_home()
     name = _new(home, *ECHO)
     with _attached(home, name) as p:
         p.until("ready")
@@ -233,7 +224,7 @@ def test_stop_and_continue():
 
 def test_old_questions_are_not_asked_again():
     """A terminal would answer them, and the answers would be typed into whatever runs now."""
-    home = _home()
+    home = shared_home()
     name = _new(home, "/bin/sh", "-c", r"stty -echo; printf 'a\033[cb\033[6nc\033]11;?\007d\033[1mready\n'; while read x; do printf 'e\033[cf\n'; done")
     eventually(lambda: "ready" in _log(home, name), what="its output")
     with _attached(home, name) as p:
@@ -247,7 +238,7 @@ def test_old_questions_are_not_asked_again():
 
 def test_the_first_question_of_a_silent_program():
     """It had printed nothing, so that what it asked first was taken for its past, and never reached the terminal."""
-    home = _home()
+    home = shared_home()
     gate = os.path.join(home.base, "gate%d" % next(numbers))
     os.mkfifo(gate)
     name = _new(home, "sh", "-c", "read x <'%s'; printf 'asks\\033[6n'; exec sleep 1000" % gate)
@@ -263,7 +254,7 @@ def test_the_first_question_of_a_silent_program():
 
 def test_large_paste_into_a_slow_program():
     """Nothing is lost or reordered, and memory stays bounded, while the program takes nothing for a while."""
-    home = _home()
+    home = shared_home()
     path = os.path.join(home.base, "pasted%d" % next(numbers))
     data = b"".join(b"%07d\n" % i for i in range(500000))  # 4 MB
     name = _new(home, "/bin/sh", "-c", "stty raw -echo; echo ready; sleep 1; head -c %d > %s; echo taken" % (len(data), path))
@@ -286,7 +277,7 @@ def test_large_paste_into_a_slow_program():
 
 
 def test_paste_at_a_terminal():
-    home = _home()
+    home = shared_home()
     path = os.path.join(home.base, "typed%d" % next(numbers))
     data = b"".join(b"%07d\n" % i for i in range(50000))
     name = _new(home, "/bin/sh", "-c", "stty raw -echo; echo ready; sleep 0.5; head -c %d > %s; echo taken" % (len(data), path))
@@ -300,7 +291,7 @@ def test_paste_at_a_terminal():
 
 def test_stalled_terminal_and_a_signal():
     """Nobody takes what is printed: the way out is open all the same."""
-    home = _home()
+    home = shared_home()
     name = _new(home, "/bin/sh", "-c", "read x; exec yes")
     with _attached(home, name) as p:
         p.type("\r")
@@ -308,11 +299,11 @@ def test_stalled_terminal_and_a_signal():
         p.signal(signal.SIGTERM)
         check(wait_pid(p.pid), "muster still runs")
         p.ended(-signal.SIGTERM)
-    _ok(home, "kill", "-f", name)
+    muster_ok(home, "kill", "-f", name)
 
 
 def test_terminal_goes_away():
-    home = _home()
+    home = shared_home()
     name = _new(home, *ECHO)
     with _attached(home, name) as p:
         p.until("ready")
@@ -336,7 +327,7 @@ def test_daemon_that_hangs_does_not_hold_us():
 
 
 def test_slow_terminal_gets_all_of_the_end():
-    home = _home()
+    home = shared_home()
     name = _new(home, "/bin/sh", "-c", "read x; seq 1 150000; exit 5")
     with _attached(home, name) as p:
         p.type("\r")
@@ -348,7 +339,7 @@ def test_slow_terminal_gets_all_of_the_end():
 
 
 def test_shell_beside_the_agent():
-    home = _home()
+    home = shared_home()
     name = _new(home, *ECHO)
     with Person(home, "shell", name, "-c", "/bin/sh") as p:
         p.until("attached")
@@ -364,7 +355,7 @@ def test_shell_beside_the_agent():
 
 def test_shell_is_the_callers_own():
     """Who has bash or zsh got the /bin/sh of the contract: no history, no arrow keys."""
-    home = _home()
+    home = shared_home()
     name = _new(home, *ECHO)
     own = os.path.join(home.base, "my-shell%d" % next(numbers))
     write_text(own, "#!/bin/sh\necho this is mine\nexec cat\n")
@@ -390,7 +381,7 @@ def test_daemon_killed_and_back():
                 d.kill()
                 p.until("connection to the daemon is lost")
                 p.ended(3)
-        _ok(home, "up")
+        muster_ok(home, "up")
         with _attached(home, name) as p:
             p.until("before")
             p.type("after\r")
@@ -416,14 +407,14 @@ def test_a_daemon_is_started():
         home.extra_env["MUSTER_SANDBOX"] = "none"
         try:
             name = _new(home, *ECHO)
-            check(name in _ok(home, "ls"), "not listed")
+            check(name in muster_ok(home, "ls"), "not listed")
         finally:
             home.muster("down")
 
 
 def test_new_without_a_command_says_how_to_give_one():
     """The agent that is built in is not on every machine."""
-    home = _home()
+    home = shared_home()
     for args, words in (([], "muster new -- COMMAND"), (["--", "no-such-program"], "")):
         status, out, err = home.muster("new", "-d", _folder(home), *args)
         equal((status, out), (1, ""), err)
@@ -442,25 +433,25 @@ def test_lists_fit_a_terminal_of_80_columns():
             equal(len(rows), 2, rows)
             check(max(map(len, rows)) <= 80, rows)
             check(name in rows[1] and re.search(last + "$", rows[1]), "the last column is missing: %r" % rows)
-        _ok(d.home, "kill", name)
+        muster_ok(d.home, "kill", name)
 
 
 def test_ps_and_ls():
-    home = _home()
+    home = shared_home()
     name = _new(home, *ECHO)
     with _attached(home, name):
-        titles, *rows = _ok(home, "ps").splitlines()
+        titles, *rows = muster_ok(home, "ps").splitlines()
         equal(titles.split(), "ID NAME STATE AGE OUTPUT PID SANDBOX COMMAND WORKSPACE CLIENTS CPU MEM".split())
         row = next(line.split() for line in rows if name in line)
         equal((row[1], row[2], row[6], row[7], row[9]), (name, "running", "none", "/bin/sh", "1"))
-        titles, *rows = _ok(home, "ls").splitlines()
+        titles, *rows = muster_ok(home, "ls").splitlines()
         equal(titles.split(), "SESSION WORKSPACE STATE PTYS CLIENTS AGE".split())
         check(re.match(name + r" +\S+ +running +1 +1 local, 0 web +\d+s$", next(line for line in rows if line.startswith(name))), rows)
     equal(len(_listed(home, name)["ptys"]), 1)
 
 
 def test_ps_watch():
-    home = _home()
+    home = shared_home()
     name = _new(home, *ECHO)
     with Person(home, "ps", "--watch", cols=60) as p:
         for _ in range(2):
@@ -471,15 +462,15 @@ def test_ps_watch():
 
 
 def test_an_agent_that_ended_is_listed_as_ended():
-    home = _home()
+    home = shared_home()
     name = _new(home, "true")
-    eventually(lambda: re.search(name + r" .* ended ", _ok(home, "ls")), what="its end")
-    eventually(lambda: re.search(name + r" +ended \(0\)", _ok(home, "ps")), what="its end")
+    eventually(lambda: re.search(name + r" .* ended ", muster_ok(home, "ls")), what="its end")
+    eventually(lambda: re.search(name + r" +ended \(0\)", muster_ok(home, "ps")), what="its end")
 
 
 # ---------------------------------------------------------------------------------------------------- logs, keys
 def test_logs():
-    home = _home()
+    home = shared_home()
     name = _new(home, "/bin/sh", "-c", r"stty -opost; printf 'one\n\033[31mtwo\033[0m\nthree\n'; read x; printf 'four\n'")
     eventually(lambda: "three" in _log(home, name), what="its output")
     equal(_log(home, name), "one\n\x1b[31mtwo\x1b[0m\nthree\n")
@@ -489,7 +480,7 @@ def test_logs():
     equal(_log(home, name, "--tail", "0"), "")
     p = subprocess.Popen([MUSTER, "logs", "-f", "--tail", "2", name], env=home.env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     equal(p.stdout.read(19), b"\x1b[31mtwo\x1b[0m\nthree\n"[:19])
-    _ok(home, "send-keys", name, "Enter")
+    muster_ok(home, "send-keys", name, "Enter")
     out, err = p.communicate(timeout=DEADLINE)
     check(out.endswith(b"four\n") and b"three" not in out, "what was printed before came twice: %r" % out)
     check(b"[process exited (code 0)]" in err, err)
@@ -497,7 +488,7 @@ def test_logs():
 
 
 def test_logs_follow_ends_with_ctrl_c():
-    home = _home()
+    home = shared_home()
     name = _new(home, *ECHO)
     with Person(home, "logs", "-f", name) as p:
         p.until("ready")
@@ -506,11 +497,11 @@ def test_logs_follow_ends_with_ctrl_c():
 
 
 def test_logs_follow_of_a_flood_misses_nothing_that_the_ring_has():
-    home = _home()
+    home = shared_home()
     name = _new(home, "/bin/sh", "-c", "read x; seq 1000000 1099999; echo done")
     p = subprocess.Popen([MUSTER, "logs", "-f", name], env=home.env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     eventually(lambda: _listed(home, name)["local_clients"] == 1, what="the reader")
-    _ok(home, "send-keys", name, "Enter")
+    muster_ok(home, "send-keys", name, "Enter")
     out, _ = p.communicate(timeout=DEADLINE * 2)
     got = [int(line) for line in re.findall(rb"\d{7}", out)]
     equal((len(got), got == list(range(1000000, 1100000))), (100000, True))
@@ -518,11 +509,11 @@ def test_logs_follow_of_a_flood_misses_nothing_that_the_ring_has():
 
 def test_logs_follow_counts_what_it_lost():
     """A reader that stalled: what it got and what it says is missing are all that was printed; the screen is no output."""
-    home = _home()
+    home = shared_home()
     name = _new(home, "/bin/sh", "-c", "read x; seq 1000000 3000000; echo done")
     p = subprocess.Popen([MUSTER, "logs", "-f", name], env=home.env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     eventually(lambda: _listed(home, name)["local_clients"] == 1, what="the reader")
-    _ok(home, "send-keys", name, "Enter")
+    muster_ok(home, "send-keys", name, "Enter")
     n_printed = eventually(lambda: _process(home, name, "ended"), deadline=DEADLINE * 4, what="the end")["bytes"]
     out, err = p.communicate(timeout=DEADLINE * 4)
     n_lost = sum(int(n) for n in re.findall(rb"\[(\d+) bytes", err))
@@ -531,14 +522,14 @@ def test_logs_follow_counts_what_it_lost():
 
 
 def test_send_keys():
-    home = _home()
+    home = shared_home()
     name = _new(home, "/usr/bin/python3", "-c",
                 "import os, tty; tty.setraw(0); print('ready', flush=True)\nwhile True:\n  b = os.read(0, 100); print(b.hex(), end='\\r\\n', flush=True)")
     eventually(lambda: "ready" in _log(home, name), what="raw mode")
     for words, want in ((["C-c", "Up", "F5"], b"\x03\x1b[A\x1b[15~"), (["-l", "C-c", "Up"], b"C-cUp"), (["x y", "Enter", "z"], b"x y\rz"), (["--enter", "--", "-v"], b"-v\r"),
                         (["M-b", "C-Left", "S-Tab", "^d", "C-Space", "ä"], b"\x1bb\x1b[1;5D\x1b[Z\x04\x00" + "ä".encode())):
         before = len(_log(home, name))
-        _ok(home, "send-keys", name, *words)
+        muster_ok(home, "send-keys", name, *words)
         eventually(lambda: bytes.fromhex("".join(_log(home, name)[before:].split())) == want, what="%r" % words)
     status, _, err = home.muster("send-keys", name)
     equal(status, 2, err)
@@ -548,13 +539,13 @@ def test_send_keys():
 
 # ---------------------------------------------------------------------------------------------------- kill, restart
 def test_kill_and_restart():
-    home = _home()
+    home = shared_home()
     a, b = _new(home, *ECHO), _new(home, *ECHO)
     old = _listed(home, a)["pid"]
-    pid = int(re.fullmatch(r"Session '%s' restarted, pid (\d+)\n" % a, _ok(home, "restart", a))[1])
+    pid = int(re.fullmatch(r"Session '%s' restarted, pid (\d+)\n" % a, muster_ok(home, "restart", a))[1])
     check(pid != old, "the same process")
-    equal(_ok(home, "kill", a), "Session '%s' killed\n" % a)
-    equal(_ok(home, "kill", "-f", b), "Session '%s' killed\n" % b)
+    equal(muster_ok(home, "kill", a), "Session '%s' killed\n" % a)
+    equal(muster_ok(home, "kill", "-f", b), "Session '%s' killed\n" % b)
     equal((_listed(home, a), _listed(home, b)), (None, None))
     equal(home.muster("kill", "--all", "x")[0], 2)
 
@@ -564,15 +555,15 @@ def test_kill_all():
         with d:
             _new(home, *ECHO)
             _new(home, *ECHO)
-            equal(_ok(home, "kill", "--all", "-f"), "All sessions killed\n")
-            equal(_ok(home, "ls"), "No running sessions.\n")
+            equal(muster_ok(home, "kill", "--all", "-f"), "All sessions killed\n")
+            equal(muster_ok(home, "ls"), "No running sessions.\n")
             status, _, err = home.muster("attach", "x")
             check(status == 1 and "none at all" in err, err)
 
 
 # ---------------------------------------------------------------------------------------------------- record, replay
 def test_record_and_replay():
-    home = _home()
+    home = shared_home()
     name = _new(home, *SIZES)
     path = os.path.join(home.base, "r%d.cast" % next(numbers))
     with Person(home, "record", name, path) as rec:
@@ -590,18 +581,18 @@ def test_record_and_replay():
     equal(sorted(e[0] for e in events), [e[0] for e in events], "times")
     check("22 88" in "".join(e[2] for e in events if e[1] == "o"), events)
     check([e[2] for e in events if e[1] == "r"] == ["88x22"], events)
-    equal(_ok(home, "replay", path, "--speed", "1000"), "".join(e[2] for e in events if e[1] == "o"))
+    equal(muster_ok(home, "replay", path, "--speed", "1000"), "".join(e[2] for e in events if e[1] == "o"))
     status, _, err = home.muster("record", name, path)
     check(status == 1 and "exists" in err, err)
 
 
 def test_record_ends_with_the_process_and_keeps_characters_whole():
-    home = _home()
+    home = shared_home()
     name = _new(home, "/bin/sh", "-c", r"read x; printf '\342\202'; sleep 0.3; printf '\254\n'; printf 'bad \377 byte\n'")
     path = os.path.join(home.base, "r%d.cast" % next(numbers))
     p = subprocess.Popen([MUSTER, "record", name, path], env=home.env(), stderr=subprocess.PIPE)
     p.stderr.readline()
-    _ok(home, "send-keys", name, "Enter")
+    muster_ok(home, "send-keys", name, "Enter")
     p.communicate(timeout=DEADLINE)
     equal(p.returncode, 0)
     text = "".join(json.loads(line)[2] for line in read_text(path).splitlines()[1:] if json.loads(line)[1] == "o")
@@ -610,11 +601,11 @@ def test_record_ends_with_the_process_and_keeps_characters_whole():
 
 
 def test_replay_timing_and_refusals():
-    home = _home()
+    home = shared_home()
     path = os.path.join(home.base, "t.cast")
     write_text(path, '{"version":2,"width":80,"height":24}\n[0.1,"o","a"]\n[60,"i","x"]\n[60,"r","90x30"]\n[3600,"o","b"]\n')
     began = time.monotonic()
-    equal(_ok(home, "replay", path, "--max-idle", "0.2"), "ab")
+    equal(muster_ok(home, "replay", path, "--max-idle", "0.2"), "ab")
     check(time.monotonic() - began > 0.3, "the times were not kept")  # all of them are 3600 s
     with Person(home, "replay", path) as p:
         p.until("a")
@@ -635,7 +626,7 @@ def test_replay_timing_and_refusals():
 
 # ---------------------------------------------------------------------------------------------------- errors
 def test_no_such_session():
-    home = _home()
+    home = shared_home()
     name = _new(home, *ECHO, name="fuchsia")
     for command in (["attach"], ["attach", "-r"], ["shell"], ["logs"], ["logs", "-f"], ["kill"], ["restart"]):
         status, out, err = home.muster(*command, "fuschia")
@@ -655,11 +646,11 @@ def test_no_such_session():
 
 def test_a_terminal_is_not_shown_on_itself():
     """Each line would come back for ever. Another terminal of the same session is no such loop."""
-    home = _home()
+    home = shared_home()
     folder = _folder(home)
     place = " ".join("%s='%s'" % pair for pair in home.env().items() if pair[0].startswith("XDG_") or pair[0] in ("HOME", "MUSTER_HOME"))
     script = "stty -echo; export %s; cd '%s'; echo ready; while read l; do %s $l; echo st''atus $?.; done" % (place, folder, MUSTER)
-    _ok(home, "new", "-d", "--name", "mirror", "--once", folder, "--", "/bin/sh", "-c", script)
+    muster_ok(home, "new", "-d", "--name", "mirror", "--once", folder, "--", "/bin/sh", "-c", script)
     with _attached(home, "mirror") as p:
         p.until("ready")
         for command in ("attach mirror", "attach -r mirror", "attach", "new", "logs -f", "attach ./ --pty 0"):
@@ -674,7 +665,7 @@ def test_a_terminal_is_not_shown_on_itself():
             inside.type(b"\x03")
             inside.type(DETACH)
             inside.ended(0)
-    _ok(home, "kill", "-f", "mirror")
+    muster_ok(home, "kill", "-f", "mirror")
 
 
 def test_a_daemon_without_coop():
@@ -684,9 +675,9 @@ def test_a_daemon_without_coop():
 
 
 def test_control_characters_of_a_name_do_not_reach_the_terminal():
-    home = _home()
+    home = shared_home()
     name = _new(home, *ECHO, name="evil\x1b[2Jname")
     for args in (["ls"], ["ps"], ["attach", name + "x"]):
         _, out, err = home.muster(*args)
         check("\x1b" not in out + err and "evil?[2Jname" in out + err, repr(out + err))
-    _ok(home, "kill", name)
+    muster_ok(home, "kill", name)

@@ -4,9 +4,10 @@
 Once it took `muster task wait $(muster task submit --json … | jq -r .taskId)`, ids were typed in full, `ls` said "failed" and
 nothing more, and a machine without the agent program answered "submitted (running)"."""
 import json
+import os
 
 from aiwg_project import Tasks
-from harness import check, equal
+from harness import check, equal, eventually, write_text
 
 
 def _muster(t, *args, **kw):
@@ -61,10 +62,35 @@ def test_a_missing_agent_is_an_error_at_submit():
     with Tasks(agent_command="no-such-agent") as t:
         status, out, err = _muster(t, "task", "submit", "x")
         equal(status, 1)
-        check("the agent cannot be started: spawn no-such-agent ENOENT" in err and "agent_command" in err, err)
-        equal(out, "Task submitted: task-0000 (running)\n")
+        check("the agent cannot be started: spawn no-such-agent ENOENT" in err and "agent_command" in err and "PATH is" in err, err)
+        equal(out, "")
         status, _out, err = _muster(t, "task", "submit", "--wait", "x")
         check(status == 1 and "spawn no-such-agent ENOENT" in err, err)
+        equal(t.client.result("task.list"), [], "what was refused")
+        equal(t.client.ended(t.client.submit("x"))["error"], "spawn no-such-agent ENOENT", "the contract's own submit")
+
+
+def test_also_when_it_would_wait():
+    """Once only while a slot was free: a task that waited failed when its turn came, perhaps hours later."""
+    with Tasks(agent="#!/bin/sh\necho > up\nexec sleep 600\n", max_parallel_actions=1, agent_command="my-agent") as t:
+        os.rename(os.path.join(t.path, "claude"), os.path.join(t.path, "my-agent"))
+        running = t.client.submit("x")
+        eventually(lambda: os.path.exists(os.path.join(t.home.project, "up")), what="the shell has read its script")
+        os.unlink(os.path.join(t.path, "my-agent"))
+        for words in (("task", "submit"), ("chat",)):
+            status, out, err = _muster(t, *words, "x")
+            equal((status, out), (1, ""))
+            check("the agent cannot be started: spawn my-agent ENOENT" in err, err)
+        equal([r["id"] for r in t.client.result("task.list")], [running])
+        mine = os.path.join(t.home.base, "mine")
+        write_text(os.path.join(mine, "my-agent"), "#!/bin/sh\necho found\n")
+        path = {"PATH": mine + ":" + os.environ["PATH"]}
+        status, _out, err = _muster(t, "task", "submit", "x", env=path)
+        check(status == 1 and "EACCES" in err, err)
+        os.chmod(os.path.join(mine, "my-agent"), 0o755)
+        equal(_muster(t, "task", "submit", "x", env=path), (0, "Task submitted: task-0001 (queued)\n", ""))
+        t.client.result("task.cancel", {"taskId": running})
+        equal(t.client.ended("task-0001")["result"], "found\n")
 
 
 def test_an_invalid_request_says_what_is_missing():

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""muster task, chat, project: as scripts use them, and chat as a person does."""
-import contextlib
-import fcntl
+"""muster task, chat, project: as scripts use them, and chat as a person does. Once the chat did not survive a new daemon, and nohup did not keep it
+from ending."""
 import json
 import os
 import signal
 import subprocess
-import termios
 
 from aiwg_project import Tasks
-from harness import DEADLINE, MUSTER, Daemon, Failed, Home, check, equal, eventually, ready, wait_pid, write_text
+from harness import DEADLINE, MUSTER, Daemon, Home, check, equal, eventually, ready, write_text
+from person import Person
 
 
 class Run:
@@ -181,110 +180,80 @@ def test_chat_lines_from_a_pipe():
         equal(Run(t, "chat", "quiet:4").status, 1)
 
 
-class Person:
-    """muster chat on a terminal of its own."""
-
-    def __init__(self, t, *args):
-        self.data = b""
-        self.master, slave = os.openpty()
-        environment = t.home.env({"TERM": "xterm"})
-        self.pid = os.fork()
-        if self.pid == 0:
-            try:
-                os.setsid()
-                fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-                for fd in (0, 1, 2):
-                    os.dup2(slave, fd)
-                os.closerange(3, 256)
-                os.chdir(t.home.project)
-                os.execve(MUSTER, [MUSTER, "chat", *args], environment)
-            finally:
-                os._exit(127)
-        os.close(slave)
-
-    def read_until(self, word, deadline=DEADLINE):
-        while word not in self.data:
-            check(ready([self.master], deadline=deadline)[0], lambda: "no %r in %r" % (word, self.data[-500:]))
-            try:
-                self.data += os.read(self.master, 65536)
-            except OSError as e:
-                raise Failed("ended before %r: %r" % (word, self.data[-500:])) from e
-        before, self.data = self.data.split(word, 1)
-        return before
-
-    def type(self, keys):
-        os.write(self.master, keys)
-
-    def end(self):
-        check(wait_pid(self.pid), "muster chat still runs")
-        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        os.close(self.master)
-        return status
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, value, trace):
-        if kind:
-            with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                os.kill(self.pid, signal.SIGKILL)
-                os.waitpid(self.pid, 0)
+def _chat(t):
+    """Somebody who chats. Type at a new prompt only: the line before is drawn once more when it is over, and until the next one the terminal
+    is not raw. There the kernel takes Ctrl+D for the end of a line, and a raw terminal then reads a NUL: the chat went on for ever."""
+    return Person(t.home, "chat", cwd=t.home.project)
 
 
 def test_chat_of_a_person():
-    with Tasks() as t, Person(t) as p:
-        p.read_until(b"muster> ")
+    with Tasks() as t, _chat(t) as p:
+        p.until("muster> ")
         p.type(b"ecxo:hi\x1b[D\x1b[D\x1b[D\x1b[D\x7fh\r")  # left four times, backspace, the right letter
-        p.read_until(b"hi\r\n")
-        p.read_until(b"muster> ")
+        p.until("hi\r\n")
+        p.until("muster> ")
         p.type(b"sleep:60\r")
         eventually(lambda: t.client.result("task.stats")["running"] == 1, what="its task")
         eventually(lambda: t.client.get("task-0001")["pid"], what="its agent")
         p.type(b"\x03")
-        p.read_until(b"[cancelled]")
+        p.until("[cancelled]")
         equal(t.client.state("task-0001"), "cancelled", "Ctrl+C cancels the task, not the program")
-        p.read_until(b"muster> ")
+        p.until("muster> ")
         p.type(b"\x1b[A\x1b[A\r")  # the line before the last one
-        p.read_until(b"hi\r\n")
-        p.read_until(b"muster> ")
+        p.until("hi\r\n")
+        p.until("muster> ")
         p.type(b"half a line\x03")
-        p.read_until(b"\r\n")  # the prompt before that is the one of this line
-        p.read_until(b"muster> ")
+        p.until("\r\n")  # the prompt before that is the one of this line
+        p.until("muster> ")
         p.type(b"\x04")
-        equal(p.end(), 0)
+        p.ended(0)
         equal([r["prompt"] for r in t.client.result("task.list")], ["echo:hi", "sleep:60", "echo:hi"])
 
 
+def test_a_paste_of_several_lines_is_one_message():
+    """Somebody pasted a stack trace into the chat, and each of its lines became a task."""
+    with Tasks() as t, _chat(t) as p:
+        p.until("\x1b[?2004h\rmuster> ")
+        p.type(b"echo:a\x1b[200~\rb\rc\x1b[201~")
+        p.until("a\u23ceb\u23cec")
+        p.type(b"\r")
+        p.until("a\r\nb\r\nc\r\n")
+        p.until("\x1b[?2004h\rmuster> ")
+        p.type(b"\x04")
+        check("\x1b[?2004l" in p.ended(0), "a paste is still asked for")
+        equal([r["prompt"] for r in t.client.result("task.list")], ["echo:a\nb\nc"])
+
+
 def test_chat_goes_on_with_a_daemon_that_came_back():
-    with Tasks(agent="#!/bin/sh\ncase $2 in wait) echo begun; exec sleep 60;; *) echo $2;; esac\n") as t, Person(t) as p:
-        p.read_until(b"muster> ")
+    with Tasks(agent="#!/bin/sh\ncase $2 in wait) echo begun; exec sleep 60;; *) echo $2;; esac\n") as t, _chat(t) as p:
+        p.until("muster> ")
         p.type(b"wait\r")
-        p.read_until(b"begun")
+        p.until("begun")
         t.kill()
-        p.read_until(b"the daemon has gone before task-0000 ended")
-        p.read_until(b"muster> ")
+        p.until("the daemon has gone before task-0000 ended")
+        p.until("muster> ")
         p.type(b"nobody\r")
-        p.read_until(b"nobody serves the project")
-        p.read_until(b"muster> ")
+        p.until("nobody serves the project")
+        p.until("muster> ")
         t.start()
         p.type(b"hello\r")
-        p.read_until(b"hello\r\n")
-        p.read_until(b"muster> ")
+        p.until("hello\r\n")
+        p.until("muster> ")
         p.type(b"/cancel task-0000\r")
-        p.read_until(b"Task task-0000 cancelled")
-        p.read_until(b"muster> ")
+        p.until("Task task-0000 cancelled")
+        p.until("muster> ")
         p.type(b"\x04")
-        equal(p.end(), 0)
+        p.ended(0)
 
 
 def test_chat_that_waits_ends_by_a_signal():
     with Tasks() as t:
-        with Person(t) as p:
-            p.read_until(b"muster> ")
-            os.kill(p.pid, signal.SIGINT)
-            p.read_until(b"muster> ")  # as Ctrl+C does at the prompt
-            os.kill(p.pid, signal.SIGTERM)
-            equal(p.end(), -signal.SIGTERM)
+        with _chat(t) as p:
+            p.until("muster> ")
+            p.signal(signal.SIGINT)
+            p.until("muster> ")  # as Ctrl+C does at the prompt
+            p.signal(signal.SIGTERM)
+            p.ended(-signal.SIGTERM)
         for number in (signal.SIGINT, signal.SIGTERM):
             with subprocess.Popen([MUSTER, "chat"], env=t.home.env(), cwd=t.home.project, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as q:
                 q.stdin.write(b"echo:x\n")

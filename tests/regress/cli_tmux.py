@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """muster as a person uses it, inside tmux: a shell, vim and top; the window changes, the person leaves, the daemon is killed, the person
-comes back. What counts is what is on the screen."""
+comes back. What counts is what is on the screen. Once `ps` was wider than the pane of whoever wanted to look."""
 import contextlib
 import os
 import shlex

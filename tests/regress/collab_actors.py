@@ -7,7 +7,7 @@ import threading
 from clients import Conn, cccc_request
 from collab import actor, error, group_dir, ledger, make_group, ok
 from collab_actors import ECHO, STUBBORN, actors, add, await_text, is_running, pid_of, project, started, state, state_path, tail
-from harness import Daemon, check, equal, eventually, is_alive, read_text, shared, start_time, write_text
+from harness import Daemon, check, equal, eventually, is_alive, read_text, shared_cccc, start_time, write_text
 
 NOWHERE = "g_ffffffffffff"
 ACTOR_OPS = ("actor_list", "actor_add", "actor_update", "actor_remove", "actor_start", "actor_stop", "actor_restart", "group_start", "group_stop")
@@ -15,10 +15,6 @@ START_OPS = ("actor_start", "actor_restart", "group_start")
 RUNTIMES = ["amp", "auggie", "claude", "codex", "copilot", "cursor", "custom", "droid", "gemini", "kilocode", "neovate", "opencode"]
 DETAILS = ({}, {"scope_key": "s_1"}, {"scope_key": "s_2"}, {"scope_key": "s_1", "path": "/nonexistent/folder"}, {"runtime": "abacus"}, {"runtime": "custom"})  # of refused starts
 numbers = iter(range(10000))
-
-
-def _daemon():
-    return shared(only="cccc")
 
 
 def _project(d):
@@ -31,7 +27,7 @@ def _refused(d, op, code, **args):
 
 # ---------------------------------------------------------------------------------------------------- refusals
 def test_the_group_is_looked_at_first():
-    d = _daemon()
+    d = shared_cccc()
     for op in ACTOR_OPS:
         for group in ("", "  ", None):
             _refused(d, op, "missing_group_id", group_id=group, actor_id="x")
@@ -40,7 +36,7 @@ def test_the_group_is_looked_at_first():
 
 
 def test_ids_of_actors():
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     good = ("a", "A-b_9", "_x", "7up", "grün", "日本", "かな", "한글", "ñandú-2", "x" * 32, "é" * 32)
     bad = ("-a", "a b", "a.b", "a@b", "a/b", "a\\b", "..", ".", "x" * 33, "é" * 33, "a\x00b", "a\nb", "€", "😀", "a:b", "@all")
@@ -55,7 +51,7 @@ def test_ids_of_actors():
 
 
 def test_ids_that_are_made():
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     for want in ("codex-1", "codex-2"):
         equal(ok(d, "actor_add", group_id=g)["actor"]["id"], want)
@@ -65,7 +61,7 @@ def test_ids_that_are_made():
 
 
 def test_what_actor_add_refuses():
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     for args in ({"runner": "rocket"}, {"runtime": "abacus"}, {"submit": "shout"}, {"runtime": "custom"}, {"runtime": "custom", "command": []},
                  {"runtime": "custom", "command": [" ", ""]}, {"runtime": "custom", "command": ["cat", 1]}):
@@ -75,7 +71,7 @@ def test_what_actor_add_refuses():
 
 
 def test_what_actor_add_fills_up():
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     default = ["claude", "--dangerously-skip-permissions"]
     rows = (({}, default, {}), ({"runner": "headless"}, default, {}), ({"runner": "headless", "command": ["x"]}, ["x"], {}),
@@ -88,7 +84,7 @@ def test_what_actor_add_fills_up():
 
 
 def test_the_foreman_adds_copies_of_itself():
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     add(d, g, "lead", ("cat",), env={"A": "1"})
     add(d, g, "dev", ("cat",), env={"A": "1"})
@@ -119,7 +115,7 @@ RIGHTS = {
 
 
 def test_who_may_do_what():
-    d = _daemon()
+    d = shared_cccc()
     for op, row in RIGHTS.items():
         for by, may in zip(WHO, row):
             g, _ = _project(d)
@@ -137,7 +133,7 @@ def test_who_may_do_what():
 
 
 def test_unknown_actors():
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     for op in ("actor_update", "actor_remove", "actor_start", "actor_stop", "actor_restart"):
         for name in ("nobody", ""):
@@ -145,7 +141,7 @@ def test_unknown_actors():
 
 
 def test_what_stands_in_the_way_of_a_start():
-    d = _daemon()
+    d = shared_cccc()
     rows = (("missing_project_root", "", "scopes: []", actor("a")),
             ("scope_not_attached", "s_1", "scopes: []", actor("a")),
             ("scope_not_attached", "s_1", "scopes:\n- {scope_key: s_1, url: /, label: x}", actor("a").replace("default_scope_key: ''", "default_scope_key: s_2")),
@@ -167,7 +163,7 @@ def test_what_stands_in_the_way_of_a_start():
 
 
 def test_patches():
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     add(d, g, "a", ("cat",), env={"A": "1"})
     for patch in ({}, {"colour": "red"}, {"title": "x", "b": 1, "a": 1}, None, []):
@@ -189,7 +185,7 @@ def test_patches():
 
 def test_a_patch_that_leaves_no_command():
     """A runner may be chosen before its command: only the start needs both."""
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     add(d, g, "a", [], "headless")
     equal(ok(d, "actor_update", group_id=g, actor_id="a", patch={"runner": "pty"})["actor"]["command"], [])
@@ -202,7 +198,7 @@ def test_a_patch_that_leaves_no_command():
 
 # ---------------------------------------------------------------------------------------------------- life
 def test_start_stop_restart():
-    d = _daemon()
+    d = shared_cccc()
     g, folder = _project(d)
     add(d, g, "a", ("sh", "-c", "pwd; echo \"$CCCC_GROUP_ID $CCCC_ACTOR_ID $TERM $INPUTRC $MORE\"; exec cat"), env={"MORE": "more", "CCCC_ACTOR_ID": "liar"})
     done = ok(d, "actor_start", group_id=g, actor_id="a")
@@ -230,7 +226,7 @@ def test_start_stop_restart():
 
 
 def test_start_and_stop_of_a_group():
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     equal(ok(d, "group_start", group_id=g)["started"], [])
     equal(ok(d, "group_show", group_id=g)["group"]["running"], False)
@@ -248,7 +244,7 @@ def test_start_and_stop_of_a_group():
 
 
 def test_all_are_checked_before_any_is_started():
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     add(d, g, "a")
     add(d, g, "b", default_scope_key="s_nowhere")
@@ -257,7 +253,7 @@ def test_all_are_checked_before_any_is_started():
 
 
 def test_switching_by_a_patch():
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     started(d, g, "a")
     add(d, g, "b")
@@ -274,7 +270,7 @@ def test_switching_by_a_patch():
 
 
 def test_a_command_that_is_not_there():
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     add(d, g, "a", ("/nonexistent/program",))
     _refused(d, "actor_start", "actor_start_failed", group_id=g, actor_id="a")
@@ -283,7 +279,7 @@ def test_a_command_that_is_not_there():
 
 
 def test_an_actor_that_ends_at_once():
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     add(d, g, "a", ("true",))
     for _ in range(10):
@@ -295,7 +291,7 @@ def test_an_actor_that_ends_at_once():
 
 
 def test_a_removed_actor_does_not_run_on():
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     started(d, g, "a")
     pid = pid_of(d, g, "a")
@@ -305,7 +301,7 @@ def test_a_removed_actor_does_not_run_on():
 
 
 def test_a_deleted_group_does_not_run_on():
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     started(d, g, "a", STUBBORN)
     pid = pid_of(d, g, "a")
@@ -338,7 +334,7 @@ def _at_once(d, calls):
 
 
 def test_many_starts_at_once_are_one():
-    d = _daemon()
+    d = shared_cccc()
     g, folder = _project(d)
     add(d, g, "a", ("sh", "-c", "echo x >> starts; exec cat"))
     _at_once(d, [("actor_start", {"group_id": g, "actor_id": "a"})] * 16)
@@ -348,7 +344,7 @@ def test_many_starts_at_once_are_one():
 
 def test_starts_and_stops_at_once():
     """Whatever the order: at the end what runs, what is wanted and the state file agree."""
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     add(d, g, "a")
     ops = ("actor_start", "actor_stop", "actor_restart", "group_stop", "group_start", "actor_start")
@@ -363,7 +359,7 @@ def test_starts_and_stops_at_once():
 
 
 def test_removed_while_it_starts():
-    d = _daemon()
+    d = shared_cccc()
     g, folder = _project(d)
     for _ in range(5):
         add(d, g, "a", ("sh", "-c", "echo $$ >> pids; exec cat"))
@@ -373,11 +369,11 @@ def test_removed_while_it_starts():
     eventually(lambda: not os.path.exists(state_path(d, g, "a")), what="no state file")
     pids = read_text(os.path.join(folder, "pids")).split() if os.path.exists(os.path.join(folder, "pids")) else []
     for pid in pids:
-        eventually(lambda p=pid: not os.path.exists("/proc/%s/cmdline" % p) or not read_text("/proc/%s/cmdline" % p), what="%s is gone" % pid)
+        eventually(lambda p=pid: not start_time(int(p)), what="%s is gone" % pid)
 
 
 def test_clients_that_go_away():
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     add(d, g, "a", STUBBORN)
     for op, running in (("actor_start", True), ("actor_restart", True), ("actor_stop", False)):
@@ -423,7 +419,7 @@ def test_env_is_no_log():
 
 
 def test_an_unread_count():
-    d = _daemon()
+    d = shared_cccc()
     g, _ = _project(d)
     add(d, g, "a", runner="headless")
     equal(["unread_count" in a for a in ok(d, "actor_list", group_id=g)["actors"]], [False])

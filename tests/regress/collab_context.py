@@ -3,13 +3,9 @@
 import json
 import os
 
-from harness import Daemon, check, equal, read_text, shared, write_text
+from harness import Daemon, check, equal, read_text, shared, shared_cccc, write_text
 
 EMPTY = "e3b0c44298fc"  # nothing stored: the hash of nothing
-
-
-def _daemon():
-    return shared(only="cccc")
 
 
 def _group(d, title="ctx"):
@@ -64,7 +60,7 @@ def _events(d, group, kind="context.sync"):
 
 # ---------------------------------------------------------------------------------------------------- errors, in their order
 def test_errors_of_readers():
-    d = _daemon()
+    d = shared_cccc()
     for op in ("context_get", "task_list", "presence_get"):
         _error(d.cccc(op), "missing_group_id", "missing group_id")
         for bad in ("g_000000000000", "../g_x", "g_../..", ".", "no", "g_a/b"):
@@ -72,7 +68,7 @@ def test_errors_of_readers():
 
 
 def test_errors_of_sync():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     _error(d.cccc("context_sync", {"ops": 7}), "missing_group_id", "missing group_id")
     for ops in ({"op": "x"}, "x", 7, True):
@@ -88,7 +84,7 @@ def test_errors_of_sync():
 
 
 def test_task_ids_never_become_paths():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     write_text(os.path.join(d.home.cccc_home, "groups", group, "secret.yaml"), "name: secret\n")
     write_text(_path(d, group, "tasks", "Tx.yaml"), "name: secret\n")
@@ -100,7 +96,7 @@ def test_task_ids_never_become_paths():
 
 # ---------------------------------------------------------------------------------------------------- batches
 def test_nothing_of_a_refused_batch_is_kept():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     _error(d.cccc("context_sync", {"group_id": group, "ops": [
         {"op": "presence.update", "agent_id": "a", "status": "x"}, {"op": "task.create", "name": "t"}, {"op": "vision.update", "vision": "v"},
@@ -112,7 +108,7 @@ def test_nothing_of_a_refused_batch_is_kept():
 
 
 def test_two_creates_of_a_batch_get_two_ids():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     result = _sync(d, group, *({"op": op, "name": str(i)} for op in ("task.create", "milestone.create", "note.add", "reference.add") for i in range(2)))
     equal(_details(result), ["Created T001", "Created T002", "Created M1", "Created M2", "Added N001", "Added N002", "Added R001", "Added R002"])
@@ -120,7 +116,7 @@ def test_two_creates_of_a_batch_get_two_ids():
 
 
 def test_dry_run_changes_nothing():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     before = _sync(d, group, {"op": "vision.update", "vision": "a"})["version"]
     result = _sync(d, group, {"op": "vision.update", "vision": "b"}, {"op": "task.create"}, dry_run=True)
@@ -131,7 +127,7 @@ def test_dry_run_changes_nothing():
 
 
 def test_event_of_a_batch():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     result = _sync(d, group, {"op": "vision.update", "vision": "a"}, by="dev")
     _sync(d, group, {"op": "sketch.update", "sketch": "b"})
@@ -141,7 +137,7 @@ def test_event_of_a_batch():
 
 
 def test_statuses():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     _sync(d, group, {"op": "milestone.create", "name": "m", "status": "PENDING"}, {"op": "task.create", "name": "t"})
     _sync(d, group, {"op": "milestone.update", "milestone_id": "M1", "status": "Active"})
@@ -158,7 +154,7 @@ def test_statuses():
 
 
 def test_completion_without_outcomes_has_empty_ones():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     _sync(d, group, {"op": "milestone.create"}, {"op": "milestone.complete", "milestone_id": "M1"})
     equal(_get(d, group)["milestones"][0]["outcomes"], "")
@@ -170,7 +166,7 @@ def test_completion_without_outcomes_has_empty_ones():
 
 
 def test_numbers_of_removed_last_items_come_back():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     _sync(d, group, *[{"op": "note.add"}, {"op": "reference.add"}] * 2)
     equal(_details(_sync(d, group, {"op": "note.remove", "note_id": "N002"}, {"op": "note.add"}, {"op": "reference.remove", "reference_id": "R002"}, {"op": "reference.add"})),
@@ -180,7 +176,7 @@ def test_numbers_of_removed_last_items_come_back():
 
 
 def test_assignee_and_milestone_can_be_taken_away():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     _sync(d, group, {"op": "task.create", "name": "t", "assignee": "dev", "milestone_id": "M1"})
     equal([(t["assignee"], t["milestone"]) for t in _tasks(d, group)], [("dev", "M1")])
@@ -193,7 +189,7 @@ def test_assignee_and_milestone_can_be_taken_away():
 
 
 def test_step_id_and_step_status_belong_together():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     _sync(d, group, {"op": "task.create", "steps": [{"name": "a"}]})
     for item in ({"step_id": "S1"}, {"step_status": "done"}):
@@ -208,7 +204,7 @@ def test_step_id_and_step_status_belong_together():
 
 
 def test_presence():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     _sync(d, group, {"op": "presence.update", "agent_id": " Dev_One ", "status": "a"}, {"op": "presence.update", "agent_id": "devOne", "status": "b\n c"})
     reply = d.cccc("presence_get", {"group_id": group})["result"]
@@ -222,14 +218,14 @@ def test_presence():
 
 
 def test_batch_that_makes_too_long_an_event():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     _error(d.cccc("context_sync", {"group_id": group, "ops": [{"op": "note.add"}] * 6000}), "context_sync_error", "too many operations in one batch")
     equal(_get(d, group)["notes"], [])
 
 
 def test_long_texts():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     text = "zeile: 'ä' # \n" * 100000
     _sync(d, group, {"op": "vision.update", "vision": text})
@@ -238,7 +234,7 @@ def test_long_texts():
 
 # ---------------------------------------------------------------------------------------------------- files that others write
 def test_hand_written_files_are_read_at_once():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     write_text(_path(d, group, "context.yaml"), "vision: by hand\nmilestones:\n- {id: M7, name: seven, status: pending}\n- just text\n")
     write_text(_path(d, group, "tasks", "T012.yaml"), "id: T012\nname: twelve\nstatus: pending\n")
@@ -252,7 +248,7 @@ def test_hand_written_files_are_read_at_once():
 
 
 def test_unknown_keys_stay():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     write_text(_path(d, group, "context.yaml"), "future: {deep: [1, {x: z}]}\nvision: v\nnotes:\n- {id: N001, content: c, tag: red}\n")
     write_text(_path(d, group, "tasks", "T001.yaml"), "estimate: 3\nid: T001\nname: n\nsteps:\n- {id: S1, name: s, weight: 9}\n")
@@ -267,7 +263,7 @@ def test_unknown_keys_stay():
 
 
 def test_broken_files_read_as_empty_and_are_kept():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     broken = {"context.yaml": "vision: [\n", "presence.yaml": "- 1\n", os.path.join("tasks", "T005.yaml"): "a: b: c\n"}
     for name, text in broken.items():
@@ -282,7 +278,7 @@ def test_broken_files_read_as_empty_and_are_kept():
 
 
 def test_dates_and_words_are_quoted_for_other_readers():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     _sync(d, group, {"op": "milestone.create", "name": "yes", "status": "active"}, {"op": "note.add", "content": "2026-01-02"}, {"op": "vision.update", "vision": "~"})
     text = read_text(_path(d, group, "context.yaml"))
@@ -291,7 +287,7 @@ def test_dates_and_words_are_quoted_for_other_readers():
 
 
 def test_version_does_not_depend_on_the_order_of_keys():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     write_text(_path(d, group, "context.yaml"), "vision: v\nsketch: s\n")
     version = _get(d, group)["version"]
@@ -314,7 +310,7 @@ def test_context_outlives_the_daemon():
 
 # ---------------------------------------------------------------------------------------------------- faults
 def test_context_that_cannot_be_written():
-    d = _daemon()
+    d = shared_cccc()
     group = _group(d)
     _sync(d, group, {"op": "vision.update", "vision": "old"})
     os.mkdir(_path(d, group, "presence.yaml"))  # can neither be read nor replaced

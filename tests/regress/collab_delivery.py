@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Messages are typed into terminals: after the preamble, once, in order, pasted when the program wants it; what became of each is recorded,
-and a queue survives the daemon."""
+and a queue survives the daemon. Once messages that were sent within a second were typed one by one, and notices that were held while a group slept
+were typed apart from what woke it."""
+import json
 import os
 
 from collab import group_dir, ok
 from collab_terminal import add_actor, advance, daemon, facts, kinds, make_group, start, state_file, typed, typed_until, wait_fact, wait_typed
-from harness import Home, check, equal, eventually
+from harness import Home, check, equal, eventually, write_text
 
 PASTE, END = "\x1b[200~", "\x1b[201~"
 
@@ -26,6 +28,47 @@ def test_preamble_then_messages():
         check(text.endswith(END + "\r"), text)
         equal(kinds(d.home, group, event), ["queued", "handing", "handed", "accepted"])
         equal(state_file(d, group, "preamble_sent.json")["w1"].count(":"), 1)
+
+
+EVIL = "\x1b[201~\x03\x04\r\x1b]52;c;QQ==\x07\x9b31m\x7f\x15\x00\u0085\u2028rm -rf x\r\nEND\ttab"
+
+
+def _hostile_group(d, paste):
+    """Every text that is typed somewhere says it: names, topic, files of the folder, messages of every kind, a line of a foreign program."""
+    group = make_group(d, paste=paste, title="A" + EVIL)
+    ok(d, "group_update", group_id=group, patch={"title": "T" + EVIL, "topic": EVIL}, by="user")
+    ok(d, "actor_add", group_id=group, actor_id="b", runner="headless", runtime="custom", title="B" + EVIL, by="user")
+    for name in ("PREAMBLE", "STANDUP", "HELP"):
+        write_text(os.path.join(d.home.base, "proj", "CCCC_%s.md" % name), "pre " + EVIL)
+    start(d, group)
+    event = ok(d, "send", group_id=group, text="M" + EVIL, to=["w1"], by="b", priority="attention", client_id=EVIL)["event"]["id"]
+    ok(d, "reply", group_id=group, reply_to=event, text=EVIL, to=["w1"], by="b")
+    ok(d, "system_notify", group_id=group, kind="info", priority="urgent", title=EVIL, message=EVIL, target_actor_id="w1", by="user")
+    data = {"text": EVIL, "to": ["w1", EVIL], "reply_to": EVIL, "quote_text": EVIL, "priority": "attention", "src_group_id": EVIL, "src_event_id": EVIL,
+            "attachments": [{"path": EVIL, "title": EVIL, "bytes": 1}]}
+    with open(os.path.join(group_dir(d, group), "ledger.jsonl"), "a", encoding="utf-8") as f:
+        f.write(json.dumps({"v": 1, "id": "e" + EVIL, "ts": "2026-01-01T00:00:00Z", "kind": "chat.message", "group_id": group, "scope_key": "", "by": "by" + EVIL, "data": data}) + "\n")
+    return group
+
+
+def _hostile(paste):
+    def test():
+        """No text gets out of its paste, presses a key, or drives the terminal: an agent at a shell would have run it."""
+        with daemon() as d:
+            group = _hostile_group(d, paste)
+            wait_fact(d, group, ok(d, "send", group_id=group, text="last", to=["w1"], by="user")["event"]["id"], "accepted")
+            text = typed_until(d.home, lambda t: ": last\n" in t and t.endswith("\r"))
+            check(text.count("rm -rf x") >= 4, text)
+            check(text.count(PASTE) == text.count(END) == (text.count("\r") if paste else 0), repr(text))
+            parts = text.replace(PASTE, "").replace(END, "")
+            bad = {c for c in parts if (c < " " and c not in "\t\n\r") or "\x7f" <= c <= "\x9f"}
+            equal(bad, set(), repr(text))
+            check(parts.count("\r") <= len([f for f in facts(d.home, group) if f[0] == "accepted"]) + 1, repr(text))
+    return test
+
+
+test_hostile_texts_in_a_paste = _hostile(True)
+test_hostile_texts_without_paste = _hostile(False)
 
 
 def test_submit_comes_later():
@@ -182,6 +225,17 @@ def test_removed_actor():
         eventually(lambda: kinds(d.home, group, event) == ["queued"])
         ok(d, "actor_remove", group_id=group, actor_id="w2", by="user")
         eventually(lambda: kinds(d.home, group, event) == ["queued", "dropped"])
+
+
+def test_mail_says_why_a_message_was_dropped():
+    with daemon() as d:
+        group = make_group(d, actors=("w1", "w2"))
+        event = _send(d, group, "one", to=["w2"])
+        eventually(lambda: kinds(d.home, group, event) == ["queued"])
+        ok(d, "actor_update", group_id=group, actor_id="w2", patch={"runner": "headless"}, by="user")
+        eventually(lambda: kinds(d.home, group, event) == ["queued", "dropped"])
+        status, out, err = d.home.muster("mail", "-g", group, env={"CCCC_GROUP_ID": None, "CCCC_ACTOR_ID": None})
+        check(status == 0 and ": no terminal" in " ".join(out.split()), out + err)
 
 
 def test_queue_survives_the_daemon():

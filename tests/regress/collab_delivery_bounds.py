@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Delivery at its bounds: a terminal that takes no input, a queue that is full, more facts than are kept."""
+"""Delivery at its bounds: a terminal that takes no input, a queue that is full, more facts than are kept. Once the facts of attempts that came to
+nothing were never archived."""
 import contextlib
 import json
 import os

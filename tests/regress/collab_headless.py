@@ -2,16 +2,12 @@
 """CCCC headless actors: what a client tells of itself and asks back (cccc.md 12, 19)."""
 import os
 
-from collab import error, ok
+from collab import error_code, ok
 from collab_actors import add, is_running, project, state, state_path
 from harness import Daemon, Home, check, equal, eventually
 
 NOWHERE = "g_ffffffffffff"
 OPS = {"headless_status": {}, "headless_set_status": {"status": "idle"}, "headless_ack_message": {"message_id": "m"}}
-
-
-def _code(d, op, **args):
-    return error(d, op, **args)["code"]
 
 
 def test_refusals_in_order():
@@ -21,14 +17,14 @@ def test_refusals_in_order():
         add(d, g, "t", ("cat",))
         ok(d, "actor_start", group_id=g, actor_id="t")
         for op, args in OPS.items():
-            equal(_code(d, op), "missing_group_id", op)
-            equal(_code(d, op, group_id=NOWHERE), "missing_actor_id", op)
-            equal(_code(d, op, group_id=NOWHERE, actor_id="a", **args), "group_not_found", op)
+            equal(error_code(d, op), "missing_group_id", op)
+            equal(error_code(d, op, group_id=NOWHERE), "missing_actor_id", op)
+            equal(error_code(d, op, group_id=NOWHERE, actor_id="a", **args), "group_not_found", op)
             for name in ("a", "t", "nobody"):  # not started, at a terminal, unknown
-                equal(_code(d, op, group_id=g, actor_id=name, **args), "session_not_found", op)
+                equal(error_code(d, op, group_id=g, actor_id=name, **args), "session_not_found", op)
         for status in ("", None, "asleep", "IDLE ", 3):
-            equal(_code(d, "headless_set_status", group_id=NOWHERE, actor_id="a", status=status), "invalid_status", repr(status))
-        equal(_code(d, "headless_ack_message", group_id=NOWHERE, actor_id="a", message_id=""), "missing_message_id")
+            equal(error_code(d, "headless_set_status", group_id=NOWHERE, actor_id="a", status=status), "invalid_status", repr(status))
+        equal(error_code(d, "headless_ack_message", group_id=NOWHERE, actor_id="a", message_id=""), "missing_message_id")
 
 
 def _state(d, g, **more):
@@ -72,7 +68,7 @@ def test_stopped_by_its_client():
         for op in ("actor_stop", "group_stop", "actor_remove"):
             ok(d, "actor_start", group_id=g, actor_id="a")
             ok(d, op, group_id=g, actor_id="a")
-            equal(_code(d, "headless_status", group_id=g, actor_id="a"), "session_not_found", op)
+            equal(error_code(d, "headless_status", group_id=g, actor_id="a"), "session_not_found", op)
             check(not os.path.exists(state_path(d, g, "a", "headless")), op)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Groups that nobody uses are closed after 15 minutes and loaded again when somebody asks; those in use stay."""
+"""Groups that nobody uses are closed after 15 minutes and loaded again when somebody asks; those in use stay. Once every group that anybody had asked
+for stayed in memory until the daemon ended."""
 import os
 import threading
 

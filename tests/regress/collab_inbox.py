@@ -4,16 +4,10 @@ import json
 import os
 import threading
 
-from collab_chat import GROUP, cursors, ledger, notify, ok, refused, send, texts, write_group
+from collab_chat import GROUP, chat_daemon, cursors, ledger, notify, ok, refused, send, texts, write_group
 from harness import Daemon, Home, check, equal, write_text
 
 EVENT = "0" * 32
-
-
-def _daemon(**args):
-    d = Daemon(only="cccc")
-    write_group(d.home, **args)
-    return d
 
 
 def _mark(d, actor, event, **args):
@@ -22,7 +16,7 @@ def _mark(d, actor, event, **args):
 
 # ------------------------------------------------------------------------------------------------------------ inbox_list
 def test_who_sees_what():
-    with _daemon() as d:
+    with chat_daemon() as d:
         send(d, "all", to=["@all"])
         send(d, "peers", to=["@peers"])
         send(d, "foreman", to=["@foreman"])
@@ -40,7 +34,7 @@ def test_who_sees_what():
 
 
 def test_roles_are_those_of_now():
-    with _daemon(disabled=("lead",)) as d:
+    with chat_daemon(disabled=("lead",)) as d:
         send(d, "foreman", to=["@foreman"])
         equal([texts(d, a) for a in ("lead", "dev", "qa")], [[], ["foreman"], []])
         write_group(d.home, disabled=("dev",))
@@ -48,7 +42,7 @@ def test_roles_are_those_of_now():
 
 
 def test_filter_and_limit():
-    with _daemon() as d:
+    with chat_daemon() as d:
         for i in range(60):
             send(d, "m%d" % i, to=["dev"])
         notify(d, message="n", target_actor_id="dev")
@@ -65,7 +59,7 @@ def test_filter_and_limit():
 
 
 def test_an_answer_stays_below_what_clients_read():
-    with _daemon() as d:
+    with chat_daemon() as d:
         for _ in range(30):
             notify(d, message="x" * 200_000, target_actor_id="dev")
         first = ok(d, "inbox_list", actor_id="dev", limit=0)["messages"]
@@ -77,7 +71,7 @@ def test_an_answer_stays_below_what_clients_read():
 
 def test_many_recipients():
     actors = ["a%d" % i for i in range(60)]
-    with _daemon(actors=actors) as d:
+    with chat_daemon(actors=actors) as d:
         send(d, "to many", to=actors[:50], by="user")
         for i in (0, 27, 28, 31, 49):
             equal(texts(d, actors[i]), ["to many"], actors[i])
@@ -86,7 +80,7 @@ def test_many_recipients():
 
 
 def test_inbox_list_refusals_in_order():
-    with _daemon() as d:
+    with chat_daemon() as d:
         refused(d, "inbox_list", "missing_group_id", group_id="")
         refused(d, "inbox_list", "missing_actor_id", group_id="g_ffffffffffff")
         refused(d, "inbox_list", "group_not_found", group_id="g_ffffffffffff", actor_id="dev")
@@ -98,7 +92,7 @@ def test_inbox_list_refusals_in_order():
 
 # ------------------------------------------------------------------------------------------------------------ cursors
 def test_cursor_only_moves_forward():
-    with _daemon() as d:
+    with chat_daemon() as d:
         one, two, three = (send(d, t, to=["dev"]) for t in ("one", "two", "three"))
         equal(ok(d, "inbox_list", actor_id="dev")["cursor"], {"event_id": "", "ts": ""})
         marked = _mark(d, "dev", two, by="dev")
@@ -116,7 +110,7 @@ def test_cursor_only_moves_forward():
 
 
 def test_mark_all_read():
-    with _daemon() as d:
+    with chat_daemon() as d:
         send(d, "chat", to=["dev"])
         last = send(d, "more", to=["dev"])
         notice = notify(d, message="n")
@@ -133,14 +127,14 @@ def test_mark_all_read():
 
 
 def test_mark_all_read_never_acknowledges():
-    with _daemon() as d:
+    with chat_daemon() as d:
         event = send(d, to=["dev"], priority="attention")
         check("ack_event" not in ok(d, "inbox_mark_all_read", actor_id="dev", by="dev"), "acknowledged")
         equal(ok(d, "chat_ack", actor_id="dev", event_id=event["id"], by="dev")["already"], False)
 
 
 def test_two_clients_race_on_a_cursor():
-    with _daemon() as d:
+    with chat_daemon() as d:
         events = [send(d, "m%d" % i, to=["dev"]) for i in range(40)]
 
         def run(chosen):
@@ -170,7 +164,7 @@ def test_cursor_survives_a_restart():
 
 
 def test_cursor_by_another_program():
-    with _daemon() as d:
+    with chat_daemon() as d:
         one, two = send(d, "one", to=["dev"]), send(d, "two", to=["dev"])
         path = os.path.join(d.home.cccc_home, "groups", GROUP, "state", "read_cursors.json")
         write_text(path, json.dumps({"dev": {"event_id": one["id"], "ts": one["ts"], "updated_at": one["ts"]}, "qa": {"event_id": "gone", "ts": two["ts"]}, "x": 5}))
@@ -186,7 +180,7 @@ def test_cursor_by_another_program():
 
 def test_the_place_decides_not_the_clock():
     """A message with an older time stamp that stands behind the cursor is unread."""
-    with _daemon() as d:
+    with chat_daemon() as d:
         one = send(d, "one", to=["dev"])
         _mark(d, "dev", one)
         late = dict(one, id="f" * 32, ts="2001-01-01T00:00:00.000000Z", data=dict(one["data"], text="clock was set back"))
@@ -201,7 +195,7 @@ def test_the_place_decides_not_the_clock():
 
 
 def test_mark_read_refusals_in_order():
-    with _daemon() as d:
+    with chat_daemon() as d:
         op = "inbox_mark_read"
         message, other = send(d, to=["dev"]), send(d, to=["qa"])
         read = _mark(d, "dev", message)["event"]
@@ -216,7 +210,7 @@ def test_mark_read_refusals_in_order():
 
 
 def test_mark_all_read_refusals_in_order():
-    with _daemon() as d:
+    with chat_daemon() as d:
         op = "inbox_mark_all_read"
         refused(d, op, "missing_group_id", group_id="")
         refused(d, op, "missing_actor_id", group_id="g_ffffffffffff")
@@ -226,7 +220,7 @@ def test_mark_all_read_refusals_in_order():
 
 # ------------------------------------------------------------------------------------------------------------ acknowledgement
 def test_reading_acknowledges():
-    with _daemon() as d:
+    with chat_daemon() as d:
         event = send(d, to=["dev"], priority="attention")
         equal(_mark(d, "dev", event, by="lead")["ack_event"], None, "only the actor itself acknowledges")
         marked = _mark(d, "dev", event, by="dev")
@@ -236,7 +230,7 @@ def test_reading_acknowledges():
 
 
 def test_chat_ack():
-    with _daemon() as d:
+    with chat_daemon() as d:
         event = send(d, to=["dev", "user"], priority="attention", by="qa")
         first = ok(d, "chat_ack", actor_id="dev", event_id=event["id"], by="dev")
         equal([first["acked"], first["already"], first["event"]["data"]], [True, False, {"actor_id": "dev", "event_id": event["id"]}])
@@ -246,7 +240,7 @@ def test_chat_ack():
 
 
 def test_acknowledged_once_by_many():
-    with _daemon() as d:
+    with chat_daemon() as d:
         event = send(d, to=["dev"], priority="attention")
         got = []
 
@@ -265,7 +259,7 @@ def test_acknowledged_once_by_many():
 
 
 def test_chat_ack_refusals_in_order():
-    with _daemon() as d:
+    with chat_daemon() as d:
         op, none = "chat_ack", "g_ffffffffffff"
         plain, asks, notice = send(d, to=["dev"]), send(d, to=["dev"], priority="attention", by="qa"), notify(d)
         refused(d, op, "missing_group_id", group_id="")
@@ -284,7 +278,7 @@ def test_chat_ack_refusals_in_order():
 
 
 def test_actors_that_came_later_are_not_asked():
-    with _daemon() as d:
+    with chat_daemon() as d:
         event = send(d, to=["@all"], priority="attention")
         ok(d, "actor_add", group_id=GROUP, actor_id="late", runner="headless", runtime="custom")
         refused(d, "chat_ack", "event_not_for_actor", actor_id="late", event_id=event["id"], by="late")
@@ -292,7 +286,7 @@ def test_actors_that_came_later_are_not_asked():
 
 # ------------------------------------------------------------------------------------------------------------ notices
 def test_system_notify():
-    with _daemon() as d:
+    with chat_daemon() as d:
         event = notify(d, kind="nudge", priority="high", title=" T ", message=" M ", target_actor_id="dev", requires_ack=True, context={"k": [1, {"x": None}]}, related_event_id="r", by="svc:ci")
         equal([event["by"], event["scope_key"], event["kind"]], ["svc:ci", "", "system.notify"])
         equal(event["data"], {"kind": "nudge", "priority": "high", "title": "T", "message": "M", "target_actor_id": "dev", "context": {"k": [1, {"x": None}]}, "requires_ack": True,
@@ -305,7 +299,7 @@ def test_system_notify():
 
 
 def test_notify_ack():
-    with _daemon() as d:
+    with chat_daemon() as d:
         op, none = "notify_ack", "g_ffffffffffff"
         notice, message = notify(d, target_actor_id="dev"), send(d, to=["dev"])
         for args in ({"by": "dev"}, {}, {"by": ""}):
@@ -321,7 +315,7 @@ def test_notify_ack():
 
 
 def test_unread_counts():
-    with _daemon() as d:
+    with chat_daemon() as d:
         def counts():
             return {a["id"]: a["unread_count"] for a in ok(d, "actor_list", include_unread=True)["actors"]}
         equal(counts(), {"lead": 0, "dev": 0, "qa": 0})

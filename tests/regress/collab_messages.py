@@ -6,7 +6,7 @@ import os
 import resource
 import threading
 
-from collab_chat import GROUP, OTHER, ledger, ok, refused, send, write_group
+from collab_chat import GROUP, OTHER, chat_daemon, ledger, ok, refused, send, write_group
 from harness import Daemon, Home, check, equal, eventually, write_text
 
 NOBODY = "g_ffffffffffff"
@@ -15,15 +15,9 @@ FIELDS = ["text", "format", "priority", "to", "reply_to", "quote_text", "src_gro
           "thread", "client_id"]
 
 
-def _daemon(**args):
-    d = Daemon(only="cccc")
-    write_group(d.home, **args)
-    return d
-
-
 # ------------------------------------------------------------------------------------------------------------ what is stored
 def test_event_is_complete_and_in_the_ledger():
-    with _daemon() as d:
+    with chat_daemon() as d:
         event = send(d, "hello", by="lead", to=["dev"])
         equal(list(event), ["v", "id", "ts", "kind", "group_id", "scope_key", "by", "data"])
         equal(list(event["data"]), FIELDS)
@@ -33,7 +27,7 @@ def test_event_is_complete_and_in_the_ledger():
 
 
 def test_text_is_kept_as_it_is():
-    with _daemon() as d:
+    with chat_daemon() as d:
         for text in ("", "  blanks  ", "\n\nlines\n", "\u0000nul", "ünï \U0001f600", "\\\"quotes\\\""):
             equal(send(d, text)["data"]["text"], text)
         equal(send(d, 5)["data"]["text"], "5")
@@ -41,13 +35,13 @@ def test_text_is_kept_as_it_is():
 
 
 def test_time_stamps_only_grow():
-    with _daemon() as d:
+    with chat_daemon() as d:
         stamps = [send(d)["ts"] for _ in range(50)]
         equal(stamps, sorted(set(stamps)))
 
 
 def test_long_text_goes_to_a_file():
-    with _daemon() as d:
+    with chat_daemon() as d:
         for text in ("x" * 32001, "ü" * 16001 + "\n\n\n", "y" * 256_000, "z" * 1_900_000):
             event = send(d, text, to=["dev"])
             path = "state/ledger/blobs/chat.%s.txt" % event["id"]
@@ -60,12 +54,12 @@ def test_long_text_goes_to_a_file():
 
 
 def test_text_of_32000_bytes_stays_in_the_line():
-    with _daemon() as d:
+    with chat_daemon() as d:
         equal(send(d, "x" * 32000)["data"]["text"], "x" * 32000)
 
 
 def test_lines_over_the_limit_of_a_request_are_refused():
-    with _daemon() as d:
+    with chat_daemon() as d:
         for n in (2_000_001, 3_000_000):
             equal(d.cccc("send", {"group_id": GROUP, "text": "x" * n})["error"]["code"], "invalid_request")
         equal(ledger(d.home), [])
@@ -73,7 +67,7 @@ def test_lines_over_the_limit_of_a_request_are_refused():
 
 
 def test_event_over_256000_bytes_is_refused():
-    with _daemon() as d:
+    with chat_daemon() as d:
         refused(d, "system_notify", "invalid_request", message="x" * 300_000)
         equal(ledger(d.home), [])
         ok(d, "system_notify", message="x" * 200_000)
@@ -81,7 +75,7 @@ def test_event_over_256000_bytes_is_refused():
 
 # ------------------------------------------------------------------------------------------------------------ recipients
 def test_recipients():
-    with _daemon(titles={"qa": "Quality", "dev": "The Dev"}) as d:
+    with chat_daemon(titles={"qa": "Quality", "dev": "The Dev"}) as d:
         for to, want in ((None, ["@foreman"]), ([], ["@foreman"]), ("dev", ["@foreman"]), ([1, None, " ", "@"], ["@foreman"]), (["dev"], ["dev"]), (["@dev", "dev"], ["dev"]),
                          (["@all"], ["@all"]), (["@peers", "@foreman"], ["@peers", "@foreman"]), (["user"], ["user"]), (["@user", "user"], ["user"]),
                          (["qUALITY"], ["qa"]), (["@the dev", "qa"], ["dev", "qa"]), ([" dev "], ["dev"])):
@@ -89,14 +83,14 @@ def test_recipients():
 
 
 def test_unknown_and_ambiguous_recipients():
-    with _daemon(titles={"qa": "Same", "dev": "same"}) as d:
+    with chat_daemon(titles={"qa": "Same", "dev": "same"}) as d:
         for to in (["nobody"], ["dev", "nobody"], ["same"], ["@SAME"], ["all"], ["peers"], ["DEV"], ["@"  + "x" * 5000], ["../dev"]):
             refused(d, "send", "invalid_recipient", text="x", to=to)
         equal(ledger(d.home), [])
 
 
 def test_mentions():
-    with _daemon(actors=("lead", "dev", "dev-2", "Grün")) as d:
+    with chat_daemon(actors=("lead", "dev", "dev-2", "Grün")) as d:
         for text, want in (("please @dev look, cc @lead", ["dev", "lead"]), ("@dev-2: yes", ["dev-2"]), ("mail me@dev.org", ["dev"]), ("@all", ["@all"]),
                            ("(@peers)", ["@peers"]), ("@foreman!", ["@foreman"]), ("@developer", ["@foreman"]), ("@dev_", ["@foreman"]), ("@@dev", ["dev"]),
                            ("@dev @dev", ["dev"]), ("@-dev", ["@foreman"]), ("@dev，好", ["dev"]), ("@dev好", ["@foreman"]), ("@Grün.", ["Grün"]), ("@user", ["@foreman"]), ("@", ["@foreman"])):
@@ -105,19 +99,19 @@ def test_mentions():
 
 
 def test_policy_broadcast():
-    with _daemon(more="messaging:\n  default_send_to: broadcast\n") as d:
+    with chat_daemon(more="messaging:\n  default_send_to: broadcast\n") as d:
         equal(send(d)["data"]["to"], [])
         equal(ok(d, "inbox_list", actor_id="qa")["messages"][0]["data"]["text"], "hello")
 
 
 def test_nobody_would_read_it():
-    with _daemon(disabled=("qa",)) as d:
+    with chat_daemon(disabled=("qa",)) as d:
         for by, to, shown in (("lead", None, ["@foreman"]), ("lead", ["lead"], ["lead"]), ("user", ["qa"], ["qa"]), ("dev", ["@peers"], ["@peers"]), ("lead", ["user", "lead"], ["user", "lead"])):
             error = refused(d, "send", "no_enabled_recipients", text="x", by=by, to=to)
             equal(error["details"], {"to": shown})
         send(d, to=["qa", "dev"])
         send(d, to=["user"], by="lead")
-    with _daemon(actors=()) as d:
+    with chat_daemon(actors=()) as d:
         refused(d, "send", "no_enabled_recipients", text="x")
         refused(d, "send", "no_enabled_recipients", text="x", to=["@all"])
         send(d, to=["user"])
@@ -125,7 +119,7 @@ def test_nobody_would_read_it():
 
 # ------------------------------------------------------------------------------------------------------------ refusals in order
 def test_send_refusals_in_order():
-    with _daemon() as d:
+    with chat_daemon() as d:
         wrong = {"priority": "urgent", "group_id": "", "to": ["nobody"], "attachments": "nope", "path": d.home.base}
         refused(d, "send", "invalid_priority", **wrong)
         wrong["priority"] = "normal"
@@ -144,7 +138,7 @@ def test_send_refusals_in_order():
 
 
 def test_reply_refusals_in_order():
-    with _daemon() as d:
+    with chat_daemon() as d:
         wrong = {"priority": "urgent", "group_id": "", "to": ["nobody"], "attachments": "nope"}
         refused(d, "reply", "invalid_priority", **wrong)
         wrong["priority"] = "attention"
@@ -164,7 +158,7 @@ def test_reply_refusals_in_order():
 
 
 def test_cross_group_refusals_in_order():
-    with _daemon() as d:
+    with chat_daemon() as d:
         write_group(d.home, OTHER, actors=("boss",))
         wrong = {"attachments": [{"path": "state/blobs/x"}], "priority": "loud", "group_id": ""}
         refused(d, "send_cross_group", "attachments_not_supported", **wrong)
@@ -187,7 +181,7 @@ def test_cross_group_refusals_in_order():
 
 
 def test_ids_never_become_paths():
-    with _daemon() as d:
+    with chat_daemon() as d:
         for group in ("../" + GROUP, GROUP + "/../" + GROUP, "..", "/etc", "g_" + "a" * 5000, GROUP + "\x00", "g_/../.."):
             for op in ("send", "reply", "chat_ack", "inbox_list", "inbox_mark_read", "inbox_mark_all_read", "system_notify", "notify_ack"):
                 refused(d, op, "group_not_found", group_id=group, text="x", to=["dev"], reply_to=EVENT if op == "reply" else None, actor_id="user", event_id=EVENT, notify_event_id=EVENT,
@@ -197,7 +191,7 @@ def test_ids_never_become_paths():
 
 # ------------------------------------------------------------------------------------------------------------ replies
 def test_reply_goes_back():
-    with _daemon() as d:
+    with chat_daemon() as d:
         first = send(d, "hello", by="user")
         reply = ok(d, "reply", reply_to=first["id"], text="hi", by="lead")["event"]["data"]
         equal([reply["to"], reply["reply_to"], reply["quote_text"]], [["user"], first["id"], "hello"])
@@ -209,21 +203,21 @@ def test_reply_goes_back():
 
 
 def test_reply_to_somebody_who_is_no_actor():
-    with _daemon() as d:
+    with chat_daemon() as d:
         first = send(d, by="svc:ci")
         refused(d, "reply", "invalid_recipient", reply_to=first["id"], text="x", by="lead")
         ok(d, "reply", reply_to=first["id"], text="x", by="lead", to=["user"])
 
 
 def test_quotes():
-    with _daemon() as d:
+    with chat_daemon() as d:
         for text, want in (("x" * 100, "x" * 100), ("x" * 101, "x" * 100 + "..."), ("ü" * 200, "ü" * 100 + "..."), ("", ""), ("\U0001f600" * 101, "\U0001f600" * 100 + "...")):
             first = send(d, text, to=["dev"])
             equal(ok(d, "reply", reply_to=first["id"], text="r", by="dev")["event"]["data"]["quote_text"], want, text[:5])
 
 
 def test_any_kind_can_be_answered():
-    with _daemon() as d:
+    with chat_daemon() as d:
         notice = ok(d, "system_notify", message="x", by="dev")["event"]
         reply = ok(d, "reply", reply_to=notice["id"], text="ok", by="user")["event"]["data"]
         equal([reply["to"], reply["quote_text"]], [["dev"], None])
@@ -231,7 +225,7 @@ def test_any_kind_can_be_answered():
 
 # ------------------------------------------------------------------------------------------------------------ other groups
 def test_cross_group():
-    with _daemon() as d:
+    with chat_daemon() as d:
         write_group(d.home, OTHER, actors=("boss",), titles={"boss": "The Boss"})
         result = ok(d, "send_cross_group", dst_group_id=OTHER, text="over there", by="lead", to=["the boss"], priority="attention")
         source, there = result["src_event"], result["dst_event"]
@@ -246,7 +240,7 @@ def test_cross_group():
 
 
 def test_provenance_needs_both():
-    with _daemon() as d:
+    with chat_daemon() as d:
         half = send(d, src_group_id=OTHER)["data"]
         equal([half["src_group_id"], half["src_event_id"]], [None, None])
         both = send(d, src_group_id=OTHER, src_event_id=EVENT)["data"]
@@ -259,7 +253,7 @@ def test_provenance_needs_both():
 
 # ------------------------------------------------------------------------------------------------------------ attachments
 def test_attachments():
-    with _daemon() as d:
+    with chat_daemon() as d:
         folder = os.path.join(d.home.cccc_home, "groups", GROUP, "state", "blobs")
         write_text(os.path.join(folder, "abc_note.txt"), "12345")
         os.symlink("/etc/passwd", os.path.join(folder, "link"))
@@ -276,7 +270,7 @@ def test_attachments():
 
 
 def test_scope_of_a_path():
-    with _daemon() as d:
+    with chat_daemon() as d:
         folder = os.path.join(d.home.base, "proj")
         os.makedirs(os.path.join(folder, "sub"))
         key = ok(d, "attach", path=folder)["scope_key"]
@@ -287,7 +281,7 @@ def test_scope_of_a_path():
 
 # ------------------------------------------------------------------------------------------------------------ once only
 def test_same_key_is_one_message():
-    with _daemon() as d:
+    with chat_daemon() as d:
         first = send(d, "one", client_id="k1")
         equal(first["data"]["client_id"], "k1")
         equal(send(d, "one again", client_id="k1"), first)
@@ -298,7 +292,7 @@ def test_same_key_is_one_message():
 
 def test_same_key_of_two_senders():
     """A key is the group's, not the sender's: the second gets the first one's message."""
-    with _daemon() as d:
+    with chat_daemon() as d:
         write_group(d.home, OTHER)
         first = send(d, "one", client_id="k", to=["dev"])
         equal(send(d, "by somebody else", client_id="k", by="dev", to=["lead"]), first)
@@ -345,7 +339,7 @@ def test_same_key_after_a_restart():
 
 
 def test_same_key_at_the_same_time():
-    with _daemon() as d:
+    with chat_daemon() as d:
         for round_ in range(5):
             got, threads = [], []
             for _ in range(12):
@@ -373,17 +367,17 @@ def test_registry_learns_of_messages():
 
 def test_outsiders_wake_an_idle_group():
     for by, wakes in (("user", True), ("svc:ci", True), ("system", False), ("lead", False)):
-        with _daemon(state="idle") as d:
+        with chat_daemon(state="idle") as d:
             send(d, by=by, to=["dev"])
             equal(ok(d, "group_show")["group"]["state"], "active" if wakes else "idle", by)
             equal([e["kind"] for e in ledger(d.home)], ["chat.message"], "no event for the wake-up")
-    with _daemon(state="paused") as d:
+    with chat_daemon(state="paused") as d:
         send(d)
         equal(ok(d, "group_show")["group"]["state"], "paused")
 
 
 def test_wake_up_by_reply_and_from_another_group():
-    with _daemon(state="idle") as d:
+    with chat_daemon(state="idle") as d:
         write_group(d.home, OTHER, actors=("boss",), state="idle")
         ok(d, "send_cross_group", dst_group_id=OTHER, text="x", by="lead", to=["boss"])
         equal([ok(d, "group_show", group_id=g)["group"]["state"] for g in (GROUP, OTHER)], ["idle", "active"])
@@ -393,7 +387,7 @@ def test_wake_up_by_reply_and_from_another_group():
 
 
 def test_lines_of_another_program():
-    with _daemon() as d:
+    with chat_daemon() as d:
         first = send(d)
         foreign = dict(first, id="f" * 32, by="dev", data=dict(first["data"], text="by hand", to=["user"]))
         with open(os.path.join(d.home.cccc_home, "groups", GROUP, "ledger.jsonl"), "a", encoding="utf-8") as f:

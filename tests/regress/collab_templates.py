@@ -3,7 +3,7 @@
 import json
 import os
 
-from harness import Daemon, check, equal, eventually, read_text, shared, write_text
+from harness import Daemon, check, equal, eventually, read_text, shared_cccc, write_text
 
 TEMPLATE = """kind: cccc.group_template
 v: 1
@@ -22,10 +22,6 @@ SETTINGS = {
     "keepalive_max_per_actor": 3, "silence_timeout_seconds": 600, "help_nudge_interval_seconds": 600, "help_nudge_min_messages": 10,
     "min_interval_seconds": 0, "standup_interval_seconds": 900, "terminal_transcript_visibility": "foreman",
     "terminal_transcript_notify_tail": True, "terminal_transcript_notify_lines": 20}
-
-
-def _daemon():
-    return shared(only="cccc")
 
 
 def _ok(reply):
@@ -73,7 +69,7 @@ def _kinds(d, group):
 
 # ---------------------------------------------------------------------------------------------------- a new group
 def test_create():
-    d = _daemon()
+    d = shared_cccc()
     group, folder = _group(d)
     doc = _show(d, group)
     equal((doc["title"], doc["scopes"][0]["url"], doc["active_scope_key"] == doc["scopes"][0]["scope_key"]), ("Tee", os.path.realpath(folder), True))
@@ -92,7 +88,7 @@ def test_create():
 
 
 def test_create_errors():
-    d = _daemon()
+    d = shared_cccc()
     folder, plain = _folder(d), os.path.join(d.home.base, "plain")
     write_text(plain, "")
     op = "group_create_from_template"
@@ -110,7 +106,7 @@ def test_create_errors():
 
 
 def test_create_that_fails_leaves_nothing():
-    d = _daemon()
+    d = shared_cccc()
     folder = _folder(d)
     os.mkdir(os.path.join(folder, "CCCC_HELP.md"))  # no file can be put in its place
     before = len(_ok(d.cccc("groups"))["groups"])
@@ -123,7 +119,7 @@ def test_create_that_fails_leaves_nothing():
 
 # ---------------------------------------------------------------------------------------------------- export, preview
 def test_export_previews_as_no_change():
-    d = _daemon()
+    d = shared_cccc()
     group, folder = _group(d)
     reply = _ok(d.cccc("group_template_export", {"group_id": group}))
     equal(reply["filename"], "cccc-group-template--tee.yaml")
@@ -135,7 +131,7 @@ def test_export_previews_as_no_change():
 
 
 def test_preview_shows_the_difference():
-    d = _daemon()
+    d = shared_cccc()
     group, _ = _group(d)
     preview = _ok(d.cccc("group_template_preview", {"group_id": group, "template":
                   "actors: [{id: helper, runtime: custom, command: x}, {id: new}]\nprompts: {preamble: '%s'}\n" % ("ä" * 3000)}))
@@ -149,7 +145,7 @@ def test_preview_shows_the_difference():
 
 
 def test_export_and_preview_errors():
-    d = _daemon()
+    d = shared_cccc()
     group, folder = _group(d)
     for op in ("group_template_export", "group_template_preview"):
         _error(d.cccc(op, {"template": TEMPLATE}), "missing_group_id")
@@ -166,7 +162,7 @@ def test_export_and_preview_errors():
 
 
 def test_group_without_scope():
-    d = _daemon()
+    d = shared_cccc()
     group = _ok(d.cccc("group_create", {"title": "Bare !"}))["group_id"]
     equal(_ok(d.cccc("group_template_export", {"group_id": group}))["filename"], "cccc-group-template--bare.yaml")
     equal(_ok(d.cccc("group_template_preview", {"group_id": group, "template": "actors: []"}))["scope_root"], "")
@@ -175,7 +171,7 @@ def test_group_without_scope():
 
 # ---------------------------------------------------------------------------------------------------- import
 def test_import_errors_in_order():
-    d = _daemon()
+    d = shared_cccc()
     op = "group_template_import_replace"
     group, folder = _group(d)
     _error(d.cccc(op, {"confirm": "x"}), "missing_group_id")
@@ -195,7 +191,7 @@ def test_import_errors_in_order():
 
 
 def test_import_replaces():
-    d = _daemon()
+    d = shared_cccc()
     group, folder = _group(d)
     before = _show(d, group)
     result = _ok(_import(d, group, "actors:\n- {id: helper, title: H, runner: headless, runtime: custom}\n- {id: new, runner: headless}\n"
@@ -221,7 +217,7 @@ def test_import_replaces():
 
 
 def test_what_is_given_is_shown_and_what_is_stored_is_bounded():
-    d = _daemon()
+    d = shared_cccc()
     group, folder = _group(d)
     template = ("v: 2\nactors: [{id: lead, title: ' Boss ', runtime: custom, runner: headless}]\n"
                 "settings: {keepalive_delay_seconds: -5, terminal_transcript_notify_lines: 500}\nprompts: {help: '  ', standup: no end}\n")
@@ -238,7 +234,7 @@ def test_what_is_given_is_shown_and_what_is_stored_is_bounded():
 
 
 def test_what_is_no_template_removes_nobody():
-    d = _daemon()
+    d = shared_cccc()
     group, _ = _group(d)
     for bad in ("actors:\n", "settings:\n", "prompts:\n", "kind:\n", "v: x\n", "title: 5\n", "actors: [{id: 5}]", "actors: [{id: a, command: 5}]", "actors: [{id: a, command: [5]}]",
                 "actors: [{id: a, title: }]", "actors: [{id: a, enabled: }]", "actors: [{id: a, runner: }]", "settings: {nudge_after_seconds: }", "prompts: {help: 5}"):
@@ -247,7 +243,7 @@ def test_what_is_no_template_removes_nobody():
 
 
 def test_import_keeps_what_templates_do_not_know():
-    d = _daemon()
+    d = shared_cccc()
     group, _ = _group(d)
     path = os.path.join(d.home.cccc_home, "groups", group, "group.yaml")
     text = read_text(path)
@@ -259,7 +255,7 @@ def test_import_keeps_what_templates_do_not_know():
 
 
 def test_import_takes_cursor_and_presence_of_those_removed():
-    d = _daemon()
+    d = shared_cccc()
     group, _ = _group(d)
     state = os.path.join(d.home.cccc_home, "groups", group, "state", "read_cursors.json")
     write_text(state, json.dumps({a: {"event_id": "e", "ts": "2026-01-01T00:00:00Z", "updated_at": ""} for a in ("lead", "helper")}))
@@ -273,7 +269,7 @@ def test_import_takes_cursor_and_presence_of_those_removed():
 
 
 def test_import_that_fails_changes_nothing():
-    d = _daemon()
+    d = shared_cccc()
     group, folder = _group(d)
     before, events = _show(d, group), _kinds(d, group)
     os.mkdir(os.path.join(folder, "CCCC_STANDUP.md"))
@@ -285,7 +281,7 @@ def test_import_that_fails_changes_nothing():
 
 
 def test_import_whose_events_are_too_long_puts_the_prompts_back():
-    d = _daemon()
+    d = shared_cccc()
     group, folder = _group(d)
     before, events = _show(d, group), _kinds(d, group)
     _error(_import(d, group, "actors: [{id: a, title: '%s'}]\nprompts: {preamble: new}" % ("x" * 300000)), "template_apply_failed")
@@ -296,7 +292,7 @@ def test_import_whose_events_are_too_long_puts_the_prompts_back():
 
 
 def test_import_of_many_actors():
-    d = _daemon()
+    d = shared_cccc()
     group, _ = _group(d)
     many = "actors:\n" + "".join("- {id: a%d, runner: headless}\n" % i for i in range(200))
     equal(len(_ok(_import(d, group, many))["added"]), 200)

@@ -1,50 +1,43 @@
 # SPDX-License-Identifier: MIT
-"""CCCC terminals: who may look, what is shown, attaching, the one writer (cccc.md 9.3, 11, 19)."""
+"""CCCC terminals: who may look, what is shown, attaching, the one writer (cccc.md 9.3, 11, 19). Once `terminal_tail` copied a whole backlog for its
+last lines."""
 import os
 import subprocess
 import threading
 
 from clients import Conn, cccc_request, parse_cccc_reply
-from collab import error, ok
+from collab import error, error_code, ok
 from collab_actors import ECHO, Terminal, add, await_text, is_running, pid_of, project, started, tail
-from harness import Daemon, Home, check, equal, eventually, shared, wait_pid
+from harness import Daemon, Home, check, equal, eventually, shared_cccc, wait_pid
 
 NOWHERE = "g_ffffffffffff"
 numbers = iter(range(10000))
-
-
-def _daemon():
-    return shared(only="cccc")
 
 
 def _project(d):
     return project(d, "t%d" % next(numbers))[0]
 
 
-def _code(d, op, **args):
-    return error(d, op, **args)["code"]
-
-
 # ---------------------------------------------------------------------------------------------------- refusals
 def test_refusals_in_order():
-    d = _daemon()
+    d = shared_cccc()
     g = _project(d)
     add(d, g, "lead", runner="headless")
     add(d, g, "a")
     for op in ("terminal_tail", "terminal_clear", "term_resize", "term_attach"):
-        equal(_code(d, op), "missing_group_id", op)
-        equal(_code(d, op, group_id=NOWHERE), "missing_actor_id", op)
+        equal(error_code(d, op), "missing_group_id", op)
+        equal(error_code(d, op, group_id=NOWHERE), "missing_actor_id", op)
     for op in ("terminal_tail", "terminal_clear"):
-        equal(_code(d, op, group_id=NOWHERE, actor_id="a", by="stranger"), "group_not_found", op)
-        equal(_code(d, op, group_id=g, actor_id="nobody", by="stranger"), "permission_denied", op)
-        equal(_code(d, op, group_id=g, actor_id="nobody"), "actor_not_found", op)
+        equal(error_code(d, op, group_id=NOWHERE, actor_id="a", by="stranger"), "group_not_found", op)
+        equal(error_code(d, op, group_id=g, actor_id="nobody", by="stranger"), "permission_denied", op)
+        equal(error_code(d, op, group_id=g, actor_id="nobody"), "actor_not_found", op)
         e = error(d, op, group_id=g, actor_id="lead")
         equal([e["code"], e["details"]], ["not_pty_actor", {"runner": "headless"}], op)
-        equal(_code(d, op, group_id=g, actor_id="a"), "actor_not_running", op)
-    equal(_code(d, "term_resize", group_id=NOWHERE, actor_id="a"), "group_not_found")
+        equal(error_code(d, op, group_id=g, actor_id="a"), "actor_not_running", op)
+    equal(error_code(d, "term_resize", group_id=NOWHERE, actor_id="a"), "group_not_found")
     ok(d, "actor_start", group_id=g, actor_id="lead")
     for group, name in ((NOWHERE, "a"), (g, "nobody"), (g, "a"), (g, "lead"), ("../x", "a")):
-        equal(_code(d, "term_attach", group_id=group, actor_id=name), "actor_not_running", "%s %s" % (group, name))
+        equal(error_code(d, "term_attach", group_id=group, actor_id=name), "actor_not_running", "%s %s" % (group, name))
 
 
 # Who may look at the terminal of "dev": user, foreman, dev itself, another, a stranger.
@@ -53,7 +46,7 @@ SIGHT = {"off": (True, True, False, True, False, False), "foreman": (True, True,
 
 
 def test_who_may_look():
-    d = _daemon()
+    d = shared_cccc()
     g = _project(d)
     add(d, g, "lead", runner="headless")
     started(d, g, "dev")
@@ -75,7 +68,7 @@ def test_who_may_look():
 
 # ---------------------------------------------------------------------------------------------------- looking
 def test_tail():
-    d = _daemon()
+    d = shared_cccc()
     g = _project(d)
     started(d, g, "a", ("sh", "-c", "printf 'one\\033[31m red\\033[m\\none\\nsame\\nsame\\nxx\\rgrün 😀\\n'; echo end; exec cat"))
     await_text(d, g, "a", "end")
@@ -90,7 +83,7 @@ def test_tail():
 
 
 def test_tail_after_erasing():
-    d = _daemon()
+    d = shared_cccc()
     g = _project(d)
     started(d, g, "a", ("sh", "-c", "stty -opost; seq 100; printf '\\033[2Ja\\tb \\n12345\\b\\b\\033[1Kx'; echo end; exec cat"))
     await_text(d, g, "a", "end")
@@ -98,7 +91,7 @@ def test_tail_after_erasing():
 
 
 def test_a_hint_when_no_text_is_left():
-    d = _daemon()
+    d = shared_cccc()
     g = _project(d)
     started(d, g, "a", ("sh", "-c", "printf '\\033[2J'; exec cat"))
     eventually(lambda: ok(d, "terminal_tail", group_id=g, actor_id="a")["hint"], what="a hint")
@@ -106,7 +99,7 @@ def test_a_hint_when_no_text_is_left():
 
 
 def test_clear():
-    d = _daemon()
+    d = shared_cccc()
     g = _project(d)
     started(d, g, "a")
     await_text(d, g, "a", "ready")
@@ -156,7 +149,7 @@ for line in sys.stdin:
 
 def test_text_behind_many_sequences():
     """No more is copied than the answer needs; if most of it are sequences, more; 8 MiB are the end of it."""
-    d = _daemon()
+    d = shared_cccc()
     g = _project(d)
     started(d, g, "a", ("sh", "-c", "stty -echo; exec python3 -c '%s'" % SPIN))
     await_text(d, g, "a", "first")
@@ -171,7 +164,7 @@ def test_text_behind_many_sequences():
 
 
 def test_resize():
-    d = _daemon()
+    d = shared_cccc()
     g = _project(d)
     started(d, g, "a", ("sh", "-c", "trap 'stty size' WINCH; stty size; while :; do sleep 0.02; done"))
     await_text(d, g, "a", "40 120")
@@ -188,7 +181,7 @@ def test_resize():
 
 # ---------------------------------------------------------------------------------------------------- attaching
 def test_backlog_then_live():
-    d = _daemon()
+    d = shared_cccc()
     g = _project(d)
     started(d, g, "a")
     await_text(d, g, "a", "ready")
@@ -201,7 +194,7 @@ def test_backlog_then_live():
 
 
 def test_typed_together_with_the_request():
-    d = _daemon()
+    d = shared_cccc()
     g = _project(d)
     started(d, g, "a")
     with Conn(d.home.cccc_sock) as c:
@@ -213,7 +206,7 @@ def test_typed_together_with_the_request():
 
 def test_one_writer():
     """The first client types; what the others sent waits until it is their turn, the oldest first."""
-    d = _daemon()
+    d = shared_cccc()
     g = _project(d)
     started(d, g, "a")
     first, second, third = Terminal(d, g, "a"), Terminal(d, g, "a"), Terminal(d, g, "a")
@@ -237,7 +230,7 @@ def test_one_writer():
 
 
 def test_a_reader_that_leaves():
-    d = _daemon()
+    d = shared_cccc()
     g = _project(d)
     started(d, g, "a")
     first, second, third = Terminal(d, g, "a"), Terminal(d, g, "a"), Terminal(d, g, "a")
@@ -251,7 +244,7 @@ def test_a_reader_that_leaves():
 
 
 def test_the_end_of_the_process_is_the_end_of_the_connection():
-    d = _daemon()
+    d = shared_cccc()
     g = _project(d)
     started(d, g, "a", ("sh", "-c", "echo ready; read x; echo last words"))
     first, second = Terminal(d, g, "a"), Terminal(d, g, "a")
@@ -264,7 +257,7 @@ def test_the_end_of_the_process_is_the_end_of_the_connection():
 
 
 def test_a_stop_closes_attached_clients():
-    d = _daemon()
+    d = shared_cccc()
     g = _project(d)
     started(d, g, "a")
     for op in ("actor_stop", "actor_restart", "group_stop"):
@@ -279,7 +272,7 @@ def test_a_stop_closes_attached_clients():
 
 def test_much_input():
     """What the process does not read yet waits: the sender is held, nothing is lost, and the daemon answers meanwhile."""
-    d = _daemon()
+    d = shared_cccc()
     g, folder = project(d, "t%d" % next(numbers))
     os.mkfifo(os.path.join(folder, "gate"))
     started(d, g, "a", ("sh", "-c", "stty raw -echo; echo ready; read x < gate; head -c 3000000 | cksum; exec cat"))

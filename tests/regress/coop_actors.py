@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The terminals of CCCC actors through the coop contract: attach and logs by GROUP/ACTOR, and one writer for both contracts."""
+"""The terminals of CCCC actors through the coop contract: attach and logs by GROUP/ACTOR, and one writer for both contracts. When the client whose size
+a terminal had went away, those who stayed once kept looking at a window that was not theirs."""
 import base64
 import os
 

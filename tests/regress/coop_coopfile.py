@@ -2,17 +2,13 @@
 """coop: the coopfile (coop.md 7): layers, both schemas, and errors that name the key."""
 import os
 
-from coop_stream import ECHO, Sessions, coopfile, hosting
-from harness import check, shared, write_text
-
-
-def _sessions():
-    return Sessions(shared(only="coop", args=("--sandbox", "none")))
+from coop_stream import ECHO, coopfile, hosting, shared_sessions
+from harness import check, write_text
 
 
 def _bad(text, *words):
     def test():
-        with _sessions() as s:
+        with shared_sessions() as s:
             message = s.request()
             message["coopfile"] = text
             reply = s.bad(message, "INVALID_COOPFILE")
@@ -50,7 +46,7 @@ test_duplicate_table = _bad("[agent]\n[agent]\n")
 
 
 def test_type_of_the_member():
-    with _sessions() as s:
+    with shared_sessions() as s:
         for value in (1, True, {}, []):
             message = s.request()
             message["coopfile"] = value
@@ -58,7 +54,7 @@ def test_type_of_the_member():
 
 
 def test_secrets_stay_out_of_messages():
-    with _sessions() as s:
+    with shared_sessions() as s:
         message = s.request()
         message["coopfile"] = "[env]\nTOKEN = 'hunter2'\nOTHER = 1\n"
         reply = s.bad(message, "INVALID_COOPFILE")
@@ -75,7 +71,7 @@ def _value(s, name, expression):
 
 
 def test_project_file_that_is_wrong_is_named():
-    with _sessions() as s:
+    with shared_sessions() as s:
         workspace = s.workspace()
         write_text(os.path.join(workspace, "coop.toml"), "[agent]\n\ncolour = 1\n")
         reply = s.bad(s.request(workspace=workspace), "INVALID_COOPFILE")
@@ -94,7 +90,7 @@ def test_layers():
 
 
 def test_a_layer_that_does_not_mention_restart_leaves_it_alone():
-    with _sessions() as s:
+    with shared_sessions() as s:
         workspace = s.workspace()
         write_text(os.path.join(workspace, "coop.toml"), "[session]\nauto_restart = false\n")
         message = s.request("echo rea''dy; read l; exit 4", workspace=workspace)
@@ -108,19 +104,19 @@ def test_a_layer_that_does_not_mention_restart_leaves_it_alone():
 
 
 def test_first_reference_schema():
-    with _sessions() as s:
+    with shared_sessions() as s:
         s.attach(s.create(style="sandbox")).until("ready")
 
 
 def test_agent_as_a_name_of_the_newest_reference():
-    with _sessions() as s:
+    with shared_sessions() as s:
         message = s.request()
         message["coopfile"] = '[sandbox]\nagent = "/bin/sh"\nargs = ["-c", "echo new''est; read l"]\n[session]\nauto_restart = false\n'
         s.attach(s.good(message)["session"]).until("newest")
 
 
 def test_shell_of_the_coopfile():
-    with _sessions() as s:
+    with shared_sessions() as s:
         workspace = s.workspace()
         path = os.path.join(workspace, "myshell")
         write_text(path, "#!/bin/sh\necho my-own-shell; read l\n")
@@ -136,7 +132,7 @@ def test_shell_of_the_coopfile():
 
 def test_file_of_a_megabyte():
     """The largest message: the comment is read over, the rest counts."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         message = s.request()
         message["coopfile"] += "# " + "x" * 1_000_000 + "\n"
         s.attach(s.good(message)["session"]).until("ready")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An agent that has ended is listed, and its number is not shown as if it lived: it may be somebody else's by now."""
+"""An agent that has ended is listed, and its number is not shown as if it lived: it may be somebody else's by now. Once `ls` showed it."""
 from coop_stream import Sessions
 from harness import Daemon, check, equal, eventually
 

@@ -5,6 +5,7 @@ import random
 import struct
 
 from clients import Closed
+from coop_stream import packed
 from harness import Daemon, check, equal, shared
 
 MAX = 1048576
@@ -12,10 +13,6 @@ MAX = 1048576
 
 def _coop(hello=True):
     return shared(only="coop").coop(hello)
-
-
-def _packed(payload):
-    return struct.pack(">I", len(payload)) + payload
 
 
 BAD_COMMANDS = {
@@ -56,7 +53,7 @@ BAD_COMMANDS = {
 def _bad_command(payload):
     def test():
         with _coop() as c:
-            c.push(_packed(payload))
+            c.push(packed(payload))
             c.refused("INVALID_COMMAND")
             equal(c.good({"cmd": "ls"})["sessions"], [], "usable afterwards")
     return test
@@ -89,7 +86,7 @@ BAD_HANDSHAKES = {
 def _bad_handshake(payload):
     def test():
         with _coop(hello=False) as c:
-            c.push(_packed(payload) + _packed(b'{"cmd":"ls"}'))
+            c.push(packed(payload) + packed(b'{"cmd":"ls"}'))
             answer = c.next()
             check(answer is None or json.loads(answer)["ok"] is False, "accepted: %r" % answer)
             equal(c.next(), None, "closed after a bad handshake")
@@ -169,20 +166,20 @@ def test_oversize_in_the_handshake():
 def test_exactly_at_the_limit_is_legal():
     head, tail = b'{"cmd":"ls","x":"', b'"}'
     with _coop() as c:
-        c.push(_packed(head + b"a" * (MAX - len(head) - len(tail)) + tail))
+        c.push(packed(head + b"a" * (MAX - len(head) - len(tail)) + tail))
         equal(c.answer(), {"ok": True, "sessions": []})
 
 
 def test_handshake_at_the_limit_is_legal():
     head, tail = b'{"version":1,"x":"', b'"}'
     with _coop(hello=False) as c:
-        c.push(_packed(head + b"a" * (MAX - len(head) - len(tail)) + tail))
+        c.push(packed(head + b"a" * (MAX - len(head) - len(tail)) + tail))
         equal(c.answer(), {"version": 1, "ok": True})
 
 
 def test_byte_by_byte():
     with _coop(hello=False) as c:
-        for byte in _packed(b'{"version":1}') + _packed(b'{"cmd":"ls"}'):
+        for byte in packed(b'{"version":1}') + packed(b'{"cmd":"ls"}'):
             c.send(bytes([byte]))
         equal(c.answer(), {"version": 1, "ok": True})
         equal(c.answer(), {"ok": True, "sessions": []})
@@ -190,14 +187,14 @@ def test_byte_by_byte():
 
 def test_many_commands_in_one_segment_keep_their_order():
     with _coop() as c:
-        c.push(b"".join(_packed(b'{"cmd":"ls"}' if i % 3 else b'{"cmd":"x%d"}' % i) for i in range(1000)))
+        c.push(b"".join(packed(b'{"cmd":"ls"}' if i % 3 else b'{"cmd":"x%d"}' % i) for i in range(1000)))
         for i in range(1000):
             equal(c.answer()["ok"], i % 3 != 0, "answer %d" % i)
 
 
 def test_half_close_gets_the_answers_in_flight():
     with _coop() as c:
-        c.send(_packed(b'{"cmd":"ls"}') * 50)
+        c.send(packed(b'{"cmd":"ls"}') * 50)
         c.half_close()
         for _ in range(50):
             equal(c.answer()["ok"], True)
@@ -206,7 +203,7 @@ def test_half_close_gets_the_answers_in_flight():
 
 def test_half_close_in_the_middle_of_a_message():
     with _coop() as c:
-        c.send(_packed(b'{"cmd":"ls"}') + b"\x00\x00\x00\x10{")
+        c.send(packed(b'{"cmd":"ls"}') + b"\x00\x00\x00\x10{")
         c.half_close()
         equal(c.answer()["ok"], True)
         equal(c.next(), None)
@@ -219,7 +216,7 @@ def test_unknown_members_are_ignored():
 
 def test_detach_executes_nothing_behind_it():
     with _coop() as c:
-        c.send(_packed(b'{"cmd":"detach"}') + _packed(b'{"cmd":"shutdown"}'))
+        c.send(packed(b'{"cmd":"detach"}') + packed(b'{"cmd":"shutdown"}'))
         equal(c.answer(), {"ok": True})
         equal(c.next(), None)
     with _coop() as c:

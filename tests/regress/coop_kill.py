@@ -4,12 +4,8 @@ import os
 import re
 import time
 
-from coop_stream import Sessions, coopfile, hosting
-from harness import check, equal, eventually, is_alive, quick, shared, start_time, write_text
-
-
-def _sessions():
-    return Sessions(shared(only="coop", args=("--sandbox", "none")))
+from coop_stream import coopfile, hosting, shared_sessions
+from harness import check, equal, eventually, is_alive, quick, start_time, write_text
 
 
 def _identity(pid):
@@ -18,7 +14,7 @@ def _identity(pid):
 
 # ---------------------------------------------------------------------------------------------------- kill
 def test_attached_clients_are_released():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         a, shell, idle = s.attach(name), s.shell(name), s.client()
         a.until("ready")
@@ -32,7 +28,7 @@ def test_attached_clients_are_released():
 
 def test_the_answer_does_not_wait():
     """The agent ignores SIGTERM: the answer comes at once, the end within the bound."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         reply = s.created("trap '' TERM HUP; echo rea''dy; while :; do read l; done", name="deaf")
         who = _identity(reply["pid"])
         s.attach("deaf").until("ready")
@@ -45,7 +41,7 @@ def test_the_answer_does_not_wait():
 
 
 def test_force_is_at_once():
-    with _sessions() as s:
+    with shared_sessions() as s:
         def one():
             reply = s.created("trap '' TERM HUP; echo rea''dy; while :; do read l; done")
             who = _identity(reply["pid"])
@@ -58,7 +54,7 @@ def test_force_is_at_once():
 
 
 def test_terminates_gently_first():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create("trap 'echo clean-end; exit 0' TERM; echo rea''dy; while :; do sleep 0.05; done")
         c = s.attach(name)
         c.until("ready")
@@ -69,7 +65,7 @@ def test_terminates_gently_first():
 
 def test_force_after_a_gentle_kill():
     """A second client cannot name it any more, but the daemon's own kill goes on."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create("trap '' TERM HUP; echo rea''dy; while :; do read l; done")
         s.attach(name).until("ready")
         s.kill(name)
@@ -102,7 +98,7 @@ def test_nothing_is_left_in_the_state_folder():
 
 
 def test_errors():
-    with _sessions() as s:
+    with shared_sessions() as s:
         c = s.client()
         c.bad({"cmd": "kill", "session": "nobody"}, "SESSION_NOT_FOUND")
         c.bad({"cmd": "kill", "session": ""}, "SESSION_NOT_FOUND")
@@ -113,7 +109,7 @@ def test_errors():
 
 def test_the_name_is_free_at_once():
     """Also while the old agent is still being ended: what ls does not show cannot be in the way."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         workspace = s.workspace()
         for i in range(3):
             name = s.create("trap '' TERM HUP; echo rea''dy-%d; while :; do read l; done" % i, name="phoenix", workspace=workspace)
@@ -122,7 +118,7 @@ def test_the_name_is_free_at_once():
 
 
 def test_kill_of_an_ended_agent():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create("exit 0")
         s.attach(name).ended()
         s.kill(name)
@@ -132,7 +128,7 @@ def test_kill_of_an_ended_agent():
 # ---------------------------------------------------------------------------------------------------- restart
 def test_restart():
     """New process, same index, same clients, same scrollback."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         reply = s.created("echo pid-$$; while :; do read l; echo got-$l; done", name="again")
         c = s.attach("again")
         c.until("pid-%d" % reply["pid"])
@@ -150,7 +146,7 @@ def test_restart():
 
 
 def test_restart_of_a_shell():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         c = s.shell(name)
         c.key(b"echo rea''dy\n")
@@ -162,7 +158,7 @@ def test_restart_of_a_shell():
 
 
 def test_restart_of_an_ended_agent():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create("echo rea''dy; read l; exit 2")
         c = s.attach(name)
         c.until("ready")
@@ -175,7 +171,7 @@ def test_restart_of_an_ended_agent():
 
 
 def test_restart_reads_the_coopfile_again():
-    with _sessions() as s:
+    with shared_sessions() as s:
         workspace = s.workspace()
         path = os.path.join(workspace, "coop.toml")
         write_text(path, coopfile("echo first; read l"))
@@ -191,7 +187,7 @@ def test_restart_reads_the_coopfile_again():
 
 
 def test_restart_errors():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         s.bad({"cmd": "restart", "session": "nobody", "pty": 0}, "SESSION_NOT_FOUND")
         s.bad({"cmd": "restart", "session": name, "pty": 3}, "PTY_NOT_FOUND")
@@ -200,7 +196,7 @@ def test_restart_errors():
 
 # ---------------------------------------------------------------------------------------------------- restart policy
 def test_clients_and_input_stay_over_a_restart():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create("echo rea''dy; read l; echo got-$l; exit 1", restart=True, delay=50)
         a, b = s.attach(name), s.attach(name)
         for word in ("first", "second"):
@@ -215,7 +211,7 @@ def test_clients_and_input_stay_over_a_restart():
 
 def test_crash_loop_stops():
     """Three ends in a row within 5 s of the start: not restarted again, said in the output; restart by hand tries again."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create("echo go; read l; exit 8", restart=True, delay=10)
         c = s.attach(name)
         for _ in range(3):
@@ -232,7 +228,7 @@ def test_crash_loop_stops():
 
 
 def test_kill_while_a_restart_is_pending():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create("echo rea''dy; read l; exit 1", restart=True, delay=60000)
         c = s.attach(name)
         c.until("ready")
@@ -245,7 +241,7 @@ def test_kill_while_a_restart_is_pending():
 
 
 def test_restart_while_a_restart_is_pending():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create("echo rea''dy; read l; exit 1", restart=True, delay=60000)
         c = s.attach(name)
         c.until("ready")
@@ -256,7 +252,7 @@ def test_restart_while_a_restart_is_pending():
 
 
 def test_client_that_attaches_while_a_restart_is_pending():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create("echo rea''dy; read l; exit 1", restart=True, delay=300)
         c = s.attach(name)
         c.until("ready")
@@ -269,7 +265,7 @@ def test_client_that_attaches_while_a_restart_is_pending():
 
 # ---------------------------------------------------------------------------------------------------- not built yet
 def test_serve_and_tunnel_say_so():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         c = s.client()
         for message in ({"cmd": "serve", "port": 8888}, {"cmd": "tunnel", "session": name}):
@@ -279,7 +275,7 @@ def test_serve_and_tunnel_say_so():
 
 
 def test_serve_and_tunnel_are_checked_all_the_same():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         c = s.client()
         c.bad({"cmd": "tunnel", "session": "nobody"}, "SESSION_NOT_FOUND")

@@ -2,12 +2,8 @@
 """coop: logs (coop.md 4.2): all, the last lines, and a stream that only shows."""
 import base64
 
-from coop_stream import SIZE, Sessions
-from harness import check, equal, eventually, shared
-
-
-def _sessions():
-    return Sessions(shared(only="coop", args=("--sandbox", "none")))
+from coop_stream import SIZE, shared_sessions
+from harness import check, equal, eventually
 
 
 def _logs(s, name, **kw):
@@ -21,7 +17,7 @@ def _printed(s, script="stty -onlcr -echo; printf 'one\\ntwo\\nthree\\n'; printf
 
 
 def test_all():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = _printed(s)
         equal(_logs(s, name), b"one\ntwo\nthree\nR")
         equal(_logs(s, name, tail_lines=0), b"one\ntwo\nthree\nR")
@@ -30,13 +26,13 @@ def test_all():
 
 
 def test_pty_defaults_to_the_agent():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = _printed(s)
         equal(base64.b64decode(s.good({"cmd": "logs", "session": name})["log_data"]), b"one\ntwo\nthree\nR")
 
 
 def test_tail_lines():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = _printed(s)
         equal(_logs(s, name, tail_lines=1), b"R")
         equal(_logs(s, name, tail_lines=2), b"three\nR")
@@ -45,7 +41,7 @@ def test_tail_lines():
 
 
 def test_tail_lines_when_the_last_line_has_its_end():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = _printed(s, "stty -onlcr -echo; printf 'one\\ntwo\\nthR\\n'; exec cat")
         eventually(lambda: _logs(s, name).endswith(b"\n"), what="all is printed")
         equal(_logs(s, name, tail_lines=1), b"thR\n")
@@ -53,7 +49,7 @@ def test_tail_lines_when_the_last_line_has_its_end():
 
 
 def test_of_a_shell():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         c = s.shell(name)
         c.key(b"echo lo''gged\n")
@@ -62,14 +58,14 @@ def test_of_a_shell():
 
 
 def test_of_an_agent_that_ended():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create("stty -onlcr; echo last; exit 1")
         s.attach(name).ended()
         equal(_logs(s, name), b"last\n")
 
 
 def test_errors():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         c = s.client()
         c.bad({"cmd": "logs", "session": "nobody", "pty": 0}, "SESSION_NOT_FOUND")
@@ -81,7 +77,7 @@ def test_errors():
 
 
 def test_without_follow_it_stays_a_command():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = _printed(s)
         c = s.client()
         c.good({"cmd": "logs", "session": name, "pty": 0})
@@ -89,14 +85,14 @@ def test_without_follow_it_stays_a_command():
 
 
 def test_binary_output():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = _printed(s, "stty raw -echo; printf '\\000\\377\\r\\n\\033[31mR'; exec cat")
         equal(_logs(s, name), b"\x00\xff\r\n\x1b[31mR")
 
 
 def test_follow():
     """The answer, the scrollback once more as frames, then live."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = _printed(s)
         c = s.client()
         equal(base64.b64decode(c.good({"cmd": "logs", "session": name, "pty": 0, "follow": True})["log_data"]), b"one\ntwo\nthree\nR")
@@ -106,7 +102,7 @@ def test_follow():
 
 
 def test_follow_takes_no_input():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create(SIZE)
         writer = s.attach(name, cols=70, rows=20)
         writer.until("ready")
@@ -122,7 +118,7 @@ def test_follow_takes_no_input():
 
 
 def test_follow_sees_the_end():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create("stty -onlcr; echo rea''dy; read l; exit 6")
         c = s.client()
         c.good({"cmd": "logs", "session": name, "pty": 0, "follow": True})

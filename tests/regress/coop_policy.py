@@ -2,12 +2,8 @@
 """coop: how agents are ended, started again and sized: the settings of [session] beyond the contract's own (docs/coopfile.md)."""
 import re
 
-from coop_stream import SIZE, Sessions, hosting
-from harness import Home, check, equal, eventually, is_alive, processes_of_sessions, quick, shared, start_time
-
-
-def _sessions():
-    return Sessions(shared(only="coop", args=("--sandbox", "none")))
+from coop_stream import SIZE, hosting, shared_sessions
+from harness import Home, check, equal, eventually, is_alive, processes_of_sessions, quick, start_time
 
 
 # ---------------------------------------------------------------------------------------------------- the end of shells
@@ -30,7 +26,7 @@ def test_interactive_shells_end_at_once():
 
 def test_who_minds_term_is_not_hung_up_on():
     """A handler for SIGTERM gets the time it needs."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create("trap 'sleep 0.3; echo tidy; exit 3' TERM; echo rea''dy; while :; do sleep 0.02; done")
         c = s.attach(name)
         c.until("ready")
@@ -52,17 +48,17 @@ def _delays(s, more, n):
 
 
 def test_the_delay_doubles_up_to_a_bound():
-    with _sessions() as s:
+    with shared_sessions() as s:
         equal(_delays(s, "restart_limit = 0\nrestart_delay_max_ms = 70\n", 7), [10, 10, 20, 40, 70, 70, 70])
 
 
 def test_a_bound_below_the_delay_does_not_shorten_it():
-    with _sessions() as s:
+    with shared_sessions() as s:
         equal(_delays(s, "restart_limit = 5\nrestart_delay_max_ms = 1\n", 4), [10] * 4)
 
 
 def test_the_limit_is_the_coopfiles():
-    with _sessions() as s:
+    with shared_sessions() as s:
         for limit in (1, 4):
             name = s.create("echo go; read l; exit 8", restart=True, delay=1, more="restart_limit = %d\n" % limit)
             c = s.attach(name)
@@ -126,7 +122,7 @@ def _size(c):
 
 
 def test_the_smallest_of_all():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create(SIZE, more='size = "smallest"\n')
         a = s.attach(name, cols=100, rows=30)
         a.until("ready\r\n")
@@ -143,7 +139,7 @@ def test_the_smallest_of_all():
 
 
 def test_the_last_one_unless_said_otherwise():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create(SIZE)
         a = s.attach(name, cols=100, rows=30)
         a.until("ready\r\n")
@@ -155,7 +151,7 @@ def test_the_last_one_unless_said_otherwise():
 def test_who_stays_gets_the_size_back():
     """Somebody looked into a session for a moment from a small window: whoever had it open before was left with that size, and a screen that
     was drawn for it, until they changed their own window."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create(SIZE)
         a = s.attach(name, cols=100, rows=30)
         a.until("ready\r\n")

@@ -2,12 +2,8 @@
 """coop: terminals of a session (coop.md 3.1, 4.2): indexes, exit codes, sessionls, sessionkill, scrollback."""
 import os
 
-from coop_stream import Sessions
-from harness import check, equal, eventually, shared, write_text
-
-
-def _sessions():
-    return Sessions(shared(only="coop", args=("--sandbox", "none")))
+from coop_stream import shared_sessions
+from harness import check, equal, eventually, write_text
 
 
 def _script(workspace, name, text):
@@ -24,7 +20,7 @@ def _end(c):
 
 # ---------------------------------------------------------------------------------------------------- indexes
 def test_indexes_are_not_reused_while_higher_ones_live():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         one, two, three = s.shell(name), s.shell(name), s.shell(name)
         equal([one.pty, two.pty, three.pty], [1, 2, 3])
@@ -40,7 +36,7 @@ def test_indexes_are_not_reused_while_higher_ones_live():
 
 def test_indexes_count_not_the_number_of_terminals():
     """Attach goes by the id: 2 is there although only two terminals are."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         one, two = s.shell(name), s.shell(name)
         two.key(b"echo se''cond\n")
@@ -52,12 +48,12 @@ def test_indexes_count_not_the_number_of_terminals():
 
 
 def test_indexes_are_per_session():
-    with _sessions() as s:
+    with shared_sessions() as s:
         equal([s.shell(s.create()).pty, s.shell(s.create()).pty], [1, 1])
 
 
 def test_shells_asked_for_at_once():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         clients = [s.client() for _ in range(8)]
         for c in clients:
@@ -67,7 +63,7 @@ def test_shells_asked_for_at_once():
 
 # ---------------------------------------------------------------------------------------------------- shell
 def test_shell_that_cannot_be_started():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         c = s.client()
         c.bad({"cmd": "shell", "session": name, "command": "/no/such/shell"}, "SPAWN_FAILED")
@@ -76,7 +72,7 @@ def test_shell_that_cannot_be_started():
 
 
 def test_shell_with_bad_members():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         c = s.client()
         for members in ({"cols": -1}, {"rows": 65536}, {"command": 7}, {"cols": "80"}):
@@ -86,7 +82,7 @@ def test_shell_with_bad_members():
 
 
 def test_shell_is_reused_only_when_asked_for():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         equal([s.shell(name).pty, s.shell(name, force_new=True).pty, s.shell(name).pty], [1, 2, 3])
         check(s.shell(name, force_new=False).pty in (1, 2, 3), "a new one although force_new is false")
@@ -95,7 +91,7 @@ def test_shell_is_reused_only_when_asked_for():
 
 def test_exit_code_comes_after_the_last_output():
     """200 commands that print and end at once: the whole output, then the code, then the end."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         workspace = s.workspace()
         name = s.create(workspace=workspace)
         scripts = [(code, _script(workspace, "quick%d" % code, "printf 'last-words-%d'; exit %d" % (code, code))) for code in (0, 1, 2, 77, 255)]
@@ -112,7 +108,7 @@ def test_exit_code_comes_after_the_last_output():
 
 def test_large_last_output_is_whole():
     """200 kB and the end in one go: nothing is cut off."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         workspace = s.workspace()
         path = _script(workspace, "large", "stty -onlcr; head -c 200000 /dev/zero | tr '\\0' x; printf END; exit 3")
         name = s.create(workspace=workspace)
@@ -124,7 +120,7 @@ def test_large_last_output_is_whole():
 
 
 def test_signals_in_the_exit_code():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         for signal, code in (("TERM", 143), ("KILL", 137), ("SEGV", 139), ("HUP", 129)):
             c = s.shell(name)
@@ -137,7 +133,7 @@ def test_signals_in_the_exit_code():
 
 # ---------------------------------------------------------------------------------------------------- sessionls, sessionkill
 def test_sessionls():
-    with _sessions() as s:
+    with shared_sessions() as s:
         reply = s.created(name="ptyls")
         s.shell("ptyls")
         got = s.good({"cmd": "sessionls", "session": "ptyls"})
@@ -150,7 +146,7 @@ def test_sessionls():
 
 
 def test_sessionkill():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         c, other = s.shell(name), s.shell(name)
         c.key(b"echo rea''dy\n")
@@ -165,7 +161,7 @@ def test_sessionkill():
 
 
 def test_sessionkill_errors():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         s.bad({"cmd": "sessionkill", "session": "nobody", "pty": 0}, "SESSION_NOT_FOUND")
         s.bad({"cmd": "sessionkill", "session": name, "pty": 9}, "PTY_NOT_FOUND")
@@ -175,7 +171,7 @@ def test_sessionkill_errors():
 
 def test_sessionkill_of_the_agent():
     """The agent ends for good, even with auto restart."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create("trap '' HUP; echo rea''dy; while :; do read l; done", restart=True, delay=0)
         c = s.attach(name)
         c.until("ready")
@@ -191,7 +187,7 @@ def _lines(n):
 
 
 def test_scrollback_is_the_last_256_kib():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create("stty -onlcr -echo; seq -f %07.0f 0 99999; printf DONE; exec cat")
         with s.attach(name) as c:
             c.until("DONE")
@@ -208,7 +204,7 @@ def test_scrollback_is_the_last_256_kib():
 
 def test_no_gap_and_no_repeat_between_scrollback_and_live_output():
     """Clients that attach while the agent prints: from its first whole line on, each sees every number once."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create("stty raw -echo; i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); printf '%07d\\n' $i; done")
         first = s.attach(name)
         first.until("0000100\n")
@@ -228,7 +224,7 @@ def test_no_gap_and_no_repeat_between_scrollback_and_live_output():
 
 
 def test_scrollback_of_a_shell():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         c = s.shell(name)
         c.key(b"echo early-''words\n")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a program asks its terminal while no terminal is there: answered by the screen model, by nobody else, and only once."""
+"""What a program asks its terminal while no terminal is there: answered by the screen model, by nobody else, and only once. Once nobody answered, and
+the program waited."""
 import os
 
 from coop_stream import hosting
@@ -79,8 +80,10 @@ def test_who_only_looks_does_not_answer():
         def follow(name):
             c = s.client()
             c.good({"cmd": "logs", "session": name, "pty": 0, "follow": True})
+            write_text(os.path.join(s.listed(name)["workspace"], "go"), "")
             return c
-        equal(_asked(s, "time.sleep(0.3); ask('\\x1b[6n')", follow), [b"\x1b[1;1R"])
+        wait = "while not os.path.exists('go'): time.sleep(0.01)"
+        equal(_asked(s, "exec(%r); ask('\\x1b[6n')" % wait, follow), [b"\x1b[1;1R"])
 
 
 def test_not_for_times_gone_by():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Recording by the daemon: `record = true` in a coopfile gives an asciicast v2 file per process (docs/hosting.md)."""
+"""Recording by the daemon: `record = true` in a coopfile gives an asciicast v2 file per process (docs/hosting.md). Once `replay` could not tell the
+recording of a shell from that of the agent."""
 import glob
 import json
 import os

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Attaching after the size has changed: behind a scrollback that was drawn at another size comes the screen as it is."""
+"""Attaching after the size has changed: behind a scrollback that was drawn at another size comes the screen as it is. Once somebody who came back with
+another window saw old output wrapped for the wrong width, and nothing after it."""
 import re
 
 from collab_actors import await_text, project, started

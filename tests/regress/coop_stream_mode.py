@@ -5,12 +5,8 @@ import json
 import os
 
 from clients import COOP_MAX
-from coop_stream import CONTROL, DATA, ECHO, SIZE, Sessions, hosting, packed
-from harness import check, equal, eventually, shared
-
-
-def _sessions():
-    return Sessions(shared(only="coop", args=("--sandbox", "none")))
+from coop_stream import CONTROL, DATA, ECHO, SIZE, hosting, packed, shared_sessions
+from harness import check, equal, eventually
 
 
 def _json(message):
@@ -25,7 +21,7 @@ def _echoes(c, word):
 
 # ---------------------------------------------------------------------------------------------------- into stream mode
 def test_bytes_after_attach_in_the_same_segment_are_frames():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         c = s.client()
         c.send(_json({"cmd": "attach", "session": name}) + packed(DATA + b"same-") + packed(DATA + b"segment\n"))
@@ -34,7 +30,7 @@ def test_bytes_after_attach_in_the_same_segment_are_frames():
 
 
 def test_handshake_create_attach_and_keys_in_one_segment():
-    with _sessions() as s:
+    with shared_sessions() as s:
         message = s.request()
         c = s.client(hello=False)
         c.send(_json({"version": 1}) + _json(message) + _json({"cmd": "attach", "session": message["name"]}) + packed(DATA + b"all-at-once\n"))
@@ -43,7 +39,7 @@ def test_handshake_create_attach_and_keys_in_one_segment():
 
 
 def test_frames_after_shell_in_the_same_segment():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         c = s.client()
         c.send(_json({"cmd": "shell", "session": name}) + packed(DATA + b"echo sh''ell-$((1+1))\n") + packed(CONTROL + b'{"cmd":"resize","cols":81,"rows":25}') +
@@ -54,7 +50,7 @@ def test_frames_after_shell_in_the_same_segment():
 
 
 def test_a_frame_in_single_bytes():
-    with _sessions() as s:
+    with shared_sessions() as s:
         c = s.attach(s.create())
         c.until("ready")
         for byte in packed(DATA + b"byte by byte\n"):
@@ -64,7 +60,7 @@ def test_a_frame_in_single_bytes():
 
 def test_create_never_upgrades():
     """After create with detach false the next message is a command still, not a frame with tag 0x7b."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         for detach in (False, True):
             c = s.client()
             message = s.request()
@@ -75,7 +71,7 @@ def test_create_never_upgrades():
 
 
 def test_detach_member_may_be_absent():
-    with _sessions() as s:
+    with shared_sessions() as s:
         c = s.client()
         message = s.request()
         del message["detach"]
@@ -85,7 +81,7 @@ def test_detach_member_may_be_absent():
 
 # ---------------------------------------------------------------------------------------------------- ignored
 def test_unknown_tags_are_ignored():
-    with _sessions() as s:
+    with shared_sessions() as s:
         c = s.attach(s.create())
         c.until("ready")
         for tag in (2, 3, 0x7B, 0xFF):
@@ -97,7 +93,7 @@ def test_unknown_tags_are_ignored():
 
 
 def test_zero_length_frames_are_ignored():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         c, other = s.attach(name), s.attach(name)
         c.until("ready")
@@ -109,7 +105,7 @@ def test_zero_length_frames_are_ignored():
 
 
 def test_bad_control_messages_are_ignored():
-    with _sessions() as s:
+    with shared_sessions() as s:
         c = s.attach(s.create())
         c.until("ready")
         for text in (b"", b"{", b"[]", b"null", b"17", b'"detach"', b"{}", b'{"cmd":1}', b'{"cmd":"nonsense"}', b'{"cmd":"ls"}', b'{"cmd":"kill","session":"x"}',
@@ -121,7 +117,7 @@ def test_bad_control_messages_are_ignored():
 
 def test_commands_are_no_commands_any_more():
     """An unframed command in stream mode has tag 0x7b and is ignored."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         c = s.attach(s.create())
         c.until("ready")
         c.frame(b'{"cmd":"shutdown"}')
@@ -142,7 +138,7 @@ def _sized(s):
 
 
 def test_resize_to_0_leaves_a_side_alone():
-    with _sessions() as s:
+    with shared_sessions() as s:
         c = _sized(s)
         for cols, rows, want in ((0, 0, "30 100"), (0, 31, "31 100"), (101, 0, "31 101")):
             c.control({"cmd": "resize", "cols": cols, "rows": rows})
@@ -150,7 +146,7 @@ def test_resize_to_0_leaves_a_side_alone():
 
 
 def test_resize_to_the_largest():
-    with _sessions() as s:
+    with shared_sessions() as s:
         c = _sized(s)
         c.control({"cmd": "resize", "cols": 65535, "rows": 65535})
         equal(_size(c), "65535 65535")
@@ -159,7 +155,7 @@ def test_resize_to_the_largest():
 
 
 def test_resize_with_invalid_numbers_is_ignored():
-    with _sessions() as s:
+    with shared_sessions() as s:
         c = _sized(s)
         for cols, rows in ((65536, 24), (80, 65536), (-1, 24), (80, -1), (80.5, 24), (80.0, 24.0), ("80", 24), (None, 24), (True, 24), (1 << 70, 24), ([80], 24)):
             c.control({"cmd": "resize", "cols": cols, "rows": rows})
@@ -170,7 +166,7 @@ def test_resize_with_invalid_numbers_is_ignored():
 
 
 def test_resize_has_no_answer_and_the_last_writer_wins():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create(SIZE)
         a, b = s.attach(name, cols=100, rows=30), s.attach(name, cols=90, rows=20)
         a.until("ready")
@@ -183,7 +179,7 @@ def test_resize_has_no_answer_and_the_last_writer_wins():
 
 
 def test_attach_with_numbers_out_of_range():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         c = s.client()
         for members in ({"cols": 65536}, {"rows": -1}, {"cols": 1.5}, {"rows": "24"}, {"pty": -1}, {"pty": 1 << 32}, {"pty": "0"}):
@@ -196,7 +192,7 @@ def test_attach_with_numbers_out_of_range():
 
 
 def test_attach_with_size_0():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create(SIZE)
         s.attach(name, cols=91, rows=21).until("ready")
         c = s.attach(name, cols=0, rows=0)
@@ -208,7 +204,7 @@ def test_attach_with_size_0():
 def test_largest_frame():
     """1 MiB with the tag: taken whole."""
     data = os.urandom(COOP_MAX // 2).hex().encode()[:COOP_MAX - 1]
-    with _sessions() as s:
+    with shared_sessions() as s:
         c = s.attach(s.create("stty raw -echo; printf ready; head -c %d | sha256sum" % len(data)))
         c.until("ready")
         c.key(data)
@@ -216,7 +212,7 @@ def test_largest_frame():
 
 
 def test_frame_above_the_limit():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         c, other = s.attach(name), s.attach(name)
         c.until("ready")
@@ -229,7 +225,7 @@ def test_frame_above_the_limit():
 
 def test_output_is_cut_into_legal_frames():
     """3 MiB of output: next() fails on a frame above the limit."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         c = s.attach(s.create("stty raw -echo; printf ready; read l; head -c 3145728 /dev/zero | tr '\\0' x; printf end; read l"))
         c.until("ready")
         c.key(b"\n")
@@ -238,7 +234,7 @@ def test_output_is_cut_into_legal_frames():
 
 # ---------------------------------------------------------------------------------------------------- the end of a stream
 def test_detach_has_one_answer():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         c = s.attach(name)
         c.until("ready")
@@ -250,7 +246,7 @@ def test_detach_has_one_answer():
 
 
 def test_detach_of_one_leaves_the_other():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         a, b = s.attach(name), s.attach(name)
         a.until("ready")
@@ -261,7 +257,7 @@ def test_detach_of_one_leaves_the_other():
 
 def test_half_closed_client_still_hears():
     """A client that shuts down its sending side is gone for the contract; the session is not."""
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create()
         c = s.attach(name)
         c.until("ready")
@@ -291,7 +287,7 @@ def test_terminate_detaches():
 
 # ---------------------------------------------------------------------------------------------------- local_clients
 def test_local_clients():
-    with _sessions() as s:
+    with shared_sessions() as s:
         workspace = s.workspace()
         name = s.create(workspace=workspace)
 
@@ -311,7 +307,7 @@ def test_local_clients():
 
 
 def test_an_idle_connection_is_no_local_client():
-    with _sessions() as s:
+    with shared_sessions() as s:
         name = s.create(ECHO)
         c = s.client()
         c.good({"cmd": "ls"})

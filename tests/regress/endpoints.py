@@ -10,11 +10,7 @@ import socket
 
 from collab import ok
 from collab_actors import await_text, pid_of, project, started
-from harness import Daemon, Home, check, equal, eventually, is_alive, start_time, write_text
-
-
-def _endpoint(d, name):
-    return next(e for e in d.info()["endpoints"] if e["name"] == name)
+from harness import Daemon, Home, check, equal, eventually, is_alive, read_text, start_time, write_text
 
 
 def test_cccc_shutdown_of_a_whole_daemon_ends_nothing():
@@ -31,7 +27,7 @@ def test_cccc_shutdown_of_a_whole_daemon_ends_nothing():
         check(is_alive(pid, born), "the actor ended")
         equal(d.cccc("ping")["result"]["pid"], d.pid)
         equal(pid_of(d, g, "a"), pid)
-        entry = _endpoint(d, "cccc")
+        entry = d.endpoint("cccc")
         equal([entry["state"], entry["by"]["pid"]], ["listening", os.getpid()])
         check("shutdown" in entry["reason"] and entry["by"]["program"], lambda: "not noted: %r" % entry)
         ok(d, "group_delete", group_id=g)
@@ -39,11 +35,11 @@ def test_cccc_shutdown_of_a_whole_daemon_ends_nothing():
 
 def test_coop_shutdown_names_who_did_it_and_when():
     with Daemon() as d:
-        opened = _endpoint(d, "coop")
+        opened = d.endpoint("coop")
         with d.coop() as c:
             c.good({"cmd": "shutdown"})
         eventually(lambda: not os.path.lexists(d.home.coop_sock), what="the end of the endpoint")
-        entry = _endpoint(d, "coop")
+        entry = d.endpoint("coop")
         equal([entry["state"], entry["by"]["pid"]], ["closed", os.getpid()])
         check(entry["by"]["program"] and entry["reason"], lambda: "nobody is named: %r" % entry)
         check(entry["since"] > opened["since"], lambda: "not since then: %r" % entry)
@@ -51,7 +47,7 @@ def test_coop_shutdown_names_who_did_it_and_when():
 
 def test_who_serves_it_instead_is_named():
     with Home() as home, Daemon(only="coop", home=home) as other, Daemon(home=home) as d:
-        entry = _endpoint(d, "coop")
+        entry = d.endpoint("coop")
         equal([entry["state"], entry["by"]], ["served elsewhere", {"pid": other.pid, "program": "musterd"}])
 
 
@@ -59,10 +55,10 @@ def test_what_was_noted_is_forgotten_when_it_opens():
     with Daemon() as d:
         with d.coop() as c:
             c.good({"cmd": "shutdown"})
-        eventually(lambda: _endpoint(d, "coop")["state"] == "closed", what="closed")
+        eventually(lambda: d.endpoint("coop")["state"] == "closed", what="closed")
         d.signal(1)
-        eventually(lambda: _endpoint(d, "coop")["state"] == "listening", what="open again")
-        entry = _endpoint(d, "coop")
+        eventually(lambda: d.endpoint("coop")["state"] == "listening", what="open again")
+        entry = d.endpoint("coop")
         check("by" not in entry and "reason" not in entry, lambda: "still there: %r" % entry)
 
 
@@ -70,7 +66,7 @@ def test_status_says_it_to_people():
     with Daemon() as d:
         with d.coop() as c:
             c.good({"cmd": "shutdown"})
-        eventually(lambda: _endpoint(d, "coop")["state"] == "closed", what="closed")
+        eventually(lambda: d.endpoint("coop")["state"] == "closed", what="closed")
         status, out, err = d.home.muster("status")
         equal([status, err], [0, ""])
         check(", pid %d, since 20" % os.getpid() in out, lambda: "nobody is named:\n" + out)
@@ -80,7 +76,7 @@ def test_up_opens_again_what_was_stopped_and_says_so():
     with Daemon() as d:
         with d.coop() as c:
             c.good({"cmd": "shutdown"})
-        eventually(lambda: _endpoint(d, "coop")["state"] == "closed", what="closed")
+        eventually(lambda: d.endpoint("coop")["state"] == "closed", what="closed")
         status, out, err = d.home.muster("up")
         equal([status, err], [0, ""])
         check("opened again: coop " + d.home.coop_sock in out, lambda: "it is not said:\n" + out)
@@ -104,13 +100,31 @@ def test_somebody_else_at_our_place_is_named():
     with Daemon() as d:
         for name, path in (("cccc", d.home.cccc_sock), ("coop", d.home.coop_sock)):
             with _squatter(path):
-                entry = _endpoint(d, name)
+                entry = d.endpoint(name)
                 equal([entry["state"], entry["by"]["pid"]], ["served elsewhere", os.getpid()])
                 status, out, _ = d.home.muster("up")
                 equal(status, 0)
                 check("opened again" not in out and "served elsewhere" in out and "pid %d" % os.getpid() in out, lambda: "not said:\n" + out)
             check(name in d.home.muster("up")[1].split("opened again: ", 1)[1], "not opened when the other one has gone")
         check(d.cccc("ping")["ok"], "not served")
+
+
+def test_the_original_after_its_own_restart_is_named():
+    """`aiwg daemon restart`: the TERM to the project's pid is obeyed, and then the original serves. It was said only that a client had stopped ours."""
+    with Daemon() as d, socket.socket(socket.AF_UNIX) as original:
+        os.kill(int(read_text(d.home.aiwg_file("daemon.pid"))), 15)
+        eventually(lambda: not os.path.lexists(d.home.aiwg_file("daemon.pid")), what="the end of the endpoint")
+        equal(d.endpoint("aiwg")["state"], "closed")
+        original.bind(d.home.aiwg_sock)
+        original.listen()
+        entry = d.endpoint("aiwg")
+        equal([entry["state"], entry["by"]["pid"]], ["served elsewhere", os.getpid()])
+        check("another program answers there; ours was closed" in entry["reason"], entry)
+        with d.native() as n:
+            [row] = n.result("project.ls")["projects"]
+        equal(row["state"], "served elsewhere")
+        status, out, _err = d.home.muster("status")
+        check(status == 0 and "another program answers there" in " ".join(out.split()), out)
 
 
 def test_files_of_a_daemon_that_took_our_place_stay():
@@ -130,11 +144,11 @@ def test_a_removed_socket_is_noticed_and_made_anew():
     with Daemon() as d:
         g = ok(d, "group_create", title="x")["group_id"]
         os.unlink(d.home.cccc_sock)
-        entry = _endpoint(d, "cccc")
+        entry = d.endpoint("cccc")
         equal(entry["state"], "cut off")
         check(entry["reason"], "no reason")
         equal(d.home.muster("up")[0], 0)
-        equal(_endpoint(d, "cccc")["state"], "listening")
+        equal(d.endpoint("cccc")["state"], "listening")
         equal(ok(d, "group_show", group_id=g)["group"]["title"], "x")
 
 

@@ -8,16 +8,10 @@ import os
 
 from collab import ok
 from collab_actors import project
-from harness import Daemon, Home, check, equal, eventually, read_text, write_text
+from harness import Daemon, Home, check, equal, eventually, muster_ok, read_text, write_text
 from home import numbers
 
 AGENT = "#!/bin/sh\nenv >$AGENT_OUT.tmp\nmv $AGENT_OUT.tmp $AGENT_OUT\nexec sleep 1000\n"
-
-
-def _ok(home, *args, **kw):
-    status, out, err = home.muster(*args, **kw)
-    equal(status, 0, "muster %s; %s%s" % (" ".join(args), out, err))
-    return out
 
 
 class _Laptop:
@@ -34,7 +28,7 @@ class _Laptop:
                     "LC_MESSAGES": "de_DE.UTF-8", "CLAUDECODE": "1"}
 
     def ok(self, *args, **kw):
-        return _ok(self.home, *args, env=self.env, **kw)
+        return muster_ok(self.home, *args, env=self.env, **kw)
 
     def folder(self):
         path = os.path.join(self.home.base, "w%d" % next(numbers))
@@ -76,7 +70,7 @@ def test_env_names_and_layers():
         folder = laptop.folder()
         out = folder + "/out"
         write_text(folder + "/coop.toml", '[agent]\ncommand = "my-agent"\n[env]\nLANG = "coopfile"\nTZ = "coopfile"\n')
-        _ok(d.home, "env", "set", "TZ=daemon", "FROM_DAEMON=1", "NVM_DIR=daemon")
+        muster_ok(d.home, "env", "set", "TZ=daemon", "FROM_DAEMON=1", "NVM_DIR=daemon")
         laptop.ok("new", "-d", "--sandbox", "none", "--env", "MY_OWN", "--env", "TZ=named", "--env", "EMPTY=", "--env", "AGENT_OUT=" + out, folder)
         env = _found(out)
         equal((env["MY_OWN"], env["TZ"], env["LANG"], env["EMPTY"]), ("mine", "named", "coopfile", ""))
@@ -94,10 +88,10 @@ def test_a_restart_keeps_it():
         with Daemon(home=home, project=False):
             laptop.ok("new", "-d", "--sandbox", "none", "--env", "AGENT_OUT=" + out, folder, "--", "my-agent")
             _is_callers(laptop, _found(out))
-            _ok(home, "restart", folder)
+            muster_ok(home, "restart", folder)
             _is_callers(laptop, _found(out))
         with Daemon(home=home, project=False):
-            _ok(home, "restart", folder)
+            muster_ok(home, "restart", folder)
             _is_callers(laptop, _found(out))
 
 
@@ -144,13 +138,13 @@ def test_tasks():
         os.makedirs(os.path.join(home.project, ".aiwg"))
         write_text(home.aiwg_file("daemon.json"), json.dumps({"daemon": {"agent_command": "my-agent"}}))
         with Daemon(home=home):
-            _ok(home, "env", "set", "AGENT_OUT=" + out, "ANTHROPIC_API_KEY=sk-daemon")
+            muster_ok(home, "env", "set", "AGENT_OUT=" + out, "ANTHROPIC_API_KEY=sk-daemon")
             laptop.ok("task", "submit", "--env", "FOR_TASK=1", "hello", cwd=home.project)
             env = _found(out)
             _is_callers(laptop, env)
             equal(env["FOR_TASK"], "1")
             home.muster("task", "cancel", "task-0000", cwd=home.project)
-            eventually(lambda: _ok(home, "task", "get", "task-0000", cwd=home.project).find("cancelled") > 0, what="its end")
+            eventually(lambda: muster_ok(home, "task", "get", "task-0000", cwd=home.project).find("cancelled") > 0, what="its end")
             laptop.ok("chat", "--env", "FOR_TASK=2", stdin=b"/run hello\n", cwd=home.project)
             env = _found(out)
             _is_callers(laptop, env)
@@ -162,18 +156,18 @@ def test_env_set_show_unset():
     with Home() as home:
         path = os.path.join(home.muster_home, "environment.json")
         with Daemon(home=home, project=False):
-            _ok(home, "env", "set", "MY_TOKEN=t0psecret", "PLAIN=text", "ODD=a=b c")
+            muster_ok(home, "env", "set", "MY_TOKEN=t0psecret", "PLAIN=text", "ODD=a=b c")
             equal(os.stat(path).st_mode & 0o777, 0o600)
-            out = _ok(home, "env")
+            out = muster_ok(home, "env")
             check("t0psecret" not in out and "PLAIN=text\n" in out and "ODD=a=b c\n" in out, out)
-            check("MY_TOKEN=t0psecret\n" in _ok(home, "env", "show", "--reveal"), "not shown")
-            equal(json.loads(_ok(home, "env", "show", "--json"))["env"], {"MY_TOKEN": None, "PLAIN": "text", "ODD": "a=b c"})
-            _ok(home, "env", "unset", "PLAIN", "never-there")
+            check("MY_TOKEN=t0psecret\n" in muster_ok(home, "env", "show", "--reveal"), "not shown")
+            equal(json.loads(muster_ok(home, "env", "show", "--json"))["env"], {"MY_TOKEN": None, "PLAIN": "text", "ODD": "a=b c"})
+            muster_ok(home, "env", "unset", "PLAIN", "never-there")
             status, _, err = home.muster("env", "set", "=x")
             equal(status, 2, err)
             equal(home.muster("env", "nonsense")[0], 2)
         with Daemon(home=home, project=False) as d:
-            equal(json.loads(_ok(home, "env", "show", "--json", "--reveal"))["env"], {"MY_TOKEN": "t0psecret", "ODD": "a=b c"})
+            equal(json.loads(muster_ok(home, "env", "show", "--json", "--reveal"))["env"], {"MY_TOKEN": "t0psecret", "ODD": "a=b c"})
             check("t0psecret" not in d.log(), "in the log")
 
 

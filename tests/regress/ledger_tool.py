@@ -39,6 +39,22 @@ def test_sound():
         equal((status, out), (0, "g_0123456789ab: ok, 4 events, %d bytes\n" % len("".join(EVENTS))))
 
 
+def test_groups_by_title_and_by_the_beginning_of_their_id():
+    """As every other command takes them; here without a daemon."""
+    with Home() as home:
+        path = _group(home, "".join(EVENTS))
+        other = _group(home, EVENTS[0], name="g_0123ffffffff")
+        write_text(os.path.join(home.cccc_home, "registry.json"),
+                   json.dumps({"v": 1, "groups": {"g_0123456789ab": {"group_id": "g_0123456789ab", "title": "The First"},
+                                                  "g_0123ffffffff": {"group_id": "g_0123ffffffff", "title": "two"},
+                                                  "g_0123eeeeeeee": {"group_id": "g_0123eeeeeeee", "title": "two"}}}))
+        for word, want in (("g_01234", path), ("01234", path), ("The First", path), ("the first", path), ("g_0123f", other)):
+            equal([doc["path"] for doc in _json(home, "stat", word)], [want], word)
+        for word in ("g_0123", "two"):
+            status, _out, err = home.muster("ledger", "stat", word)
+            check(status == 2 and "several groups" in err and "g_0123f" in err, err)
+
+
 def test_damage_is_named_and_repaired():
     head = EVENTS[0] + EVENTS[1]
     text = head.encode() + b"\0" * 4096 + b"\n" + b"half a li\n" + EVENTS[2].encode() + EVENTS[2].encode() + b'{"id":"torn'

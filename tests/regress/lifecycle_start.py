@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Odd surroundings at the start: closed standard streams, missing folders, long paths, odd limits."""
+"""Odd surroundings at the start: closed standard streams, missing folders, long paths, odd limits. Once the greeting named commands that reach another
+daemon."""
 import os
 import signal
 
@@ -7,20 +8,12 @@ from clients import Rpc
 from harness import Daemon, Home, check, equal, eventually, mode_of, write_text
 
 
-def _serves(d):
-    check(d.cccc("ping")["ok"], "cccc")
-    with d.aiwg() as a, d.coop() as c:
-        a.result("ping")
-        c.good({"cmd": "ls"})
-    equal(d.info()["pid"], d.pid)
-
-
 def test_closed_standard_streams():
     """Descriptors 0 to 2 must not become sockets: what is logged would be sent to clients."""
     for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
         with Daemon(prefix=["/bin/sh", "-c", 'exec "$0" "$@" ' + closed], args=["--log-level", "debug"]) as d:
             for _ in range(3):
-                _serves(d)
+                d.check_served()
             for fd in (0, 1, 2):
                 target = os.readlink("/proc/%d/fd/%d" % (d.pid, fd))
                 check("socket:" not in target and "anon_inode" not in target, "descriptor %d is %s (%s)" % (fd, target, closed))
@@ -40,7 +33,7 @@ def test_standard_error_to_a_full_pipe():
     try:
         with Daemon(prefix=["/bin/bash", "-c", 'exec "$0" "$@" 2>&%d %d>&-' % (write_end, write_end)], args=["--log-level", "debug"], pass_fds=[write_end]) as d:
             for _ in range(5):
-                _serves(d)
+                d.check_served()
             d.stop()
     finally:
         os.close(read_end)
@@ -53,7 +46,7 @@ def test_standard_error_to_a_closed_pipe():
     with Daemon(prefix=["/bin/bash", "-c", 'exec "$0" "$@" 2>&%d %d>&-' % (write_end, write_end)], args=["--log-level", "debug"], pass_fds=[write_end]) as d:
         os.close(write_end)
         os.close(read_end)
-        _serves(d)
+        d.check_served()
 
 
 def test_runtime_folder_that_is_missing():
@@ -88,7 +81,7 @@ def test_home_too_long_for_a_socket_is_named():
 def test_blocked_and_ignored_signals_are_inherited_harmlessly():
     """Some starters leave signals ignored; a stop must still work."""
     with Daemon(prefix=["/bin/sh", "-c", 'trap "" TERM INT HUP PIPE CHLD; exec "$0" "$@"']) as d:
-        _serves(d)
+        d.check_served()
         d.stop(signal.SIGTERM)
 
 

@@ -62,6 +62,14 @@ def test_info_counts_clients():
         check(info["connections"]["accepted"] >= 5, repr(info["connections"]))
 
 
+def test_info_says_how_long_the_loop_was_held():
+    with Daemon(record=False) as d:
+        loop = d.info()["loop"]
+        equal(loop["held"] > 0, loop.get("longest", {}).get("cpu_us", 0) > 20000)
+        if "longest" in loop:
+            check(loop["longest"]["cpu_us"] <= loop["longest"]["wall_us"], repr(loop))
+
+
 def test_discover_describes_every_operation():
     with _native() as n:
         doc = n.result("rpc.discover")

@@ -154,12 +154,12 @@ def test_gap_of_another_run_ends_where_we_remember():
 def test_a_stalled_reader_hurts_only_itself():
     """It gets what waited in its connection, then a gap, then what is remembered; numbers and gaps leave nothing out."""
     with _daemon(items=64, record=False) as d, Feed(d, rcvbuf=4096) as stalled, Feed(d) as feed:
-        before = d.rss()
+        before = d.memory()
         for i in range(60):
             for _ in range(5):
                 notify(d, message="x" * 20_000)
             equal([feed.item()["number"] for _ in range(5)], list(range(i * 5 + 1, i * 5 + 6)))
-        check(d.rss() - before < memory_bound(40_000_000), lambda: "grew by %d bytes" % (d.rss() - before))
+        check(d.memory() - before < memory_bound(40_000_000), lambda: "grew by %d bytes" % (d.memory() - before))
         send(d, "last")
         equal(feed.item()["number"], 301)
         at, n_gaps = 1, 0

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The one table of hosted processes, over the native socket: true states, their age, and whose they are."""
+"""The one table of hosted processes, over the native socket: true states, their age, and whose they are. Once `ps` showed the holder of a sandbox where
+the program in it was meant."""
 import os
 
 from checks import check, equal, eventually
-from clients import Rpc
 from coop_stream import Sessions
 from harness import Daemon, Home, Skip, write_text
 
 
-def _ps(d):
-    with Rpc(d.home.native_sock) as c:
-        return c.result("ps")["processes"]
-
-
 def test_nothing_is_hosted():
     with Daemon() as d:
-        equal(_ps(d), [], "processes")
+        equal(d.ps(), [], "processes")
 
 
 def test_an_agent_and_its_end():
@@ -23,16 +18,16 @@ def test_an_agent_and_its_end():
         reply = s.created("printf 'ready\\n'; read l; exit 9", name="one")
         with s.attach("one") as c:
             c.until("ready")
-            (one,) = _ps(d)
+            (one,) = d.ps()
             equal((one["owner"], one["object"], one["state"], one["kind"], one["sandbox"]), ("sessions", "one", "running", "pty", "none"))
             equal((one["pid"], one["viewers"], one["adopted"]), (reply["pid"], 1, False))
             check(one["bytes"] >= len("ready\r\n") and one["rss_kb"] > 0 and one["age_seconds"] >= 0, repr(one))
             c.key(b"\n")
             equal(c.event("pty_exited")["code"], 9)
-        (one,) = eventually(lambda: [p for p in _ps(d) if p["state"] == "ended"], what="the end")
+        (one,) = eventually(lambda: [p for p in d.ps() if p["state"] == "ended"], what="the end")
         equal(one["exit_code"], 9)
         s.kill("one")
-        eventually(lambda: not _ps(d), what="an empty table")
+        eventually(lambda: not d.ps(), what="an empty table")
 
 
 def test_adopted_ones_say_so():
@@ -41,7 +36,7 @@ def test_adopted_ones_say_so():
             pid = s.created(name="kept")["pid"]
             d.kill()
         with Daemon(only="coop,native", home=home, args=["--sandbox", "none"]) as d, Sessions(d) as s:
-            (one,) = _ps(d)
+            (one,) = d.ps()
             equal((one["pid"], one["state"], one["adopted"]), (pid, "running", True))
 
 
@@ -54,7 +49,7 @@ def test_in_a_sandbox_it_is_the_program_itself():
             raise Skip(reply["message"])
         with s.attach("held") as c:
             c.until("ready")
-        (one,) = _ps(d)
+        (one,) = d.ps()
         with open("/proc/%d/comm" % one["pid"], encoding="ascii") as f:
             equal(f.read(), "python3\n")
         equal((one["pid"], one["sandbox"]), (reply["pid"], "bwrap"))
@@ -94,7 +89,7 @@ def _mode(d, s, everybody=None, project=None, create=None):
     if reply.get("error") == "NAMESPACE_ERROR":
         raise Skip(reply["message"])
     check(reply["ok"], reply)
-    (one,) = [p for p in _ps(d) if p["object"] == reply["session"]]
+    (one,) = [p for p in d.ps() if p["object"] == reply["session"]]
     s.kill(reply["session"], force=True)
     return one["sandbox"]
 

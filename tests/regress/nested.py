@@ -7,7 +7,7 @@ import os
 
 from collab import ok
 from collab_actors import project, started
-from harness import MUSTER, MUSTERD, Daemon, Home, check, equal, eventually, read_text, write_text
+from harness import MUSTER, MUSTERD, Daemon, Home, check, equal, eventually, muster_ok, read_text, write_text
 from home import numbers
 
 WAIT = "while ! [ -e go ]; do sleep 0.05; done; "
@@ -16,17 +16,11 @@ FOREIGN = {"MUSTER_HOSTED": "/somewhere", "CCCC_GROUP_ID": "g_other", "CCCC_ACTO
            "COOP_WORKSPACE": "/other", "COOP_CREATED": "1", "MUSTER_SANDBOXED": "bwrap", "INVOCATION_ID": "x"}
 
 
-def _ok(home, *args, **kw):
-    status, out, err = home.muster(*args, **kw)
-    equal(status, 0, "muster %s; %s%s" % (" ".join(args), out, err))
-    return out
-
-
 def _script(home, command):
     """A session that runs command when it is told to; its folder."""
     folder = os.path.join(home.base, "w%d" % next(numbers))
     os.mkdir(folder)
-    _ok(home, "new", "-d", "--once", "--sandbox", "none", folder, "--", "/bin/sh", "-c",
+    muster_ok(home, "new", "-d", "--once", "--sandbox", "none", folder, "--", "/bin/sh", "-c",
         WAIT + command + " >out 2>&1; echo $? >s; mv s status; exec sleep 1000")
     return folder
 
@@ -89,7 +83,7 @@ def test_identities_are_not_handed_on():
 def test_up_does_not_hand_the_callers_identity_to_the_daemon():
     with Home() as home:
         try:
-            out = _ok(home, "up", env=FOREIGN)
+            out = muster_ok(home, "up", env=FOREIGN)
             check("started" in out, out)
             pid = int(out.split("pid ")[1].split(",")[0])
             env = _environment(pid)
@@ -97,4 +91,4 @@ def test_up_does_not_hand_the_callers_identity_to_the_daemon():
                 check(name not in env, "%s was handed on" % name)
             equal(env["CCCC_HOME"], home.cccc_home)
         finally:
-            _ok(home, "down")
+            muster_ok(home, "down")

@@ -11,7 +11,7 @@ from clients import Conn, cccc_request
 from collab import error, group_dir, ok
 from collab_actors import actors, add, await_text, is_running, project, started, tail
 from harness import Daemon, Home, check, equal, eventually, read_text, write_text
-from sandbox_agent import Gate, found, is_held, need_bwrap, path_without_bwrap, put_agent, sandbox_home
+from sandbox_agent import found, gated_home, is_held, need_bwrap, path_without_bwrap, put_agent, sandbox_home
 
 BOXED = {"sandbox": "bwrap"}
 
@@ -269,10 +269,12 @@ def test_a_daemon_that_was_stopped():
 
 
 # ---------------------------------------------------------------------------------------------------- while it is being made
-def _waiting(home, d):
-    """A start that waits for its sandbox: the group, the call."""
+def _waiting(home, d, beside=None):
+    """A start that waits for its sandbox: the group, its folder, the call. beside: an actor that runs, so that the group does."""
     group, folder = project(d)
     put_agent(home, folder)
+    if beside:
+        started(d, group, beside, ["cat"])
     add(d, group, "dev", ["./agent"], **BOXED)
     return group, folder, _later(d, "actor_start", group_id=group, actor_id="dev")
 
@@ -288,9 +290,7 @@ def _gone(d, group):
 
 
 def test_it_is_starting_and_answered_when_it_has_started():
-    need_bwrap()
-    with sandbox_home() as home:
-        gate = Gate(home)
+    with gated_home() as (home, gate):
         with Daemon(home=home, env={"PATH": gate.path}) as d:
             group, folder, start = _waiting(home, d)
             gate.wait()
@@ -305,9 +305,7 @@ def test_it_is_starting_and_answered_when_it_has_started():
 
 def _while_starting(op, then, **args):
     """Somebody asks for something else while the sandbox is being made: both are answered, once, and nothing is left behind."""
-    need_bwrap()
-    with sandbox_home() as home:
-        gate = Gate(home)
+    with gated_home() as (home, gate):
         with Daemon(home=home, env={"PATH": gate.path}) as d:
             group, _, start = _waiting(home, d)
             gate.wait()
@@ -349,16 +347,9 @@ def test_the_group_is_deleted_meanwhile():
 
 def test_restarted_meanwhile():
     """One start is given up, the other comes after it: one process."""
-    need_bwrap()
-    with sandbox_home() as home:
-        gate = Gate(home)
+    with gated_home() as (home, gate):
         with Daemon(home=home, env={"PATH": gate.path}) as d:
-            group, folder = project(d)
-            put_agent(home, folder)
-            add(d, group, "dev", ["./agent"], **BOXED)
-            add(d, group, "other", ["cat"])
-            ok(d, "actor_start", group_id=group, actor_id="other")  # so that the group is one that runs
-            start = _later(d, "actor_start", group_id=group, actor_id="dev")
+            group, folder, start = _waiting(home, d, beside="other")
             gate.wait()
             again = _later(d, "actor_restart", group_id=group, actor_id="dev")
             check(not _answer(start)["ok"], "the first start succeeded")
@@ -370,15 +361,9 @@ def test_restarted_meanwhile():
 
 def test_the_daemon_stops_meanwhile():
     """It waits for the worker, starts nothing, and the next daemon does: the wish was kept."""
-    need_bwrap()
-    with sandbox_home() as home:
-        gate = Gate(home)
+    with gated_home() as (home, gate):
         with Daemon(home=home, env={"PATH": gate.path}) as d:
-            group, folder = project(d)
-            put_agent(home, folder)
-            started(d, group, "other", ["cat"])
-            add(d, group, "dev", ["./agent"], **BOXED)
-            start = _later(d, "actor_start", group_id=group, actor_id="dev")
+            group, folder, start = _waiting(home, d, beside="other")
             gate.wait()
             d.signal(15)
             d.wait_notice("STOPPING=1")
@@ -393,9 +378,7 @@ def test_the_daemon_stops_meanwhile():
 
 def test_a_daemon_that_ends_its_actors_stops_meanwhile():
     """One that stands in for the original: it waits for the worker, and nothing is left."""
-    need_bwrap()
-    with sandbox_home() as home:
-        gate = Gate(home)
+    with gated_home() as (home, gate):
         with Daemon(home=home, only="cccc", env={"PATH": gate.path}) as d:
             _, folder, start = _waiting(home, d)
             gate.wait()
@@ -408,15 +391,9 @@ def test_a_daemon_that_ends_its_actors_stops_meanwhile():
 
 
 def test_the_daemon_is_killed_meanwhile():
-    need_bwrap()
-    with sandbox_home() as home:
-        gate = Gate(home)
+    with gated_home() as (home, gate):
         with Daemon(home=home, env={"PATH": gate.path}) as d:
-            group, folder = project(d)
-            put_agent(home, folder)
-            started(d, group, "other", ["cat"])
-            add(d, group, "dev", ["./agent"], **BOXED)
-            start = _later(d, "actor_start", group_id=group, actor_id="dev")
+            group, folder, start = _waiting(home, d, beside="other")
             gate.wait()
             d.kill()
             start.close()

@@ -15,12 +15,12 @@ from collab_actors import project, started
 from harness import DEADLINE, ROOT, Daemon, Skip, check, equal, eventually, read_text, wait_pid
 from sandbox_caller import PYTHON, Caged
 
-DENIED = {"cccc": "permission_denied", "coop": "PERMISSION_DENIED", "aiwg": -32006, "native": -32006}
+DENIED = {"cccc": "permission_denied", "coop": "PERMISSION_DENIED", "aiwg": -32006, "native": -32006, "agentcompany": -32000}
 IN_NAMESPACE = ["bwrap", "--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--unshare-user", "--unshare-pid", "--proc", "/proc"]
 
 
 def _places(home):
-    return {"cccc": home.cccc_sock, "coop": home.coop_sock, "aiwg": home.aiwg_sock, "native": home.native_sock}
+    return {"cccc": home.cccc_sock, "coop": home.coop_sock, "aiwg": home.aiwg_sock, "native": home.native_sock, "agentcompany": home.native_sock}
 
 
 def _code(how, reply):
@@ -34,7 +34,8 @@ def _code(how, reply):
 
 def _operations():
     """(dialect, name, declaration) of everything that somebody can call."""
-    for path in sorted(glob.glob(os.path.join(ROOT, "schema", "*", "[!_]*.json"))):
+    folders = [path for path in glob.glob(os.path.join(ROOT, "schema", "*")) if os.path.exists(os.path.join(path, "_dialect.json"))]
+    for path in sorted(path for folder in folders for path in glob.glob(os.path.join(folder, "[!_]*.json"))):
         yield os.path.basename(os.path.dirname(path)), os.path.basename(path)[:-5], json.loads(read_text(path))
 
 

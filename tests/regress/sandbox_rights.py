@@ -180,6 +180,26 @@ def test_not_logged_in_when_told_so():
         equal(box.file(".coop/sessions/box/persist/.claude/history"), "more\n")
 
 
+def test_folders_in_which_nothing_was_kept_go_with_the_session():
+    """~/.coop/sessions/NAME stayed for ever after a start that was refused, and after a kill. What a session has kept stays."""
+    with Box() as box:
+        folder = os.path.join(box.home.user, ".coop/sessions/box")
+        reply = box.ask(coopfile='[sandbox]\nagent = "/nowhere/agent"\n[session]\npersist = [".claude", ".deep/er"]\n')
+        check(not reply["ok"] and "No such file" in reply["message"], reply)
+        check(not os.path.exists(folder), "after a start that was refused")
+        box.create(coopfile="[sandbox]\n" + SHELL % script("touch up") + '[session]\npersist = [".claude", ".deep/er"]\n')
+        box.out()
+        check(os.path.isdir(os.path.join(folder, "persist", ".deep", "er")), "it is there while the session is")
+        box.ask(cmd="kill", session="box", force=True)
+        eventually(lambda: not os.path.exists(folder), what="it is gone after a kill")
+        os.unlink(os.path.join(box.workspace, "out"))
+        box.create(coopfile="[sandbox]\n" + SHELL % script("echo mine > ~/.claude/kept") + '[session]\npersist = [".claude", ".deep/er"]\n')
+        box.out()
+        box.ask(cmd="kill", session="box", force=True)
+        eventually(lambda: not os.path.exists(os.path.join(folder, "persist", ".deep")), what="what is empty is gone")
+        equal(box.file(".coop/sessions/box/persist/.claude/kept"), "mine\n")
+
+
 def test_what_was_asked_for_wins_over_the_login():
     with Box() as box:
         _login(box)

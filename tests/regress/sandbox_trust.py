@@ -85,7 +85,7 @@ def test_a_change_by_the_agent_waits():
         check(WORD in row["config_error"], row)
         equal(p.runs(), "accepted")
         check(WORD in p.d.log(), p.d.log())
-        equal(p.trust()["result"], {"dir": p.dir, "trusted": True})
+        equal(p.trust()["result"], {"dir": p.dir, "trusted": True, "released": 0})
         check("config_error" not in p.row() and "untrusted" not in p.row(), p.row())
         equal(p.runs(), "evil")
 

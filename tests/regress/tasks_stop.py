@@ -86,6 +86,20 @@ def test_shutdown_leaves_tasks():
     _check_left({})
 
 
+def test_a_long_queue_holds_no_stop():
+    """Thousands that wait are left as they are: nothing is written again for each."""
+    with Project(max_parallel_actions=1, max_queue_size=5000) as t:
+        t.running("a")
+        for i in range(0, 2000, 500):
+            t.client.send(json.dumps([{"jsonrpc": "2.0", "id": i + k, "method": "task.submit", "params": {"prompt": "q%d" % (i + k)}} for k in range(500)]).encode() + b"\n")
+            while not t.client.line().startswith(b"["):  # of the batch, behind what was announced
+                pass
+        t.end(signal.SIGTERM)
+        t.start()
+        stats = t.client.result("task.stats")
+        equal((stats["queued"], stats["running"], stats["cancelled"]), (2000, 1, 0))
+
+
 def test_cancel_of_an_adopted_task():
     with Project(max_parallel_actions=1) as t:
         (task, pid), queued = t.running("x"), t.client.submit("y")

@@ -242,8 +242,21 @@ def test_result_schema():
 
 
 def test_method_of_two_jsonrpc_dialects():
-    found = expect("rpc/ping.json: name: method \"ping\" is declared by other too",
-                   lambda files: files.update({f"{name}/ping.json": op("ping") for name in ("soft", "rpc", "other")}))
+    """They may share a name; a native method's is nobody else's."""
+    def share(files, *names):
+        files.update({f"{name}/ping.json": op("ping") for name in names})
+
+    def with_native(files):
+        files["native/_dialect.json"] = {**files["rpc/_dialect.json"], "name": "native"}
+        for condition in files["errors.json"]["conditions"]:
+            if "rpc" in condition:
+                condition["native"] = condition["rpc"]
+        share(files, "native", "rpc", "soft")
+    files = base()
+    share(files, "soft", "rpc", "other")
+    with generated(files):
+        pass
+    found = expect("rpc/ping.json: name: method \"ping\" is declared by native too", with_native)
     assert len(found) == 1, found  # soft is not JSON-RPC
 
 
@@ -280,6 +293,24 @@ def test_files_that_are_not_json():
     expect("soft/send.json: NaN is not JSON", lambda files: files.update({"soft/send.json": '{"a":NaN}'}))
 
 
+def test_targets_and_rights():
+    target, right = {"kind": "group", "by": "by", "access": "read"}, {"role": "foreman", "as": "x", "else": "FULL"}
+    expect_op("target.kind: must be one of", target={**target, "kind": "x"})
+    expect_op("target.access: must be one of", target={**target, "access": "x"})
+    expect_op("target.by: is missing", target={"kind": "group", "access": "read"})
+    expect_op("target.by: is not said of this kind", target={"kind": "project", "by": "by", "access": "store"})
+    expect_op("target: there is no condition MISSING_BY", target={**target, "needs": ["by"]})
+    expect_op("target.read_if: \"limit\" is no string or bool", target={**target, "access": "call", "read_if": "limit"})
+    expect_op("target: \"limit\" is no string", target={**target, "needs": ["limit"]})
+    expect_op("target.needs: must be a list", target={**target, "needs": "by"})
+    expect_op("target.first: must be true or false", target={**target, "first": 1})
+    expect_op("target.lost: must be true or false", target={**target, "lost": 1})
+    expect_op("right: needs a target", right=right)
+    expect_op("right.role: must be one of", target=target, right={**right, "role": "x"})
+    expect_op("right.else: there is no condition", target=target, right={**right, "else": "x"})
+    expect_op("right: \"limit\" is no string", target=target, right={**right, "about": "limit"})
+
+
 def test_every_problem_is_told():
     def change(files):
         files["soft/send.json"]["flags"] = ["x", "y"]
@@ -293,13 +324,48 @@ def test_every_problem_is_told():
 def test_argument_struct():
     with generated(base()) as root:
         text = read(root, "gen", "soft-ops.h")
-        assert ("typedef struct SoftSendArgs {\n        Str text;\n        Str by;\n        Str kind;\n"
+        assert ("typedef struct SoftSendArgs {\n        Carry carry;\n        Str text;\n        Str by;\n        Str kind;\n"
                 "        StrList to;\n        int64_t limit;\n        bool default_;\n        double a_b;\n"
                 "        bool has_limit;\n        bool has_default_;\n} SoftSendArgs;\n"
                 "int op_soft_send(Call *call, const SoftSendArgs *args);\n") in text, text
         assert "extern const OpTable soft_ops;" in text
         text = read(root, "gen", "rpc-ops.h")
         assert "int op_rpc_daemon_stop_now(Call *call, const RpcDaemonStopNowArgs *args);" in text
+
+
+def test_a_target_is_found_before_the_handler_runs():
+    files = base()
+    files["errors.json"]["conditions"] += [{"name": "MISSING_" + name, "summary": "missing", "soft": "m_" + name} for name in ("BY", "TEXT")]
+    files["soft/send.json"].update(target={"kind": "group", "by": "by", "access": "edit", "needs": ["text"], "first": True},
+                                   right={"role": "self", "about": "kind", "as": "x.y", "else": "FULL"})
+    with generated(files) as root:
+        text = read(root, "gen", "soft-ops.h")
+        assert "typedef struct Group Group;" in text and "int op_soft_send(Call *call, Group *group, const SoftSendArgs *args);" in text
+        assert "int op_soft_send_first(Call *call, const SoftSendArgs *args);" in text
+        text = read(root, "gen", "soft-ops.c")
+        steps = ['group_require(call, group->doc, args->by, RIGHT_SELF, args->kind,', '"x.y", CALL_E_FULL);', "return op_soft_send(call, group, args);",
+                 'call_fail(call, CALL_E_MISSING_TEXT, "missing text");', "r = op_soft_send_first(call, args);",
+                 "return collab_target(call, args->by, GROUP_EDIT, at_send, NULL,"]
+        places = [text.index(step) for step in steps]
+        assert places == sorted(places), places
+
+
+def test_a_target_can_be_read_on_demand_and_be_lost():
+    files = base()
+    files["soft/send.json"].update(target={"kind": "group", "by": "by", "access": "call", "read_if": "text", "lost": True})
+    with generated(files) as root:
+        assert "int op_soft_send_lost(Call *call, const SoftSendArgs *args);" in read(root, "gen", "soft-ops.h")
+        text = read(root, "gen", "soft-ops.c")
+        assert "return op_soft_send_lost(call, container_of(carry, SoftSendArgs, carry));" in text
+        assert "return collab_target(call, args->by, args->text.n ? GROUP_READ : GROUP_CALL, at_send, lost_send," in text
+
+
+def test_a_target_can_be_what_the_socket_serves():
+    files = base()
+    files["soft/send.json"].update(target={"kind": "project", "access": "store"})
+    with generated(files) as root:
+        assert "int op_soft_send(Call *call, Project *project, const SoftSendArgs *args);" in read(root, "gen", "soft-ops.h")
+        assert "return project_target(call, at_send, &args->carry);" in read(root, "gen", "soft-ops.c")
 
 
 def test_tables():

@@ -4,7 +4,7 @@
  * Finding things in the generated descriptions: operations by `DIALECT.OP`, parameters by name, and what
  * only the OpenRPC document has (bounds, errors).
  */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "gen/op-docs.h"
 
 bool opdoc_is_dialect(Str name);

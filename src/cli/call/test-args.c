@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/call/args.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "base/json-writer.h"
+#include "base/test-cmocka.h"
+#include "base/json/json-writer.h"
 #include "base/macro.h"
 
 static const char *const levels[] = {"low", "middle", "high", NULL};

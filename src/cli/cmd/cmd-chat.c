@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json-writer.h"
+#include "base/json/json-writer.h"
 #include "cli/link/caller-env.h"
 #include "cli/term/line-edit.h"
 #include "cli/link/native.h"
@@ -58,12 +58,13 @@ static int chat_send_message(Chat *chat, Str text, char **ret_id) {
                 jw_raw(&w, str_from(chat->priority));
         }
         jw_field_value(&w, "env", chat->env);
+        jw_field_bool(&w, "needs_agent", true);
         jw_end_object(&w);
         r = task_link_call(&chat->link, "chat", "chat.send", buf_str(&params), &reply);
         if (r)
                 return r;
         id = json_str(json_get(reply.result, "taskId"));
-        *ret_id = strndup(id.data ? id.data : "", id.n);
+        *ret_id = str_dup(id);
         return *ret_id ? CLI_OK : complain(CLI_FAILED, "out of memory");
 }
 
@@ -207,7 +208,7 @@ static int do_history(Chat *chat, _unused_ Str words) {
 }
 
 static int do_cancel(Chat *chat, Str words) {
-        _cleanup_(freep) char *id = strndup(words.data ? words.data : "", words.n);
+        _cleanup_(freep) char *id = str_dup(words);
         Reply reply = {0};
         int r = id ? chat_call_with_id(chat, "task.cancel", id, &reply) : CLI_FAILED;
 
@@ -339,15 +340,19 @@ static LineEvent read_byte(Chat *chat, int fd, int *ret_signal) {
 }
 
 /* One line from the keyboard; what the daemon tells meanwhile waits. A paste is drawn when it is over. */
-static LineEvent chat_read_line(Chat *chat, int fd, int *ret_signal) {
+static LineEvent chat_read_line(Chat *chat, const Terminal *terminal, int *ret_signal) {
         LineEvent event = LINE_MORE;
 
+        if (terminal->has_out)
+                line_edit_mark_pastes(stdout, true);
         chat_draw(chat);
         while (event == LINE_MORE) {
-                event = read_byte(chat, fd, ret_signal);
-                if (event != LINE_MORE || !is_readable(fd, 0))
+                event = read_byte(chat, terminal->in, ret_signal);
+                if (event != LINE_MORE || !is_readable(terminal->in, 0))
                         chat_draw(chat);
         }
+        if (terminal->has_out)
+                line_edit_mark_pastes(stdout, false);
         fputs("\r\n", stdout);
         (void)fflush(stdout);
         return event;
@@ -362,7 +367,7 @@ static int from_terminal(Chat *chat) {
 
                 terminal_open(&terminal);
                 if (!terminal_raw(&terminal))
-                        event = chat_read_line(chat, terminal.in, &number);
+                        event = chat_read_line(chat, &terminal, &number);
                 terminal_close(&terminal);
                 if (number && number != SIGINT)
                         die_by_signal(number);

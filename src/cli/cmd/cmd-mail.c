@@ -51,13 +51,18 @@ static void add_queue(Table *table, const Json *mailbox, const Json *messages) {
 /* The fact that says most. */
 static void add_typed(Table *table, const Json *recipient) {
         static const char *const facts[] = {"dropped", "doubt", "accepted", "handed", "handing", "queued"};
+        Str why = json_str(json_get(recipient, "why"));
 
         for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
                 Str ts = json_str(json_get(recipient, facts[i]));
 
                 if (!ts.n)
                         continue;
-                table_addf(table, "%s " STR_FMT, facts[i], STR_ARG(minute_of(ts)));
+                if (i == 0 && why.n)
+                        table_addf(table, "%s " STR_FMT ": " STR_FMT, facts[i], STR_ARG(minute_of(ts)),
+                                   STR_ARG(why));
+                else
+                        table_addf(table, "%s " STR_FMT, facts[i], STR_ARG(minute_of(ts)));
                 return;
         }
         table_add(table, STR("-"));

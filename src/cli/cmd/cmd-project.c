@@ -36,7 +36,13 @@ static int project_call_op(ProjectCall *call, const char *op) {
         const Request request = {.dialect = "native", .op = op, .args = call->args};
         int64_t timeout_ms = call->options->timeout_ms < 0 ? TIMEOUT_MS : call->options->timeout_ms;
         bool begins = strcmp(op, "project.add") == 0;
-        int r = begins ? coop_begin(&call->coop, "project") : coop_open(&call->coop, "project");
+        int r;
+
+        coop_deinit(&call->coop);
+        link_deinit(&call->link);
+        call->coop = (Coop)COOP_NULL;
+        call->link = LINK_NULL;
+        r = begins ? coop_begin(&call->coop, "project") : coop_open(&call->coop, "project");
 
         if (r)
                 return r;
@@ -165,20 +171,54 @@ static int project_show_config(ProjectCall *call) {
         return CLI_OK;
 }
 
+/* The tasks that wait for the person's word, by the digest that the daemon gives with them. */
+static int project_show_held(ProjectCall *call) {
+        int r = project_call_op(call, "project.held");
+        const Json *tasks = json_get(call->reply.result, "tasks");
+        Str held = json_str(json_get(call->reply.result, "held"));
+
+        if (r || !held.n)
+                return r;
+        if (!call->options->json && !call->options->force) {
+                print("\n" STR_FMT " task(s) wait that an agent in a sandbox could have queued:\n",
+                      STR_ARG(json_raw(json_get(call->reply.result, "n"))));
+                json_each (task, tasks)
+                        print("  " STR_FMT " (" STR_FMT " bytes): " STR_FMT "\n",
+                              STR_ARG(json_str(json_get(task, "id"))),
+                              STR_ARG(json_raw(json_get(task, "bytes"))),
+                              STR_ARG(json_str(json_get(task, "prompt"))));
+                print("To be rid of one instead: muster task cancel ID\n");
+        }
+        return json_set(&call->arena, call->args, STR("held"),
+                        json_new_str(&call->arena, arena_str(&call->arena, held)))
+                       ? complain(CLI_FAILED, "out of memory")
+                       : CLI_OK;
+}
+
+static void project_say_trusted(const ProjectCall *call) {
+        Str n = json_raw(json_get(call->reply.result, "released"));
+
+        fputs("In use: ", stdout);
+        text_put(stdout, json_str(json_get(call->reply.result, "dir")));
+        fputs("/.aiwg/daemon.json\n", stdout);
+        if (!str_is(n, "0"))
+                print(STR_FMT " task%s may run\n", STR_ARG(n), str_is(n, "1") ? "" : "s");
+}
+
 static int run_trust(ProjectCall *call) {
         int r = set_dir(call, true);
 
         if (!r)
                 r = project_show_config(call);
         if (!r)
+                r = project_show_held(call);
+        if (!r)
                 r = confirm("project trust", call->options->force);
         if (!r)
                 r = project_call_op(call, "project.trust");
         if (r || call->options->json)
                 return r ? r : project_print_json(call);
-        fputs("In use: ", stdout);
-        text_put(stdout, json_str(json_get(call->reply.result, "dir")));
-        fputs("/.aiwg/daemon.json\n", stdout);
+        project_say_trusted(call);
         return CLI_OK;
 }
 
@@ -217,6 +257,10 @@ static void project_print_trouble(const Json *projects) {
                         print(STR_FMT ": " STR_FMT "\n", STR_ARG(dir), STR_ARG(reason));
                 if (wrong.n)
                         print("Not in use: " STR_FMT "\n", STR_ARG(wrong));
+                if (json_get(project, "held"))
+                        print(STR_FMT " waiting task(s) of " STR_FMT " may have been queued by an agent in "
+                                      "a sandbox; look at them with: muster project trust " STR_FMT "\n",
+                              STR_ARG(json_raw(json_get(project, "held"))), STR_ARG(dir), STR_ARG(dir));
         }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes between stdin/stdout and the daemon, unchanged. One thread per direction with blocking calls: a side
+ * Bytes between stdin/stdout and the daemon, unchanged, behind a line that says where and as what this program
+ * runs. One thread per direction with blocking calls: a side
  * that does not take its bytes holds only its own direction, whatever kind of file it is.
  */
 #include <errno.h>
@@ -14,6 +15,7 @@
 
 #include "cli/cli.h"
 #include "cli/print/report.h"
+#include "cli/link/greeting.h"
 #include "cli/link/start.h"
 
 enum { WAIT_MS = 10000, PIECE = 64 * 1024 };
@@ -94,12 +96,14 @@ static int pump(int fd) {
 }
 
 int cmd_stdio(const Options *options) {
-        static const char preface[] = "@agentcompany\n";
         _cleanup_(start_deinit) Start start = START_NULL;
+        _cleanup_(buf_deinit) Buf greeting = BUF_NULL;
         _cleanup_(link_deinit) Link link = LINK_NULL;
         int64_t wait_ms = options->wait_ms < 0 ? WAIT_MS : options->wait_ms;
-        int r = start_daemon(&start, NULL, 0, wait_ms);
+        int r = greeting_write(&greeting, true);
 
+        if (!r)
+                r = start_daemon(&start, NULL, 0, wait_ms);
         if (r)
                 return r;
         if (!start.info)
@@ -107,6 +111,6 @@ int cmd_stdio(const Options *options) {
         link_deinit(&start.link); /* it speaks native by now */
         r = link_open(&link, start.socket, clock_ms() + wait_ms);
         if (!r)
-                r = link_send(&link, (Str){preface, sizeof(preface) - 1});
+                r = link_send(&link, buf_str(&greeting));
         return r ? link_complain(r, start.socket) : pump(link.fd);
 }

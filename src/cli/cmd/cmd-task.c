@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/json-writer.h"
+#include "base/json/json-writer.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "cli/print/human.h"
@@ -79,6 +79,7 @@ static int submit_params(const Options *options, char **words, int n, const Json
                 jw_raw(&w, str_from(options->priority));
         }
         jw_field_value(&w, "env", env);
+        jw_field_bool(&w, "needs_agent", true);
         jw_end_object(&w);
         return w.failed ? error_origin(-ENOMEM) : 0;
 }
@@ -119,7 +120,7 @@ static int submit_refused(TaskLink *link, const char *id) {
 static char *submit_word(const Reply *reply, const char *key) {
         Str word = json_str(json_get(reply->result, key));
 
-        return strndup(word.n ? word.data : "", word.n);
+        return str_dup(word);
 }
 
 static int submit_told(TaskLink *link, const Options *options, const char *id, const char *state) {
@@ -196,10 +197,8 @@ static void table_add_span(Table *table, int64_t from, int64_t to) {
 
 /* The first line of it, as far as there is room. */
 static void table_add_text(Table *table, Str text, size_t n_max) {
-        size_t n = MIN(MIN(text.n, n_max), text.n ? strcspn(text.data, "\n") : 0);
+        size_t n = utf8_fit(text, MIN(n_max, text.n ? strcspn(text.data, "\n") : 0)).n;
 
-        while (n < text.n && n && utf8_is_tail(text.data[n]))
-                n--; /* not inside a character */
         table_addf(table, STR_FMT "%s", (int)n, text.data ? text.data : "", n < text.n ? "…" : "");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
-#include "base/json-writer.h"
+#include "base/json/json-writer.h"
 #include "cli/cli.h"
 #include "cli/link/native.h"
 #include "cli/print/report.h"

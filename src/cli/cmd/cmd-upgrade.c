@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/json-writer.h"
+#include "base/json/json-writer.h"
 #include "base/nest.h"
 #include "cli/cli.h"
 #include "cli/link/find.h"
@@ -92,7 +92,7 @@ static int upgrade_stop(Upgrade *upgrade, int64_t wait_ms) {
                 return r;
         upgrade_look(upgrade);
         return stop_daemon(&link, upgrade->socket, false, &upgrade->arena, &upgrade->pid, &upgrade->answer,
-                           &(bool){false});
+                           NULL);
 }
 
 /* How many processes of the old daemon run on below the new one. */

@@ -108,6 +108,31 @@ const Command daemon_commands[] = {
                 .run = cmd_env,
         },
         {
+                .name = "token",
+                .summary = "what clients on other machines have to say first",
+                .usage = "[VERB] [--json]",
+                .details = "For CCCC over TCP with cccc.allow_remote. While there is a token, a connection "
+                           "of another\n"
+                           "machine begins with the line {\"token\":\"…\"}, or is closed. Kept in "
+                           "cccc.token in the\n"
+                           "state folder, which only you can read. Without a verb: whether there is one. "
+                           "Needs no\n"
+                           "daemon; one that runs takes it at once, and ends connections of other "
+                           "machines.\n"
+                           "\n"
+                           "Verbs:\n"
+                           "  new    make one; an older one does not hold any more\n"
+                           "  show   print it\n"
+                           "  rm     remove it\n"
+                           "\n"
+                           "  --json   the outcome as one JSON object\n",
+                .examples = "  muster token new\n"
+                            "  muster token show | ssh build1 'umask 77; cat > .cccc-token'\n",
+                .takes = "json",
+                .n_max = 1,
+                .run = cmd_token,
+        },
+        {
                 .name = "call",
                 .summary = "send one operation and print its result",
                 .usage = "DIALECT.OP [KEY=VALUE…] [--json] [--timeout SECONDS] [--project DIR]",

@@ -78,7 +78,7 @@ const Command task_commands[] = {
                         "  rm [DIR]         serve it no longer; its tasks are ended\n"
                         "  trust [DIR]      shows its .aiwg/daemon.json, asks, and takes it: one that was\n"
                         "                   changed where an agent in a sandbox can write is not in use\n"
-                        "                   until then\n"
+                        "                   until then; so do waiting tasks that were written there\n"
                         "\n"
                         "  --sandbox MODE     add, set: bwrap or none (default: as before, at first none)\n"
                         "  --network MODE     add, set: in a sandbox: host, none or veth (at first host)\n"

@@ -10,6 +10,7 @@
 #include "cli/print/human.h"
 #include "cli/print/report.h"
 #include "cli/print/table.h"
+#include "cli/print/wrap.h"
 
 enum { OVERVIEW_PATH = 32 };
 
@@ -67,6 +68,22 @@ static void overview_put_endpoints(FILE *out, const Json *overview) {
         fputs(n ? "\n" : "nowhere\n", out);
         if (n_other)
                 info_print_endpoints(out, overview);
+}
+
+/* What is dangerous, and who was turned away. */
+static void overview_put_warnings(FILE *out, const Json *overview, unsigned cols) {
+        json_each (row, json_get(overview, "endpoints")) {
+                Str warning = overview_text(row, "warning");
+                int64_t n = overview_number(row, "refused");
+
+                if (warning.n) {
+                        fputs("WARNING      ", out);
+                        text_wrap(out, warning, 13, cols ? cols : 80);
+                }
+                if (n)
+                        fprint(out, "refused      %lld connection%s of other machines (" STR_FMT ")\n",
+                               (long long)n, n == 1 ? "" : "s", STR_ARG(overview_text(row, "name")));
+        }
 }
 
 /* ---- what runs ------------------------------------------------------------------------------- */
@@ -135,6 +152,16 @@ static void overview_put_untrusted(FILE *out, const Json *overview) {
                                STR_ARG(json_str(json_get(project, "dir"))));
 }
 
+static void overview_put_held(FILE *out, const Json *overview) {
+        json_each (project, json_get(overview, "projects"))
+                if (json_get(project, "held"))
+                        fprint(out,
+                               "\n" STR_FMT ": waiting tasks that an agent in a sandbox\n"
+                               "could have queued: " STR_FMT ". Look at them with: muster project trust\n",
+                               STR_ARG(json_str(json_get(project, "dir"))),
+                               STR_ARG(json_raw(json_get(project, "held"))));
+}
+
 static void overview_put_projects(FILE *out, const Json *overview, unsigned cols) {
         static const TableColumn columns[] = {{"PROJECT", 0, false},     {"RUNNING", 0, true},
                                               {"QUEUED", 0, true},       {"SINCE", 0, true},
@@ -176,9 +203,11 @@ void overview_print(FILE *out, const Json *overview, unsigned cols) {
         if (json_bool(json_get(overview, "agents_stopped"), &is_stopped) && is_stopped)
                 fputs("Agents were stopped; they stay down until: muster up\n", out);
         overview_put_endpoints(out, overview);
+        overview_put_warnings(out, overview, cols);
         overview_put_processes(out, overview, cols);
         overview_put_actors(out, overview, cols);
         overview_put_projects(out, overview, cols);
         overview_put_untrusted(out, overview);
+        overview_put_held(out, overview);
         overview_put_bridges(out, overview);
 }

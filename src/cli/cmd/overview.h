@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 /* cols 0: nothing is cut. */
 void overview_print(FILE *out, const Json *overview, unsigned cols);

@@ -3,7 +3,7 @@
 /*
  * The answer of native.ps for people: one row for each hosted process.
  */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/print/table.h"
 
 enum {

@@ -6,10 +6,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json-writer.h"
+#include "base/json/json-writer.h"
 #include "cli/print/nearest.h"
 #include "cli/print/report.h"
-#include "tasks/rule.h"
+#include "tasks/rules/rule.h"
 
 typedef struct Check {
         const char *path;

@@ -2,21 +2,14 @@
 /*
  * Small conversions of the session commands: keys, coopfile text, ages, base64, lines.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "base/test-cmocka.h"
 #include "base/base64.h"
 #include "base/macro.h"
-#include "base/toml.h"
+#include "base/json/toml.h"
 #include "cli/cmd/coopfile-text.h"
 #include "cli/term/follow.h"
 #include "cli/print/human.h"
 #include "cli/term/keys.h"
-#include "cli/term/unbase64.h"
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
@@ -122,7 +115,7 @@ static void test_human(void **state) {
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-static void test_unbase64(void **state) {
+static void test_base64_decode(void **state) {
         static const char *const wrong[] = {
                 "a", "ab", "abc", "a===", "====", "ab=c", "a b=", "ab\n=", "abcde"};
         _cleanup_(buf_deinit) Buf bytes = BUF_NULL;
@@ -133,13 +126,13 @@ static void test_unbase64(void **state) {
                 char c = (char)i;
 
                 assert_int_equal(base64_encode(&text, buf_str(&bytes)), 0);
-                assert_int_equal(unbase64(&back, buf_str(&text)), 0);
+                assert_int_equal(base64_decode(&back, buf_str(&text)), 0);
                 assert_true(str_eq(buf_str(&back), buf_str(&bytes)));
                 assert_int_equal(buf_append(&bytes, &c, 1), 0);
         }
         bytes.n = 0;
         for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-                assert_int_equal(unbase64(&bytes, str_from(wrong[i])), UNBASE64_E_WRONG);
+                assert_int_equal(base64_decode(&bytes, str_from(wrong[i])), BASE64_E_WRONG);
         assert_int_equal(bytes.n, 0);
 }
 
@@ -155,9 +148,9 @@ static void test_last_lines(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_keys),     cmocka_unit_test(test_coopfile_text),
-                cmocka_unit_test(test_human),    cmocka_unit_test(test_coopfile_text_of_nothing),
-                cmocka_unit_test(test_unbase64), cmocka_unit_test(test_last_lines),
+                cmocka_unit_test(test_keys),          cmocka_unit_test(test_coopfile_text),
+                cmocka_unit_test(test_human),         cmocka_unit_test(test_coopfile_text_of_nothing),
+                cmocka_unit_test(test_base64_decode), cmocka_unit_test(test_last_lines),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,7 +68,8 @@ void doctor_check_endpoints(Doctor *doctor) {
         }
         json_each (row, json_get(doctor->info, "endpoints")) {
                 Str state = json_str(json_get(row, "state"));
-                const char *reason = doctor_text(doctor, row, "reason");
+                const char *reason = doctor_text(doctor, row, "reason"),
+                           *warning = doctor_text(doctor, row, "warning");
 
                 n++;
                 if (!str_is(state, "listening"))
@@ -76,6 +77,9 @@ void doctor_check_endpoints(Doctor *doctor) {
                                     doctor_text(doctor, row, "address"), "%s: " STR_FMT "%s%s%s",
                                     doctor_text(doctor, row, "name"), STR_ARG(state), *reason ? ": " : "",
                                     reason, doctor_party(doctor, json_get(row, "by")));
+                if (*warning)
+                        doctor_find(doctor, DOCTOR_WARNING, doctor_text(doctor, row, "address"), "%s",
+                                    warning);
         }
         if (!doctor->has_said)
                 doctor_pass(doctor, "all %zu listen", n);
@@ -116,10 +120,15 @@ static void doctor_look_for_untrusted(Doctor *doctor) {
         if (!doctor->info || link_open(&link, doctor->socket, clock_ms() + DOCTOR_ASK_MS) ||
             exchange(&link, &request, &doctor->arena, &reply) || reply.is_error)
                 return;
-        json_each (project, json_get(reply.result, "projects"))
+        json_each (project, json_get(reply.result, "projects")) {
                 if (json_get(project, "untrusted"))
                         doctor_find(doctor, DOCTOR_WARNING, NULL, "%s",
                                     doctor_text(doctor, project, "config_error"));
+                if (json_get(project, "held"))
+                        doctor_find(doctor, DOCTOR_WARNING, "muster project trust",
+                                    "%s: tasks wait that an agent in a sandbox could have queued",
+                                    doctor_text(doctor, project, "dir"));
+        }
 }
 
 void doctor_check_projects(Doctor *doctor) {

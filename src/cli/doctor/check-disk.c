@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/yaml.h"
+#include "base/json/yaml.h"
 #include "cli/doctor/doctor.h"
 #include "core/ledger/ledger-tool.h"
 

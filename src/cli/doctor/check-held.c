@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/yaml.h"
+#include "base/json/yaml.h"
 #include "cli/doctor/doctor.h"
 
 enum { HELD_DOCUMENT_BYTES = 16 << 20 };

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "cli/doctor/doctor.h"
 #include "cli/link/native.h"
-#include "core/host/sandbox.h"
+#include "core/sandbox/sandbox.h"
 #include "core/runtimes.h"
 
 enum { ENVIRON_BYTES = 4 << 20, SPACE_LOW_MB = 200 };

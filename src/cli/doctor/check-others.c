@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that are not ours and matter to ours: daemons of the originals in our place, and the IM bridges
- * of groups, which musterd does not start.
+ * Programs that are not ours and matter to ours: daemons of the originals in our place, those that write to the same
+ * workspaces, and the IM bridges of groups, which musterd does not start.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/process.h"
-#include "base/yaml.h"
+#include "base/time.h"
+#include "base/json/yaml.h"
 #include "cli/doctor/doctor.h"
 #include "cli/link/native.h"
 #include "wire/socket.h"
 
-enum { BRIDGE_DOCUMENT_BYTES = 16 << 20 };
+enum { BRIDGE_DOCUMENT_BYTES = 16 << 20, LOCK_BYTES = 4096, LOCK_LONG_MS = 5000 };
 
 /* ---- daemons --------------------------------------------------------------------------------- */
 
@@ -49,6 +52,91 @@ void doctor_check_servers(Doctor *doctor) {
         doctor_look_at_server(doctor, "coop", coop);
         if (!doctor->has_said)
                 doctor_pass(doctor, "none in our place");
+}
+
+/* ---- workspaces ------------------------------------------------------------------------------ */
+
+/* The lock file of all that write there is held for moments only. */
+static void doctor_look_at_lock(Doctor *doctor, const char *folder) {
+        _cleanup_(freep) char *path = path_join(folder, ".local/locks/workspace.write.lock");
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        int64_t pid = 0, since_us = 0;
+        Json *json = NULL;
+
+        if (!path || file_read(path, LOCK_BYTES, &text))
+                return;
+        if (!json_parse(&doctor->arena, text.data, text.n, NULL, &json, NULL)) {
+                (void)json_int64(json_get(json, "pid"), &pid);
+                (void)time_parse(json_text_of(json, "acquired_at"), &since_us);
+        }
+        if (pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH)
+                doctor_find(
+                        doctor, DOCTOR_WARNING, path,
+                        "pid %lld, which is gone, has left its lock: writes wait up to two minutes for it",
+                        (long long)pid);
+        else if ((int64_t)time(NULL) * 1000000 - since_us > (int64_t)LOCK_LONG_MS * 1000)
+                doctor_find(doctor, DOCTOR_WARNING, path, "pid %lld holds it for long: writes are refused",
+                            (long long)pid);
+}
+
+/* Copies of what a power loss took and for which there was no place any more, and the journal. */
+static void doctor_look_at_store(Doctor *doctor, const char *workspace) {
+        _cleanup_(freep) char *folder = path_join(workspace, ".local/muster");
+        _cleanup_(freep) char *journal = folder ? path_join(folder, "journal") : NULL;
+        struct dirent **entries = NULL;
+        int n = folder ? scandir(folder, &entries, NULL, alphasort) : 0;
+
+        for (int i = 0; i < n; i++) {
+                if (!strncmp(entries[i]->d_name, "cut.", 4))
+                        doctor_find(doctor, DOCTOR_NOTE, folder,
+                                    "%s holds what could not be put back after a crash", entries[i]->d_name);
+                free(entries[i]);
+        }
+        free(entries);
+        if (journal && !access(journal, F_OK) && access(journal, R_OK | W_OK))
+                doctor_find(doctor, DOCTOR_ERROR, journal, "cannot be written: %s", strerror(errno));
+}
+
+static void doctor_look_at_workspace(Doctor *doctor, const Json *one) {
+        Str path = arena_str(&doctor->arena, json_text_of(one, "workspace_dir"));
+        int64_t other = 0;
+
+        if (!path.data)
+                return;
+        if (access(path.data, F_OK)) {
+                doctor_find(doctor, DOCTOR_WARNING, path.data, "is gone, or was moved while it was open");
+                return;
+        }
+        (void)json_int64(json_get(one, "other_daemon"), &other);
+        if (other)
+                doctor_find(doctor, DOCTOR_WARNING, path.data,
+                            "another daemon, pid %lld, writes there: ours only reads", (long long)other);
+        if (!json_truth_of(one, "is_ready"))
+                doctor_find(doctor, DOCTOR_NOTE, path.data, "what a crash left is being put right");
+        doctor_look_at_lock(doctor, path.data);
+        doctor_look_at_store(doctor, path.data);
+}
+
+void doctor_check_workspaces(Doctor *doctor) {
+        const Request request = {.dialect = "native", .op = "company.workspaces"};
+        Reply reply = {0};
+        const Json *list;
+        size_t n;
+
+        if (!doctor->info) {
+                doctor_pass(doctor, "no daemon has one open");
+                return;
+        }
+        if (exchange(&doctor->link, &request, &doctor->arena, &reply) || reply.is_error) {
+                doctor_find(doctor, DOCTOR_NOTE, NULL, "the daemon does not tell which ones it has open");
+                return;
+        }
+        list = json_get(reply.result, "workspaces");
+        n = json_count(list);
+        json_each (one, list)
+                doctor_look_at_workspace(doctor, one);
+        if (!doctor->has_said)
+                doctor_pass(doctor, "%zu open%s", n, n ? ", nothing holds them" : "");
 }
 
 /* ---- IM bridges ------------------------------------------------------------------------------ */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/json-writer.h"
+#include "base/json/json-writer.h"
 #include "base/place.h"
 #include "cli/cli.h"
 #include "cli/link/find.h"
@@ -36,6 +36,7 @@ static const DoctorCheck checks[] = {
         {"CCCC home", doctor_check_cccc},
         {"groups", doctor_check_groups},
         {"other daemons", doctor_check_servers},
+        {"workspaces", doctor_check_workspaces},
         {"IM bridges", doctor_check_bridges},
 };
 

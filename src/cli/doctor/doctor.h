@@ -61,6 +61,7 @@ void doctor_check_projects(Doctor *doctor);
 void doctor_check_log(Doctor *doctor);
 /* check-others.c */
 void doctor_check_servers(Doctor *doctor);
+void doctor_check_workspaces(Doctor *doctor);
 void doctor_check_bridges(Doctor *doctor);
 /* check-machine.c */
 void doctor_check_programs(Doctor *doctor);

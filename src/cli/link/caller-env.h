@@ -4,7 +4,7 @@
  * What of this command's own environment goes to what it starts: PATH and a list of names (caller-env.c,
  * muster(1)), and what --env asks for. Trees live in the arena.
  */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/cli.h"
 
 Json *caller_env(Arena *arena); /* NULL: no memory */

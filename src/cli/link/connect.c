@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -34,6 +35,7 @@ int deadline_left_ms(int64_t deadline_ms) {
 
 int link_open(Link *link, const char *path, int64_t deadline_ms) {
         *link = (Link){.fd = -1, .deadline_ms = deadline_ms};
+        snprintf(link->path, sizeof(link->path), "%s", path);
         for (;;) {
                 int r = socket_connect_unix(path, SOCK_NONBLOCK, &link->fd), left;
 

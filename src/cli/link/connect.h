@@ -10,11 +10,14 @@
 #include "base/buf.h"
 #include "wire/framing.h"
 
+enum { LINK_PATH_MAX = 108 };
+
 typedef struct Link {
         int fd;              /* does not block; -1: not open */
         int64_t deadline_ms; /* on clock_ms() */
         Buf in;
-        size_t n_used; /* front of `in` that the last frame took */
+        size_t n_used;            /* front of `in` that the last frame took */
+        char path[LINK_PATH_MAX]; /* of the socket; a longer one cannot be connected to */
 } Link;
 
 #define LINK_NULL      ((Link){.fd = -1})

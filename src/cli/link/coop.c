@@ -10,8 +10,150 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/link/native.h"
+#include "cli/print/nearest.h"
 #include "cli/print/report.h"
 #include "gen/errors.h"
+
+/*
+ * A terminal that is shown on itself shows what it shows, without end. Whoever works inside of a session is
+ * kept from that; all other terminals of the session may be shown there.
+ */
+
+enum { TIMEOUT_MS = 10000 };
+
+/* A hosted process leads the session, in the sense of the kernel, of its terminal. */
+static bool coop_self_is_ours(const Json *row) {
+        int64_t pid = 0;
+
+        return json_int64(json_get(row, "pid"), &pid) && pid == getsid(0);
+}
+
+static bool shows_session(Coop *coop, int64_t pty) {
+        int64_t id = -1;
+
+        coop_set_session(coop);
+        if (coop_ask(coop, "sessionls") || coop->reply.is_error)
+                return false; /* whatever it is, what follows will say it */
+        json_each (row, json_get(coop->reply.result, "ptys"))
+                if (json_int64(json_get(row, "id"), &id) && id == MAX(pty, (int64_t)0) &&
+                    coop_self_is_ours(row))
+                        return true;
+        return false;
+}
+
+static bool shows_actor(Coop *coop) {
+        _cleanup_(link_deinit) Link link = LINK_NULL;
+        const Request request = {.dialect = "native", .op = "ps"};
+        Reply reply = {0};
+
+        if (link_open(&link, coop->socket, clock_ms() + TIMEOUT_MS) ||
+            exchange(&link, &request, &coop->arena, &reply))
+                return false;
+        json_each (row, json_get(reply.result, "processes"))
+                if (str_is(json_str(json_get(row, "object")), coop->session) && coop_self_is_ours(row))
+                        return true;
+        return false;
+}
+
+int coop_refuse_itself(Coop *coop, int64_t pty) {
+        if (!getenv(coop->is_actor ? "CCCC_ACTOR_ID" : "COOP_SESSION") || !isatty(STDOUT_FILENO) ||
+            !(coop->is_actor ? shows_actor(coop) : shows_session(coop, pty)))
+                return CLI_OK;
+        complain(CLI_FAILED, "%s: this is the very terminal of %s: it would show itself without end",
+                 coop->command, coop->session);
+        advise("from another terminal it can be shown");
+        return CLI_FAILED;
+}
+
+/*
+ * What an error answer about sessions means to the person, and what to do next.
+ */
+
+bool coop_was_refused(const Coop *coop, int error) {
+        return coop->reply.is_error && str_is(json_str(coop->reply.code), coop_error_code(error));
+}
+
+void coop_tell_notes(const Coop *coop) {
+        json_each (note, json_get(coop->reply.result, "notes"))
+                advise("  " STR_FMT, STR_ARG(json_str(note)));
+}
+
+/* The sessions that there are, or NULL. Uses a request of its own. */
+static const Json *coop_complain_list(Coop *coop) {
+        if (coop_ask(coop, "ls") || coop->reply.is_error)
+                return NULL;
+        return json_get(coop->reply.result, "sessions");
+}
+
+static void offer_nearest(Coop *coop, const Json *sessions) {
+        Nearest nearest = NEAREST(coop->session);
+
+        json_each (session, sessions) {
+                const char *name = arena_str(&coop->arena, json_str(json_get(session, "name"))).data;
+
+                if (name)
+                        nearest_offer(&nearest, name);
+        }
+        if (nearest.best)
+                advise("did you mean %s?", nearest.best);
+}
+
+static int complain_actor(const Coop *coop) {
+        complain(CLI_FAILED, "%s: there is no session %s", coop->command, coop->session);
+        advise("actors that run: muster ps; start and stop them with: muster actor");
+        return CLI_FAILED;
+}
+
+static int complain_session(Coop *coop) {
+        const Json *sessions = coop->is_here ? NULL : coop_complain_list(coop);
+
+        if (coop->is_here)
+                complain(CLI_FAILED, "%s: this folder has no session (%s)", coop->command, coop->session);
+        else
+                complain(CLI_FAILED, "%s: there is no session %s", coop->command, coop->session);
+        if (sessions)
+                offer_nearest(coop, sessions);
+        if (coop->is_here)
+                advise("see which there are with: muster ls; make one with: muster new");
+        else if (sessions && !json_count(sessions))
+                advise("there are none at all; make one with: muster new");
+        else
+                advise("see which there are with: muster ls");
+        return CLI_FAILED;
+}
+
+static int complain_pty(Coop *coop) {
+        complain(CLI_FAILED, "%s: " STR_FMT, coop->command, STR_ARG(coop->reply.message));
+        coop_set_session(coop);
+        if (coop->is_actor || coop_ask(coop, "sessionls") || coop->reply.is_error)
+                return CLI_FAILED;
+        json_each (pty, json_get(coop->reply.result, "ptys")) {
+                int64_t id = 0;
+
+                (void)json_int64(json_get(pty, "id"), &id);
+                advise("  --pty %-3lld " STR_FMT " (" STR_FMT ")", (long long)id,
+                       STR_ARG(json_str(json_get(pty, "command"))),
+                       STR_ARG(json_str(json_get(pty, "role"))));
+        }
+        return CLI_FAILED;
+}
+
+int coop_complain(Coop *coop) {
+        if (coop->is_json) {
+                reply_complain(coop->command, &coop->reply, true);
+                return CLI_FAILED;
+        }
+        if (coop->session && coop_was_refused(coop, CALL_E_SESSION_NOT_FOUND))
+                return coop->is_actor ? complain_actor(coop) : complain_session(coop);
+        if (coop->session && coop_was_refused(coop, CALL_E_PTY_NOT_FOUND))
+                return complain_pty(coop);
+        reply_complain(coop->command, &coop->reply, false);
+        if (coop_was_refused(coop, CALL_E_NAMESPACE_ERROR))
+                advise("without a sandbox, if you trust it: --sandbox none");
+        else if (json_is(coop->reply.code, JSON_NUMBER)) /* the native dialect answered: there is no coop */
+                advise("this daemon was started without coop; see: muster status");
+        return CLI_FAILED;
+}
 
 int coop_open(Coop *coop, const char *command) {
         coop->command = command;

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json-writer.h"
+#include "base/json/json-writer.h"
+#include "cli/link/busy.h"
 
 enum { PROTOCOL_VERSION = 1, REPLY_DEPTH = 1000000 };
 
@@ -138,7 +139,7 @@ int reply_read(Arena *arena, const char *dialect, Str text, Reply *ret) {
 static int exchange_receive(Link *link, const char *dialect, Str *ret) {
         FramingKind kind = exchange_framing(dialect);
         char first;
-        int r = link_peek(link, &first);
+        int r = busy_peek(link, &first);
 
         if (r)
                 return r;

@@ -11,7 +11,7 @@
  * A daemon that does not serve the dialect answers in native JSON-RPC, whatever it was asked in; that is
  * understood too. Requests and replies borrow; trees live in the arena and in the Link's last frame.
  */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/link/connect.h"
 
 typedef struct Request {

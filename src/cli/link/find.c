@@ -33,8 +33,7 @@ static char *find_left_address(void) {
         if (!path || file_read(path, ADDRESS_MAX, &text))
                 return NULL;
         line = str_trim(buf_str(&text));
-        return line.n && line.data[0] == '/' && !memchr(line.data, 0, line.n) ? strndup(line.data, line.n)
-                                                                              : NULL;
+        return line.n && line.data[0] == '/' && !memchr(line.data, 0, line.n) ? str_dup(line) : NULL;
 }
 
 /* Who names a socket by hand may mean a daemon with another state folder. One that was hosted got the name

@@ -74,6 +74,16 @@ static void info_put_note(FILE *out, const Json *row) {
         putc('\n', out);
 }
 
+static void info_put_warning(FILE *out, const Json *row) {
+        Str warning = json_str(json_get(row, "warning"));
+
+        if (!warning.n)
+                return;
+        fputs("          WARNING: ", out);
+        text_put(out, warning);
+        putc('\n', out);
+}
+
 void info_print_endpoints(FILE *out, const Json *info) {
         Column columns[] = {{"ENDPOINT", "name", 0}, {"STATE", "state", 0}, {"CLIENTS", "clients", 0}};
         const Json *rows = json_get(info, "endpoints");
@@ -89,5 +99,6 @@ void info_print_endpoints(FILE *out, const Json *info) {
                 putc('\n', out);
                 if (json_str(json_get(row, "reason")).n)
                         info_put_note(out, row);
+                info_put_warning(out, row);
         }
 }

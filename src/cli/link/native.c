@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/link/native.h"
 
-#include "base/json-writer.h"
+#include "base/json/json-writer.h"
 #include "cli/cli.h"
 #include "cli/print/report.h"
 #include "gen/errors.h"

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/place.h"
-#include "base/toml.h"
+#include "base/json/toml.h"
 #include "cli/print/report.h"
 
 enum { SETTINGS_MAX = 1 << 20 };
@@ -28,7 +28,7 @@ static char *settings_find(Arena *arena, const char *path, Str text, const char 
                 return NULL;
         }
         value = json_str(json_get(json_get(json, table), key));
-        return value.data ? strndup(value.data, value.n) : NULL;
+        return value.data ? str_dup(value) : NULL;
 }
 
 char *settings_text(const char *table, const char *key) {

@@ -99,6 +99,7 @@ int stop_daemon(Link *link, const char *path, bool stop_agents, Arena *arena, in
                              : stop_await_silence(link, path, is_passed_on, link->deadline_ms);
         if (!is_gone)
                 return complain(CLI_TIMEOUT, "musterd (pid %lld) is still stopping", (long long)*ret_pid);
-        *ret_is_passed_on = is_passed_on;
+        if (ret_is_passed_on)
+                *ret_is_passed_on = is_passed_on;
         return CLI_OK;
 }

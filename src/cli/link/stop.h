@@ -7,7 +7,7 @@
 #include "cli/link/exchange.h"
 
 /* An exit status; unless it is CLI_OK, stderr says why. *ret_answer is that of daemon.shutdown, in the
- * arena; NULL: nothing. *ret_is_passed_on: a service manager has its socket, and starts the next one
- * when somebody connects. */
+ * arena; NULL: nothing. *ret_is_passed_on (may be NULL): a service manager has its socket, and starts the
+ * next one when somebody connects. */
 int stop_daemon(Link *link, const char *path, bool stop_agents, Arena *arena, int64_t *ret_pid,
                 const Json **ret_answer, bool *ret_is_passed_on);

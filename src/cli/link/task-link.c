@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json-writer.h"
+#include "base/json/json-writer.h"
 #include "cli/link/asking.h"
 #include "cli/link/native.h"
 #include "cli/print/report.h"

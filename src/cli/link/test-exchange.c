@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/link/exchange.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "base/test-cmocka.h"
 #include "base/macro.h"
 
 static Json *parsed(Arena *arena, const char *text) {

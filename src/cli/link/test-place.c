@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/place.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "base/test-cmocka.h"
 #include "base/macro.h"
 
 static int clear(void **state) {

@@ -1,37 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/print/columns.h"
 
-#include <stdint.h>
+#include <wchar.h>
 
-#include "base/macro.h"
 #include "base/utf8.h"
-
-typedef struct Range {
-        int32_t first, last;
-} Range;
-
-static const Range none[] = {{0x300, 0x36f},    {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},
-                             {0x64b, 0x65f},    {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200f},
-                             {0x20d0, 0x20ff},  {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0x1f3fb, 0x1f3ff},
-                             {0xe0100, 0xe01ef}};
-static const Range two[] = {{0x1100, 0x115f},  {0x2e80, 0x303e},   {0x3041, 0xa4cf},   {0xa960, 0xa97f},
-                            {0xac00, 0xd7a3},  {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},
-                            {0xffe0, 0xffe6},  {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff},
-                            {0x20000, 0x3fffd}};
-
-static bool is_in(const Range *ranges, size_t n, int32_t code) {
-        for (size_t i = 0; i < n; i++)
-                if (code >= ranges[i].first && code <= ranges[i].last)
-                        return true;
-        return false;
-}
 
 size_t columns_of(Str character) {
         int32_t code;
+        int n;
 
         if (!character.n || utf8_next(character, &code) != character.n || code == UTF8_WRONG)
                 return 1;
-        if (is_in(none, ARRAY_SIZE(none), code))
-                return 0;
-        return is_in(two, ARRAY_SIZE(two), code) ? 2 : 1;
+        n = wcwidth((wchar_t)code);
+        return n < 0 ? 1 : (size_t)n;
+}
+
+size_t columns_of_text(Str text) {
+        size_t n = 0;
+
+        for (size_t i = 0, n_bytes; i < text.n; i += n_bytes) {
+                int32_t code;
+
+                n_bytes = utf8_next((Str){text.data + i, text.n - i}, &code);
+                n += columns_of((Str){text.data + i, n_bytes});
+        }
+        return n;
+}
+
+Str columns_first(Str text, size_t n_columns) {
+        size_t at = 0;
+
+        while (at < text.n) {
+                int32_t code;
+                size_t n_bytes = utf8_next((Str){text.data + at, text.n - at}, &code);
+                size_t n = columns_of((Str){text.data + at, n_bytes});
+
+                if (n > n_columns)
+                        break;
+                n_columns -= n;
+                at += n_bytes;
+        }
+        return (Str){text.data, at};
 }

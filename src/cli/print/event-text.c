@@ -52,11 +52,9 @@ static size_t body_width(FILE *out) {
 }
 
 static size_t body_character(Str text) {
-        size_t n = 1;
+        int32_t code;
 
-        while (n < text.n && utf8_is_tail(text.data[n]))
-                n++;
-        return n;
+        return utf8_next(text, &code);
 }
 
 /* How many bytes of it fit into a row: up to the last blank, or in the middle of a word that is too long. */

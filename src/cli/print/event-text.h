@@ -7,7 +7,7 @@
  */
 #include <stdio.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 void event_put_time(FILE *out, Str ts); /* local, without the year; nothing when it is none */
 /* folder: of the group, where such texts lie; empty: they are not looked for. */

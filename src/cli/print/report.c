@@ -3,11 +3,16 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/json-writer.h"
+#include "base/json/json-writer.h"
 #include "base/utf8.h"
+#include "cli/print/wrap.h"
+
+enum { REPORT_COLS_MIN = 20, REPORT_INDENT = 2 };
 
 /* ---- text of others -------------------------------------------------------------------------- */
 
@@ -80,16 +85,30 @@ static void text_put_format(FILE *out, const char *format, va_list args) {
         text_put(out, n < 0 ? STR("out of memory") : (Str){text, (size_t)n});
 }
 
-/* One line, whatever a name in it holds: a second one would look like another complaint. */
+/* Columns of the terminal that stderr is; 0: it is none, or so narrow that nothing would help. */
+static size_t report_columns(void) {
+        struct winsize size;
+
+        if (!isatty(STDERR_FILENO) || ioctl(STDERR_FILENO, TIOCGWINSZ, &size))
+                return 0;
+        return size.ws_col >= REPORT_COLS_MIN ? size.ws_col : 0;
+}
+
+/* Begins in the first column whatever a name in it holds: what goes on below is indented, or it would look
+ * like another complaint. In a file or a pipe it is one line. */
 static void report_say(const char *head, const char *format, va_list args) {
         _cleanup_(freep) char *text = NULL;
+        size_t n_head = strlen(head), n_cols = report_columns();
         int n = vasprintf(&text, format, args);
 
         if (n < 0)
                 text = NULL; /* undefined after a failure */
+        for (int i = 0; i < n; i++)
+                if (text[i] == '\n' || text[i] == '\t' || text[i] == '\r')
+                        text[i] = ' ';
         fputs(head, stderr);
-        text_put_cell(stderr, n < 0 ? STR("out of memory") : (Str){text, (size_t)n});
-        putc('\n', stderr);
+        text_wrap(stderr, n < 0 ? STR("out of memory") : (Str){text, (size_t)n},
+                  n_head ? n_head : REPORT_INDENT, n_cols);
 }
 
 int complain(int status, const char *format, ...) {

@@ -8,10 +8,10 @@
  */
 #include <stdio.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/macro.h"
 
-/* `muster: …` on stderr; returns status. */
+/* `muster: …` on stderr, broken between words on a terminal; returns status. */
 int complain(int status, const char *format, ...) _printf_(2, 3);
 /* A line on stderr without the name in front. */
 void advise(const char *format, ...) _printf_(1, 2);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "base/utf8.h"
 #include "cli/print/colour.h"
+#include "cli/print/columns.h"
 #include "cli/print/report.h"
 
 enum { GAP = 2, FIRST_ROOM = 64 };
@@ -62,7 +62,7 @@ static size_t width_of(const Table *table, size_t n_rows, size_t column) {
         size_t width = table->columns[column].n_min;
 
         for (size_t row = 0; row < n_rows; row++)
-                width = MAX(width, utf8_count(cell(table, row, column)));
+                width = MAX(width, columns_of_text(cell(table, row, column)));
         return width;
 }
 
@@ -87,15 +87,15 @@ static void table_put_text(FILE *out, Str text, size_t n_left, bool is_coloured)
         const char *sequence = is_coloured ? colour_of_state(text) : "";
 
         fputs(sequence, out);
-        text_put_cell(out, utf8_first(text, n_left));
+        text_put_cell(out, columns_first(text, n_left));
         if (*sequence)
                 fputs(colour_end, out);
 }
 
-/* Puts what fits into n_left characters; how many are left. */
+/* Puts what fits into n_left columns; how many are left. */
 static size_t table_put_cell(FILE *out, Str text, size_t width, bool is_right, bool is_last,
                              bool is_coloured, size_t n_left) {
-        size_t n = utf8_count(text), n_pad = width > n ? width - n : 0;
+        size_t n = columns_of_text(text), n_pad = width > n ? width - n : 0;
 
         if (is_right)
                 n_left -= table_put_blanks(out, MIN(n_pad, n_left));

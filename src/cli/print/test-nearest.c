@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/print/nearest.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/test-cmocka.h"
 #include "base/macro.h"
 
 static const char *best(const char *word, const char *const *candidates) {

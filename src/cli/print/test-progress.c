@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/print/progress.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/test-cmocka.h"
 #include "base/macro.h"
 #include "cli/link/connect.h"
 

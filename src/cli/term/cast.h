@@ -1,14 +1,14 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads recordings of a terminal in the asciicast v2 format; base/cast.h writes them and says what they look
- * like.
+ * Reads recordings of a terminal in the asciicast v2 format; core/recording/cast.h writes them and says what
+ * they look like.
  */
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/cast.h"
-#include "base/json.h"
+#include "core/recording/cast.h"
+#include "base/json/json.h"
 
 typedef struct CastReader {
         FILE *in;

@@ -9,7 +9,7 @@
  * whole yet are held, for a moment: where reads cut the stream makes no difference. Knows no descriptor and
  * no clock: its owner asks how long to wait and says when that is over. Owned by the Relay.
  */
-#include "core/host/vt.h"
+#include "core/term/vt.h"
 
 enum { DETACH_KEYS_MAX = 4, DETACH_TEXT_MAX = 64 };
 enum { _DETACH_E_SUCCESS, DETACH_E_INVALID };

@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/error.h"
 #include "base/macro.h"
 #include "cli/cli.h"
 #include "cli/print/report.h"
-#include "cli/term/unbase64.h"
 
 int follow_past(Coop *coop, Buf *out) {
-        int r = unbase64(out, json_str(json_get(coop->reply.result, "log_data")));
+        int r = base64_decode(out, json_str(json_get(coop->reply.result, "log_data")));
 
         if (r < 0)
                 return complain(CLI_FAILED, "out of memory");

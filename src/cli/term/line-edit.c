@@ -95,6 +95,8 @@ void line_edit_next(LineEdit *line) {
         line->text = BUF_NULL;
         line->at = 0;
         line->chosen = line->n_history;
+        line->n_keys = 0;
+        line->is_pasting = false;
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -111,7 +113,18 @@ static void line_edit_move(LineEdit *line, char key) {
         }
 }
 
-/* ESC [ … letter, ESC O letter; ESC [ 3 ~ is Delete. Others are taken and do nothing. */
+/* ESC [ … ~ */
+static void line_edit_function_key(LineEdit *line) {
+        Str number = {line->keys + 2, line->n_keys - 3};
+
+        if (str_is(number, "200") || str_is(number, "201"))
+                line->is_pasting = str_is(number, "200");
+        else if (!line->is_pasting && str_is(number, "3"))
+                line_edit_cut(line, line->at, line_edit_after(line, line->at));
+}
+
+/* ESC [ … letter, ESC O letter; ESC [ 3 ~ is Delete, 200 and 201 stand around a paste. Others are taken and
+ * do nothing; so do all in a paste. */
 static void sequence(LineEdit *line, char byte) {
         bool is_begun = line->n_keys == 1 && (byte == '[' || byte == 'O');
 
@@ -119,9 +132,9 @@ static void sequence(LineEdit *line, char byte) {
                 line->keys[line->n_keys++] = byte;
         if (is_begun || (byte < '@' && line->n_keys > 2))
                 return;
-        if (line->n_keys == 4 && byte == '~' && line->keys[2] == '3')
-                line_edit_cut(line, line->at, line_edit_after(line, line->at));
-        else if (line->n_keys == 3)
+        if (line->n_keys > 3 && byte == '~')
+                line_edit_function_key(line);
+        else if (line->n_keys == 3 && !line->is_pasting)
                 line_edit_move(line, byte);
         line->n_keys = 0;
 }
@@ -157,9 +170,26 @@ static LineEvent line_edit_control(LineEdit *line, char byte) {
         return LINE_MORE;
 }
 
+/* Ends of lines and tabs are text in a paste, other controls are nothing. */
+static void line_edit_paste(LineEdit *line, char byte) {
+        bool is_same_end = byte == '\n' && line->has_return;
+
+        line->has_return = byte == '\r';
+        if (byte == KEY_ESC) {
+                line->keys[0] = byte;
+                line->n_keys = 1;
+        } else if ((byte == '\r' || byte == '\n') && !is_same_end)
+                insert(line, '\n');
+        else if (((unsigned char)byte >= ' ' && byte != KEY_BACKSPACE) || byte == '\t')
+                insert(line, byte);
+}
+
 LineEvent line_edit_byte(LineEdit *line, char byte) {
-        if (line->n_keys) {
-                sequence(line, byte);
+        if (line->n_keys || line->is_pasting) {
+                if (line->n_keys)
+                        sequence(line, byte);
+                else
+                        line_edit_paste(line, byte);
                 return LINE_MORE;
         }
         if ((unsigned char)byte < ' ' || byte == KEY_BACKSPACE)
@@ -193,6 +223,14 @@ static size_t columns_between(const LineEdit *line, size_t from, size_t to) {
         return n;
 }
 
+static Str line_shown(Str one) {
+        if (str_is(one, "\n"))
+                return STR("\u23ce");
+        if (str_is(one, "\t"))
+                return STR(" ");
+        return line_is_shown(one) ? one : STR("?");
+}
+
 /* Characters from there on, as far as there is room; one that is no UTF-8 (yet), or a control, as `?`. */
 static int draw_text(const LineEdit *line, size_t from, size_t n_room, size_t *ret_end, Buf *out) {
         size_t n = 0;
@@ -204,7 +242,7 @@ static int draw_text(const LineEdit *line, size_t from, size_t n_room, size_t *r
                 n += line_columns(one);
                 if (n > n_room)
                         break;
-                r = buf_append_str(out, line_is_shown(one) ? one : STR("?"));
+                r = buf_append_str(out, line_shown(one));
         }
         *ret_end = from;
         return error_trace(r);
@@ -238,4 +276,8 @@ void line_edit_show(const LineEdit *line, const char *prompt, size_t n_columns, 
 
         if (!line_edit_draw(line, prompt, n_columns, &out))
                 fwrite(out.data, 1, out.n, file);
+}
+
+void line_edit_mark_pastes(FILE *file, bool on) {
+        fputs(on ? "\x1b[?2004h" : "\x1b[?2004l", file);
 }

@@ -4,9 +4,10 @@
  * LineEdit: one line as it is typed at a terminal in raw mode: characters, the usual keys, and the lines
  * before it.
  *
- * It knows no terminal and does not read: bytes go in, events come out, and draw() says how the line looks
- * now; so the command can wait for other things meanwhile. A line that is longer than the terminal is wide
- * is shown in part, around the cursor. Owned by the command.
+ * It knows no terminal and does not read: bytes go in, events come out, and line_edit_draw() says how the
+ * line looks now; so the command can wait for other things meanwhile. A line that is longer than the
+ * terminal is wide is shown in part, around the cursor. Owned by the command. Why not libedit:
+ * docs/decisions/0032-line-editing.md.
  */
 #include <stdio.h>
 
@@ -29,6 +30,8 @@ typedef struct LineEdit {
         Buf draft;                 /* the new line while an older one is shown */
         char keys[8];              /* of a key's sequence that is not complete */
         size_t n_keys;
+        bool is_pasting; /* the terminal says so (line_edit_mark_pastes): all of it is text */
+        bool has_return; /* the last byte of the paste was CR: a LF behind it is the same end of a line */
 } LineEdit;
 
 void line_edit_deinit(LineEdit *line);
@@ -40,3 +43,6 @@ void line_edit_next(LineEdit *line);
 int line_edit_draw(const LineEdit *line, const char *prompt, size_t n_columns, Buf *out);
 /* The same, into a file; not at all without memory. */
 void line_edit_show(const LineEdit *line, const char *prompt, size_t n_columns, FILE *file);
+/* Has the terminal behind a file mark what is pasted, or not any more: a paste of several lines is one line
+ * here then, with \n in it. */
+void line_edit_mark_pastes(FILE *file, bool on);

@@ -9,7 +9,7 @@
  */
 #include "cli/term/undo.h"
 #include "cli/term/queries.h"
-#include "core/host/ansi.h"
+#include "core/term/ansi.h"
 
 typedef struct Printer {
         bool is_stripped;

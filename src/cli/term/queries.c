@@ -175,18 +175,13 @@ static int queries_drop_byte(Queries *queries, char c, Buf *out) {
 
 /* ---- characters ------------------------------------------------------------------------------ */
 
-static uint8_t queries_n_tail(unsigned char lead) {
-        return lead >= 0xf0 && lead <= 0xf4   ? 3
-               : lead >= 0xe0 && lead <= 0xef ? 2
-                                              : lead >= 0xc3 && lead <= 0xdf;
-}
-
 static bool queries_is_c1(char c) {
         return ((unsigned char)c & 0xe0) == 0x80;
 }
 
 static int queries_take(Queries *queries, char c, Buf *out) {
         char lead = queries->lead;
+        Utf8Open open;
         int r = 0;
 
         queries->lead = 0;
@@ -204,11 +199,13 @@ static int queries_take(Queries *queries, char c, Buf *out) {
                 queries->n_tail -= queries->n_tail > 0;
                 return error_trace(queries_drop_byte(queries, c, out));
         }
-        queries->n_tail = queries_n_tail((unsigned char)c);
-        if ((unsigned char)c == 0xc2) {
+        queries->n_tail = 0;
+        if (c == '\xc2') {
                 queries->lead = c;
                 return 0;
         }
+        if (utf8_begin(&open, c))
+                queries->n_tail = open.n_more;
         return error_trace(queries_drop_byte(queries, c, out));
 }
 

@@ -12,7 +12,7 @@
  * controls in either spelling, which some terminals obey and the parser does not follow. However the stream
  * is cut, the same is left of it.
  */
-#include "core/host/vt.h"
+#include "core/term/vt.h"
 
 typedef enum QueriesUse {
         QUERIES_PAST,  /* drawn again, before what is live */

@@ -3,9 +3,8 @@
 /*
  * Relay: the one loop between a terminal and a connection in stream mode.
  *
- *   keyboard ──read──► to_daemon ──write──► socket        reads stop at RELAY_BOUND bytes waiting; so a
- * paste screen  ◄─write── to_terminal ◄──read── socket        waits in the terminal, and output in the
- * daemon
+ *   keyboard ──read──► to_daemon   ──write─► socket    With RELAY_BOUND bytes waiting it reads no more: a
+ *   screen   ◄─write── to_terminal ◄──read── socket    paste waits in the terminal, output in the daemon.
  *
  * Nothing is reordered here, and nothing dropped but what Queries takes out. Ends with the keys that leave,
  * the end of stdin, the end of the process, of the connection or of the terminal, or a signal; the outcome

@@ -8,7 +8,7 @@
  * control message is collected until it is whole. Frames with unknown tags, and empty ones, are skipped.
  */
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 enum { STREAM_DATA = 0, STREAM_CONTROL = 1, STREAM_FRAME_MAX = 1048576 };
 enum { _STREAM_E_SUCCESS, STREAM_E_PARTIAL, STREAM_E_GARBLED };

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/term/cast.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/test-cmocka.h"
 #include "base/macro.h"
 
 static const char story[] = "plain \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80 \x1b[31m\"\\\r\n\0 end";

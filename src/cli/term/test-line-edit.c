@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include <locale.h>
 
-#include <cmocka.h>
-
+#include "base/test-cmocka.h"
 #include "base/macro.h"
 #include "cli/term/line-edit.h"
 
@@ -36,8 +33,28 @@ static void test_editing(_unused_ void **state) {
         assert_line(&line, "", 0);
         type(&line, "\x1b[D\x1b[C\x7f");
         assert_line(&line, "", 0);
-        type(&line, "\x1b[1;5Cx\x1b[200~y");
+        type(&line, "\x1b[1;5Cx\x1b[5~y");
         assert_line(&line, "xy", 2);
+}
+
+/* The terminal says where a paste begins and ends: what is in it is text, also where it looks like a key. */
+static void test_paste(_unused_ void **state) {
+        _cleanup_(line_edit_deinit) LineEdit line = {0};
+        _cleanup_(buf_deinit) Buf out = BUF_NULL;
+
+        assert_int_equal(type(&line, "a \x1b[200~one\r\ntwo\rthree\x03\x04\x17\tx\x1b[201~!"), LINE_MORE);
+        assert_line(&line, "a one\ntwo\nthree\tx!", 18);
+        assert_int_equal(line_edit_draw(&line, "> ", 0, &out), 0);
+        assert_true(str_is(buf_str(&out), "\r> a one\u23cetwo\u23cethree x!\x1b[K"));
+        type(&line, "\x1b[D\x1b[D\x7f\x7f\x7f\x7f\x7f\x7f\x7f");
+        assert_line(&line, "a one\ntwox!", 9);
+        assert_int_equal(type(&line, "\r"), LINE_DONE);
+        line_edit_next(&line);
+        type(&line, "\x1b[200~x\x1b[Ay\x1b[201~");
+        assert_line(&line, "xy", 2); /* other sequences are left out */
+        type(&line, "\x1b[200~");
+        line_edit_next(&line);
+        assert_int_equal(type(&line, "\x03"), LINE_INTERRUPT); /* a paste ends with its line at the latest */
 }
 
 static void test_characters(_unused_ void **state) {
@@ -70,6 +87,8 @@ static void test_columns(_unused_ void **state) {
         assert_drawn(&line, 80, "\r> ?\x1b[K");
         type(&line, "\xa2");
         assert_drawn(&line, 80, "\r> \xe6\xbc\xa2\x1b[K");
+        type(&line, "\x15\u2705\u274c\u2b50x\x1b[D\x1b[D\x1b[D\x1b[D"); /* pictures that agents like */
+        assert_drawn(&line, 80, "\r> \u2705\u274c\u2b50x\x1b[K\x1b[7D");
 }
 
 static void test_narrow(_unused_ void **state) {
@@ -118,7 +137,9 @@ int main(void) {
                 cmocka_unit_test(test_editing), cmocka_unit_test(test_characters),
                 cmocka_unit_test(test_columns), cmocka_unit_test(test_narrow),
                 cmocka_unit_test(test_events),  cmocka_unit_test(test_history),
+                cmocka_unit_test(test_paste),
         };
 
+        setlocale(LC_CTYPE, "C.UTF-8");
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,9 @@
  * What goes to a terminal that is not ours alone: old output without its questions, and the text that undoes
  * what a program did.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
+#include "base/test-cmocka.h"
 #include "base/macro.h"
 #include "cli/term/queries.h"
 #include "cli/term/undo.h"

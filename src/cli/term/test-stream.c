@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/term/stream.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "base/test-cmocka.h"
 #include "base/macro.h"
 
 static const char session[] = "\0\0\0\x06\0hello"                   /* output */

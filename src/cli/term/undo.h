@@ -7,7 +7,7 @@
  * entered moves the cursor, and some sequences mean something else to old terminals: those come only when
  * the modes say so.
  */
-#include "core/host/modes.h"
+#include "core/term/modes.h"
 
 /* The modes are fresh afterwards. */
 int undo_append(Buf *out, Modes *modes);

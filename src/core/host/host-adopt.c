@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "core/host/host-internal.h"
-#include "core/host/recording.h"
+#include "core/recording/recording.h"
 
 enum { ID_DIGITS = 16 };
 
@@ -35,7 +35,7 @@ enum {
 static char *copy_member(const Json *json, const char *key) {
         Str s = json_str(json_get(json, key));
 
-        return strndup(s.data ? s.data : "", s.n);
+        return str_dup(s);
 }
 
 static int read_meta(Hosted *hosted) {
@@ -60,7 +60,7 @@ static int read_meta(Hosted *hosted) {
         (void)json_int64(json_get(json, "memory_max"), &hosted->limits.memory_max);
         (void)json_int64(json_get(json, "pids_max"), &hosted->limits.n_pids);
         meta = json_raw(json_get(json, "meta"));
-        hosted->meta = meta.n ? strndup(meta.data, meta.n) : strdup("{}");
+        hosted->meta = meta.n ? str_dup(meta) : strdup("{}");
         if (!hosted->owner || !hosted->object || !hosted->workspace || !hosted->command ||
             !hosted->sandbox || !hosted->meta)
                 return error_origin(-ENOMEM);

@@ -7,12 +7,12 @@
  * The folder is the one that the configuration names, or the parent of our own group when the service
  * manager has delegated it (Delegate= with DelegateSubgroup=). We never move ourselves: a folder with
  * processes of its own cannot have groups with limits in it. Without a folder there are no groups; what a
- * limit needs then is said by host_limits_check(), and nothing is limited by half.
+ * limit needs then is said by host_missing_limit(), and nothing is limited by half.
  */
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 
 typedef struct HostCgroups {
         char *folder; /* NULL: none */

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "core/host/host-internal.h"
-#include "core/host/recording.h"
+#include "core/recording/recording.h"
 
 enum { FDS_MAX = 3 };
 

@@ -1,14 +1,14 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of core/host share: host.c (table, state), host-start.c (folder, spawn), host-env.c
+ * What the parts of core/host share: host.c (table, state), host-start.c (folder, spawn), program.c
  * (environment), host-adopt.c (finding them again), host-caller.c (who is in a sandbox), host-control.c
- * (words with the shim), host-io.c (output, input, viewers), host-seat.c (who types at a terminal of several
+ * (words with the shim), host-io.c (output, input, viewers), host-size.c (who types at a terminal of several
  * clients), host-size.c (its size, now and before), host-screen.c (what it shows), host-sweep.c (finding
  * what has no shim any more).
  */
 #include "core/host/host.h"
-#include "core/host/sandbox-internal.h"
+#include "core/sandbox/sandbox-internal.h"
 #include "core/trust.h"
 
 /* What a later daemon reads back; more is refused at the start. */
@@ -18,6 +18,8 @@ enum { HOST_META_MAX = 4 << 20 };
 #define HOST_MARK "MUSTER_HOSTED"
 
 enum { HOST_SPARES_MAX = 8 };
+
+typedef struct Drawing Drawing;
 
 struct Host {
         Daemon *daemon;
@@ -37,6 +39,8 @@ int hosted_new(Hosted **ret, Host *host, const char *id);
 void hosted_unlink_and_free(
         Hosted *hosted); /* out of the table, descriptors closed, memory freed after this turn */
 void hosted_set_state(Hosted *hosted, HostedEvent event);
+/* The same state: this cannot happen in it. */
+HostedState hosted_state_after(HostedState state, HostedEvent event);
 int hosted_open_files(Hosted *hosted); /* record and rings of hosted->dir; condition RING_E_DAMAGED */
 Log *host_log(const Host *host);
 
@@ -54,9 +58,6 @@ char *host_take_spare(Host *host, ShimKind kind); /* the caller's; NULL: none */
 bool host_is_spare(const char *name);             /* of a folder in host->dir */
 void host_remove_spares(Host *host);
 
-/* host-env.c: all of it; NULL without memory, else the caller frees list and strings. */
-char **host_env(const Hosted *hosted, const HostedSpec *spec);
-
 /* host-control.c */
 int hosted_open_control(Hosted *hosted, int fd); /* takes fd */
 void hosted_tell(Hosted *hosted, uint32_t type, int a);
@@ -72,9 +73,11 @@ int host_expose(const Hosted *hosted, TrustNote *ret);
 /* host-screen.c: keeps the modes over new output, the last that was shown; answers what is asked in it when
  * nobody else does. */
 void hosted_follow(Hosted *hosted, Str bytes, bool may_answer);
-void hosted_forget_snapshot(Hosted *hosted); /* the one that was kept for others of this turn */
+void hosted_answer(Hosted *hosted); /* what is asked and not answered yet */
+void hosted_forget_drawings(
+        Hosted *hosted); /* it goes: screens are made of what is there, answers are not */
 
-/* host-seat.c */
+/* host-size.c */
 void hosted_clear_seats(Hosted *hosted);  /* nobody is told */
 void hosted_tell_viewers(Hosted *hosted); /* that it has ended */
 

@@ -13,31 +13,26 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "core/host/host-internal.h"
-#include "core/host/recording.h"
-#include "wire/framing.h"
+#include "core/recording/recording.h"
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-Chunk *output_raw(HostOutput *output) {
-        if (!output->raw)
-                output->raw = chunk_new(output->bytes);
-        return output->raw;
+/* A kind without a place of its own takes the last one. */
+Chunk *output_framed(HostOutput *output, HostFrame frame) {
+        size_t i = 0;
+
+        while (i < OUTPUT_KINDS - 1 && output->made[i].chunk && output->made[i].frame != frame)
+                i++;
+        if (output->made[i].chunk && output->made[i].frame == frame)
+                return output->made[i].chunk;
+        chunk_unref(output->made[i].chunk);
+        output->made[i].frame = frame;
+        return output->made[i].chunk = frame(output->bytes);
 }
 
-Chunk *output_tagged(HostOutput *output) {
-        Chunk *chunk = output->tagged;
-
-        if (chunk)
-                return chunk;
-        chunk = malloc(sizeof(*chunk) + 5 + output->bytes.n);
-        if (!chunk)
-                return NULL;
-        chunk->n_refs = 1;
-        chunk->n = 5 + output->bytes.n;
-        framing_put_length(chunk->data, output->bytes.n + 1);
-        chunk->data[4] = 0;
-        memcpy(chunk->data + 5, output->bytes.data, output->bytes.n);
-        return output->tagged = chunk;
+void output_deinit(HostOutput *output) {
+        for (size_t i = 0; i < OUTPUT_KINDS; i++)
+                chunk_unref(output->made[i].chunk);
 }
 
 static void host_io_show(Hosted *hosted, bool is_stderr, bool may_answer) {
@@ -53,12 +48,11 @@ static void host_io_show(Hosted *hosted, bool is_stderr, bool may_answer) {
                 hosted_follow(hosted, output.bytes, may_answer);
         if (hosted->recording && !is_stderr)
                 recording_poke(hosted->recording);
-        for (Viewer *viewer = hosted->viewers, *next; viewer; viewer = next) {
-                next = viewer->next;
+        for (Viewer *viewer = LIST_FIRST(&hosted->viewers), *next; viewer; viewer = next) {
+                next = LIST_NEXT(viewer, link);
                 viewer->output(viewer, &output);
         }
-        chunk_unref(output.raw);
-        chunk_unref(output.tagged);
+        output_deinit(&output);
 }
 
 /* Somebody has cut the file. What was in it is lost; the process goes on. */
@@ -158,8 +152,8 @@ static void flush_input(Hosted *hosted) {
                 buf_deinit(&hosted->input);
         watch_out(hosted);
         if (was_full && hosted->input.n <= HOST_INPUT_MAX)
-                for (Viewer *viewer = hosted->viewers, *next; viewer; viewer = next) {
-                        next = viewer->next;
+                for (Viewer *viewer = LIST_FIRST(&hosted->viewers), *next; viewer; viewer = next) {
+                        next = LIST_NEXT(viewer, link);
                         if (viewer->room)
                                 viewer->room(viewer);
                 }
@@ -323,11 +317,7 @@ void hosted_close_io(Hosted *hosted) {
 
 void viewer_attach(Viewer *viewer, Hosted *hosted) {
         viewer->hosted = hosted;
-        viewer->next = hosted->viewers;
-        viewer->link = &hosted->viewers;
-        if (viewer->next)
-                viewer->next->link = &viewer->next;
-        hosted->viewers = viewer;
+        LIST_INSERT_HEAD(&hosted->viewers, viewer, link);
         hosted->n_viewers++;
         hosted->n_terminals += !viewer->is_passive;
 }
@@ -335,9 +325,7 @@ void viewer_attach(Viewer *viewer, Hosted *hosted) {
 void viewer_detach(Viewer *viewer) {
         if (!viewer->hosted)
                 return;
-        *viewer->link = viewer->next;
-        if (viewer->next)
-                viewer->next->link = viewer->link;
+        LIST_REMOVE(viewer, link);
         viewer->hosted->n_viewers--;
         viewer->hosted->n_terminals -= !viewer->is_passive;
         viewer->hosted = NULL;

@@ -1,12 +1,77 @@
 /* SPDX-License-Identifier: MIT */
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "core/host/host-internal.h"
+#include "core/recording/recording.h"
+
+/*
+ * Clients of several contracts at one terminal: which terminal, and who types.
+ */
+
+/* ---- which ----------------------------------------------------------------------------------- */
+
+/* Two of the same name: one that a domain of this daemon looks after, rather than one of a home that is not
+ * served. */
+Hosted *host_find_terminal(Host *host, const char *own, Str object) {
+        Hosted *found = NULL;
+
+        for (Hosted *hosted = host->first; hosted; hosted = hosted->next)
+                if (hosted->kind == SHIM_PTY && hosted->state == HOSTED_RUNNING &&
+                    strcmp(hosted->owner, own) != 0 && str_is(object, hosted->object) &&
+                    (!found || (hosted->handler && !found->handler)))
+                        found = hosted;
+        return found;
+}
+
+/* ---- who types ------------------------------------------------------------------------------- */
+
+void seat_take(Seat *seat, Hosted *hosted) {
+        seat->hosted = hosted;
+        TAILQ_INSERT_TAIL(&hosted->seats, seat, link);
+}
+
+bool seat_is_writer(const Seat *seat) {
+        return seat->hosted && TAILQ_FIRST(&seat->hosted->seats) == seat;
+}
+
+void seat_leave(Seat *seat) {
+        Hosted *hosted = seat->hosted;
+        bool was_writer = seat_is_writer(seat);
+        Seat *first;
+
+        if (!hosted)
+                return;
+        TAILQ_REMOVE(&hosted->seats, seat, link);
+        seat->hosted = NULL;
+        first = TAILQ_FIRST(&hosted->seats);
+        if (was_writer && first)
+                first->promoted(first);
+}
+
+void hosted_clear_seats(Hosted *hosted) {
+        Seat *seat;
+
+        TAILQ_FOREACH (seat, &hosted->seats, link)
+                seat->hosted = NULL;
+        TAILQ_INIT(&hosted->seats);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+void hosted_tell_viewers(Hosted *hosted) {
+        hosted_clear_seats(hosted); /* nobody is promoted to write to what has ended */
+        for (Viewer *viewer = LIST_FIRST(&hosted->viewers), *next; viewer; viewer = next) {
+                next = LIST_NEXT(viewer, link);
+                if (viewer->ended)
+                        viewer->ended(viewer);
+        }
+}
+
 /*
  * The size of a terminal, and which output was printed at which size. That is kept in the record, so that
  * also a later daemon can tell what the screen looks like.
  */
-#include <sys/ioctl.h>
-
-#include "core/host/host-internal.h"
-#include "core/host/recording.h"
 
 /* ---- what was when --------------------------------------------------------------------------- */
 

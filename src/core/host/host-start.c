@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "core/host/host-internal.h"
-#include "core/host/recording.h"
+#include "core/recording/recording.h"
 #include "core/trust.h"
 
 /* Words of the shim's command line before the command; the place of the one that a worker fills in. */
@@ -38,36 +38,15 @@ typedef struct Start {
         int r;
 } Start;
 
-static void free_list(char **list) {
-        for (char **p = list; p && *p; p++)
-                free(*p);
-        free(list);
-}
-
 static void start_free(Start *start) {
-        free_list(start->argv);
-        free_list(start->env);
+        program_list_free(start->argv);
+        program_list_free(start->env);
         buf_deinit(&start->meta);
         free(start->spare);
         free(start->title);
         close_fd(start->recording);
         trust_note_deinit(&start->exposed);
         free(start);
-}
-
-static char **copy_list(char *const *list, size_t n_before) {
-        size_t n = 0;
-        char **copy;
-
-        while (list[n])
-                n++;
-        copy = calloc(n_before + n + 1, sizeof(*copy));
-        for (size_t i = 0; copy && i < n; i++) {
-                copy[n_before + i] = strdup(list[i]);
-                if (!copy[n_before + i])
-                        return NULL; /* the few bytes before it are lost; so is the request */
-        }
-        return copy;
 }
 
 static const char *kind_word(const HostedSpec *spec) {
@@ -86,17 +65,12 @@ static int shim_argv(Start *start, const Hosted *hosted, const HostedSpec *spec)
                                       files,
                                       "0",
                                       hosted->cgroup ? hosted->cgroup : "",
-                                      spec->workspace};
+                                      spec->program->workspace};
 
-        snprintf(cols, sizeof(cols), "%u", spec->cols);
-        snprintf(rows, sizeof(rows), "%u", spec->rows);
+        snprintf(cols, sizeof(cols), "%u", hosted->cols);
+        snprintf(rows, sizeof(rows), "%u", hosted->rows);
         snprintf(files, sizeof(files), "%lu", spec->n_files ? spec->n_files : hosted->host->daemon->n_files);
-        start->argv = copy_list(spec->argv, N_FIXED);
-        for (size_t i = 0; start->argv && i < N_FIXED; i++) {
-                start->argv[i] = strdup(fixed[i]);
-                if (!start->argv[i])
-                        return error_origin(-ENOMEM);
-        }
+        start->argv = program_exec_argv(spec->program, fixed, N_FIXED);
         return start->argv ? 0 : error_origin(-ENOMEM);
 }
 
@@ -108,8 +82,8 @@ static int write_meta(Start *start, const HostedSpec *spec) {
         jw_field_int(&w, "version", 1);
         jw_field_cstr(&w, "owner", spec->owner);
         jw_field_cstr(&w, "object", spec->object);
-        jw_field_cstr(&w, "workspace", spec->workspace);
-        jw_field_cstr(&w, "command", spec->command ? spec->command : spec->argv[0]);
+        jw_field_cstr(&w, "workspace", start->hosted->workspace);
+        jw_field_cstr(&w, "command", start->hosted->command);
         jw_field_cstr(&w, "sandbox", spec->sandbox);
         if (start->hosted->cgroup)
                 jw_field_cstr(&w, "cgroup", start->hosted->cgroup);
@@ -120,7 +94,7 @@ static int write_meta(Start *start, const HostedSpec *spec) {
         if (start->hosted->recording_path)
                 jw_field_cstr(&w, "recording", start->hosted->recording_path);
         jw_key(&w, "meta");
-        jw_raw(&w, spec->meta.n ? spec->meta : STR("{}"));
+        jw_raw(&w, str_from(start->hosted->meta));
         jw_end_object(&w);
         if (w.failed)
                 return error_origin(-ENOMEM);
@@ -261,14 +235,15 @@ static int name_cgroup(Hosted *hosted) {
 }
 
 static int host_start_fill(Hosted *hosted, const HostedSpec *spec) {
+        const Program *program = spec->program;
         int r;
 
         hosted->owner = strdup(spec->owner);
         hosted->object = strdup(spec->object);
-        hosted->workspace = strdup(spec->workspace);
-        hosted->command = strdup(spec->command ? spec->command : spec->argv[0]);
+        hosted->workspace = strdup(program->workspace);
+        hosted->command = strdup(program->command ? program->command : program->argv.items[0]);
         hosted->sandbox = strdup(spec->sandbox);
-        hosted->meta = spec->meta.n ? strndup(spec->meta.data, spec->meta.n) : strdup("{}");
+        hosted->meta = program->meta.n ? str_dup(buf_str(&program->meta)) : strdup("{}");
         hosted->kind = spec->kind;
         hosted->limits = spec->limits;
         r = name_cgroup(hosted);
@@ -280,8 +255,8 @@ static int host_start_fill(Hosted *hosted, const HostedSpec *spec) {
                 if (!hosted->recording_path)
                         return error_origin(-ENOMEM);
         }
-        hosted->cols = spec->cols;
-        hosted->rows = spec->rows;
+        hosted->cols = spec->cols || spec->kind != SHIM_PTY ? spec->cols : HOST_COLS;
+        hosted->rows = spec->rows || spec->kind != SHIM_PTY ? spec->rows : HOST_ROWS;
         hosted->state_since_us = loop_wall_us(hosted->host->daemon->loop);
         if (!hosted->owner || !hosted->object || !hosted->workspace || !hosted->command ||
             !hosted->sandbox || !hosted->meta)
@@ -298,11 +273,11 @@ static int host_start_begin(Hosted *hosted, const HostedSpec *spec) {
         start->hosted = hosted;
         start->recording = -1;
         start->title = strdup(spec->title ? spec->title : spec->object);
-        start->cols = spec->cols;
-        start->rows = spec->rows;
+        start->cols = hosted->cols;
+        start->rows = hosted->rows;
         start->n_ring = spec->n_ring ? spec->n_ring : RING_BYTES_DEFAULT;
         start->n_ring_err = spec->n_ring_err ? spec->n_ring_err : start->n_ring;
-        start->env = host_env(hosted, spec);
+        start->env = program_exec_env(spec->program, hosted->host->daemon, hosted->dir, spec->sandbox);
         if (!r)
                 r = start->env && start->title ? shim_argv(start, hosted, spec) : -ENOMEM;
         if (!r)
@@ -324,7 +299,9 @@ int host_start(Host *host, const HostedSpec *spec, const HostedHandler *handler,
         char id[17];
         int r;
 
-        if (stat(spec->workspace, &st) || !S_ISDIR(st.st_mode))
+        if (!host)
+                return error_origin(-ENOSYS); /* a daemon that hosts nothing (fuzzers) */
+        if (stat(spec->program->workspace, &st) || !S_ISDIR(st.st_mode))
                 return HOST_E_WORKSPACE;
         if (host_missing_limit(host, &spec->limits))
                 return HOST_E_NO_LIMIT;

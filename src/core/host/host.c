@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "core/host/host-internal.h"
-#include "core/host/recording.h"
+#include "core/recording/recording.h"
 
 static const char *const state_names[] = {
         [HOSTED_STARTING] = "starting", [HOSTED_RUNNING] = "running", [HOSTED_ENDED] = "ended",
@@ -83,8 +83,12 @@ static void host_announce(const Hosted *hosted) {
         (void)feed_push(hosted->host->daemon->feed, &place, w.failed ? NULL : chunk_new(buf_str(&text)));
 }
 
+HostedState hosted_state_after(HostedState state, HostedEvent event) {
+        return transitions[state][event];
+}
+
 void hosted_set_state(Hosted *hosted, HostedEvent event) {
-        HostedState next = transitions[hosted->state][event];
+        HostedState next = hosted_state_after(hosted->state, event);
 
         if (next == hosted->state)
                 return;
@@ -165,10 +169,6 @@ static void on_settle(Deferred *deferred) {
         hosted_check_end(hosted);
 }
 
-static void on_forget(Deferred *deferred) {
-        hosted_forget_snapshot(container_of(deferred, Hosted, forget));
-}
-
 int hosted_new(Hosted **ret, Host *host, const char *id) {
         Hosted *hosted = calloc(1, sizeof(*hosted)), **end = &host->first;
 
@@ -178,8 +178,8 @@ int hosted_new(Hosted **ret, Host *host, const char *id) {
         hosted->fd_in = hosted->fd_out = hosted->fd_err = hosted->control = -1;
         memcpy(hosted->id, id, strnlen(id, sizeof(hosted->id) - 1));
         deferred_init(&hosted->settle, host->daemon->loop, on_settle);
-        deferred_init(&hosted->forget, host->daemon->loop, on_forget);
         modes_init(&hosted->modes);
+        TAILQ_INIT(&hosted->seats);
         hosted->dir = path_join(host->dir, hosted->id);
         if (!hosted->dir) {
                 free(hosted);
@@ -207,11 +207,11 @@ void hosted_unlink_and_free(Hosted *hosted) {
         while (*at != hosted)
                 at = &(*at)->next;
         *at = hosted->next;
-        while (hosted->viewers)
-                viewer_detach(hosted->viewers);
+        while (!LIST_EMPTY(&hosted->viewers))
+                viewer_detach(LIST_FIRST(&hosted->viewers));
         hosted_clear_seats(hosted);
         deferred_cancel(&hosted->settle);
-        hosted_forget_snapshot(hosted);
+        hosted_forget_drawings(hosted);
         if (hosted->recording)
                 recording_drop(hosted->recording);
         hosted_close_io(hosted);

@@ -9,10 +9,13 @@
  * domain) and object; the domain keeps what it needs to find its own objects again in meta, a JSON text that
  * the host stores and never looks into. Owned by the Daemon. Viewers belong to whoever shows the output.
  */
-#include "base/json-writer.h"
+#include <sys/queue.h>
+
+#include "base/json/json-writer.h"
 #include "core/daemon.h"
 #include "core/host/host-cgroup.h"
-#include "core/host/modes.h"
+#include "core/host/program.h"
+#include "core/term/modes.h"
 #include "core/host/ring.h"
 #include "core/host/shim.h"
 
@@ -45,18 +48,14 @@ typedef enum HostedEvent {
 } HostedEvent;
 
 typedef struct HostedSpec {
-        const char *owner;     /* domain: "sessions", "collab", "tasks" */
-        const char *object;    /* of the domain, for people: a session, an actor, a task */
-        const char *workspace; /* working directory; must exist */
-        const char *sandbox;   /* for people: "none" or "bwrap" */
-        const char *command;   /* for people; NULL: argv[0] */
-        Str meta;              /* JSON object, the domain's own */
-        bool is_recorded;      /* PTY: into an asciicast, see recording.h */
-        const char *title;     /* of the recording; NULL: object */
+        const char *owner;      /* domain: "sessions", "collab", "tasks" */
+        const char *object;     /* of the domain, for people: a session, an actor, a task */
+        const Program *program; /* copied */
+        const char *sandbox;    /* around it, for people: "none" or "bwrap" */
+        bool is_recorded;       /* PTY: into an asciicast, see recording.h */
+        const char *title;      /* of the recording; NULL: object */
         ShimKind kind;
-        char *const *argv;
-        char *const *env; /* the whole environment */
-        unsigned cols, rows;
+        unsigned cols, rows;   /* PTY: 0 is HOST_COLS and HOST_ROWS */
         size_t n_ring;         /* 0: the default */
         size_t n_ring_err;     /* pipes: of stderr; 0: as n_ring */
         bool has_no_input;     /* pipes: stdin is /dev/null */
@@ -70,11 +69,13 @@ typedef struct HostedHandler {
         void (*ended)(Hosted *hosted); /* after its last output was shown; state ENDED or LOST */
 } HostedHandler;
 
-/* What a snapshot is of. Compared as memory: no padding. */
-typedef struct HostedDrawn {
-        uint64_t shown_out, n_bytes;
-        unsigned cols, rows;
-} HostedDrawn;
+/* What the program has asked its terminal while none was there, and is not answered yet. */
+typedef struct HostedAsked {
+        bool is_open;
+        uint64_t from, until;    /* in its output */
+        Modes modes;             /* in front of that */
+        struct Drawing *drawing; /* the answer that is being made; NULL: none */
+} HostedAsked;
 
 struct Hosted {
         Host *host;
@@ -119,33 +120,58 @@ struct Hosted {
         Modes modes;    /* of the terminal, kept over all output */
         unsigned cols, rows;
         unsigned said_cols, said_rows; /* by host_say_size(); 0: never */
-        Viewer *viewers;
-        Seat *seats; /* in the order in which they were taken: the first one types */
+        LIST_HEAD(, Viewer) viewers;
+        TAILQ_HEAD(, Seat) seats; /* in the order in which they were taken: the first one types */
         size_t n_viewers;
         size_t n_terminals;          /* of them: those that answer what a program asks */
         struct Recording *recording; /* NULL: none, or it is over */
-        Buf drawn;                   /* the snapshot that was asked for in this turn */
-        HostedDrawn drawn_of;
-        Deferred forget; /* … and is let go */
+        struct Drawing *drawing;     /* of the screen, waiting for its turn; NULL: none */
+        HostedAsked asked;
         Deferred settle; /* finish what a callback started */
         Timer reopen;    /* nobody has the terminal open: look again */
 };
+
+/* What a kind of viewer makes of bytes for its connections; chunk_new() leaves them as they are. Knows
+ * nothing else: it may run on a worker. NULL without memory. */
+typedef Chunk *(*HostFrame)(Str bytes);
+
+enum { OUTPUT_KINDS = 2 }; /* of viewers that share what is made; others each have their own made */
 
 /* What viewers get: the same bytes for all, framed once per kind. */
 typedef struct HostOutput {
         Str bytes;
         bool is_stderr;
-        Chunk *raw;    /* made on demand by output_raw() */
-        Chunk *tagged; /* made on demand by output_tagged(): 4-byte length, tag 0, bytes */
+        struct {
+                HostFrame frame;
+                Chunk *chunk;
+        } made[OUTPUT_KINDS];
 } HostOutput;
 
-Chunk *output_raw(HostOutput *output); /* NULL without memory; the output keeps it */
-Chunk *output_tagged(HostOutput *output);
+/* NULL without memory. The output keeps it, of the kinds that share until the next is made. */
+Chunk *output_framed(HostOutput *output, HostFrame frame);
+void output_deinit(HostOutput *output);
+
+/* A screen as it was at some time: bytes that bring a fresh terminal of the same size there. */
+typedef struct ScreenDrawn {
+        char id[17];       /* of the process */
+        uint64_t position; /* of its output, up to which it is drawn */
+        Buf text;
+        HostOutput output; /* the text; empty: there was no memory for it */
+} ScreenDrawn;
+
+/* Somebody who waits for one. Embedded in its owner, who leaves before it goes. */
+typedef struct ScreenWait ScreenWait;
+struct ScreenWait {
+        struct Drawing *drawing; /* NULL: it does not wait */
+        LIST_ENTRY(ScreenWait) link;
+        HostFrame frame; /* made while it is drawn, of the one that waited first */
+        void (*drawn)(ScreenWait *wait, ScreenDrawn *drawn);
+};
 
 /* One place that shows a process's output. Embedded in its owner. */
 struct Viewer {
         Hosted *hosted;
-        Viewer *next, **link;
+        LIST_ENTRY(Viewer) link;
         bool is_passive; /* no terminal: it only looks */
         void (*output)(Viewer *viewer, HostOutput *output);
         void (*room)(Viewer *viewer);  /* input is taken again after host_write() said FULL; may be NULL */
@@ -159,7 +185,7 @@ struct Viewer {
  */
 struct Seat {
         Hosted *hosted; /* NULL: none is taken, or the process has ended */
-        Seat *next;
+        TAILQ_ENTRY(Seat) link;
         void (*promoted)(Seat *seat); /* what it types counts from now on */
 };
 
@@ -170,6 +196,8 @@ enum {
         HOST_REST_MAX = 4 << 20,    /* output taken from one that has ended, at once */
         HOST_REOPEN_MS = 50,        /* how often a terminal that nobody has open is looked at */
 };
+
+enum { HOST_COLS = 120, HOST_ROWS = 40 }; /* of a terminal for which nobody said a size */
 
 enum { _HOST_E_SUCCESS, HOST_E_FULL, HOST_E_ENDED, HOST_E_WORKSPACE, HOST_E_META, HOST_E_NO_LIMIT };
 
@@ -187,12 +215,9 @@ bool host_has_sandboxed(const Host *host); /* now: one that runs, or may run */
 bool host_is_sandboxed_caller(const Host *host, pid_t pid);
 const char *hosted_state_name(const Hosted *hosted); /* "ending": it lives, but was told to go */
 
-/* Our own environment for those that get one like it: without what leads a daemon (MUSTER_*, CCCC_*, COOP_*,
- * the service manager's), which may also be the identity of a process that we were started from. */
-int host_env_base(StrVec *env);
-/* Starts one; handler->started follows in a later turn. Conditions: HOST_E_WORKSPACE, HOST_E_NO_LIMIT
- * (host_missing_limit() says which), HOST_E_META (too long
- * to be found again). */
+/* Starts one; handler->started follows in a later turn. A daemon that hosts nothing has no host (NULL), and
+ * this fails. Conditions: HOST_E_WORKSPACE, HOST_E_NO_LIMIT (host_missing_limit() says which), HOST_E_META (too
+ * long to be found again). */
 int host_start(Host *host, const HostedSpec *spec, const HostedHandler *handler, void *user, Hosted **ret);
 /* What stands in the way of these limits, in words; NULL: nothing. */
 const char *host_missing_limit(const Host *host, const HostedLimits *limits);
@@ -226,7 +251,7 @@ void host_sweep(Hosted *hosted);
 
 void viewer_attach(Viewer *viewer, Hosted *hosted);
 void viewer_detach(Viewer *viewer);
-/* host-seat.c */
+/* host-size.c */
 void seat_take(Seat *seat, Hosted *hosted);
 void seat_leave(Seat *seat); /* left already: fine */
 bool seat_is_writer(const Seat *seat);
@@ -241,8 +266,10 @@ Str hosted_stderr(const Hosted *hosted); /* pipes: what is left of it, as above 
 /* Whether past, the end of its output, does not show on a terminal of the present size what is there: places
  * of the screen are named in it, and it was printed at another size. */
 bool hosted_needs_screen(const Hosted *hosted, Str past);
-/* Appends bytes that bring a fresh terminal of the same size to where this one is now. */
-int hosted_snapshot(Hosted *hosted, Buf *out);
+/* Has the screen drawn, in the turn of this peer (wire/turns.h): wait->drawn() follows in a later turn,
+ * unless the waiting is left. What is printed meanwhile may be on it or not: `position` says it. */
+int screen_wait(ScreenWait *wait, Hosted *hosted, uint32_t peer);
+void screen_wait_leave(ScreenWait *wait); /* does not wait: fine */
 /* In a sandbox the program itself, as the host numbers it, not what holds it. Until hosted_has_agent() says
  * that it is there: hosted->pid. */
 pid_t hosted_agent_pid(Hosted *hosted);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/macro.h"
 #include "core/host/shim.h"
 
@@ -31,11 +32,8 @@ uint64_t shim_start_time(pid_t pid) {
 }
 
 uint64_t shim_boot_hash(void) {
-        uint64_t hash = 14695981039346656037u;
-        char text[64];
+        char text[64] = "";
 
         read_small("/proc/sys/kernel/random/boot_id", text, sizeof(text));
-        for (const char *p = text; *p && *p != '\n'; p++)
-                hash = (hash ^ (unsigned char)*p) * 1099511628211u;
-        return hash;
+        return hash_bytes(HASH_START, text, strcspn(text, "\n"));
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/host/ring.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/test-cmocka.h"
 #include "base/macro.h"
 
 /* A ring of the least size in a file, and a pipe to read from. */

@@ -115,8 +115,8 @@ static int extend_line(void *user, Str piece, uint64_t offset _unused_, bool is_
 
 int chain_extend(const char *path, int ledger_fd, uint64_t end, bool is_new) {
         _cleanup_(chain_deinit) Chain chain = {.fd = -1};
-        _cleanup_(scan_deinit)
-                Scan scan = {.fd = ledger_fd, .end = end, .line = extend_line, .user = &chain};
+        _cleanup_(scan_deinit) Scan scan = {
+                .fd = ledger_fd, .end = end, .line = extend_line, .wants_holes = true, .user = &chain};
         int r = chain_open(&chain, path, O_RDWR | O_CREAT);
 
         if (r)
@@ -158,7 +158,8 @@ static int check_line(void *user, Str piece, uint64_t offset _unused_, bool is_e
 
 int chain_verify(const char *path, int ledger_fd, uint64_t end, ChainReport *report) {
         Check check = {.chain.fd = -1, .report = report};
-        _cleanup_(scan_deinit) Scan scan = {.fd = ledger_fd, .end = end, .line = check_line, .user = &check};
+        _cleanup_(scan_deinit) Scan scan = {
+                .fd = ledger_fd, .end = end, .line = check_line, .wants_holes = true, .user = &check};
         int r;
 
         *report = (ChainReport){0};

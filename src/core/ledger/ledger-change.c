@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "core/ledger/ledger-internal.h"
 
+enum { GROUP_GATHER = 128 * 1024 }; /* a longer change is not copied behind others on the loop */
+
 void ledger_change_init(LedgerChange *change, Ledger *ledger, void (*done)(LedgerChange *change, int r)) {
         *change = (LedgerChange){.ledger = ledger, .done = done};
 }
@@ -27,20 +29,39 @@ void ledger_change_deinit(LedgerChange *change) {
         ledger_change_release(change);
 }
 
-int ledger_change_line(LedgerChange *change, Str line) {
+static int ledger_change_describe(LedgerChange *change, Str line, Str outline, LedgerFacts *facts) {
         Arena *arena = &change->ledger->arena;
-        const size_t n_bytes = change->bytes.n, n_records = change->records.n;
-        LedgerFacts facts;
-        int r;
 
         if (line.n > LEDGER_LINE_MAX)
                 return error_origin(-EMSGSIZE);
         arena_reset(arena);
         if (line.n == 0 || memchr(line.data, '\n', line.n) ||
-            !scan_classify(arena, change->ledger->place.classify, line, &facts))
+            !scan_classify(arena, change->ledger->place.classify, outline, facts))
                 return error_origin(-EINVAL);
-        r = record_append(&change->records, change->ledger->index, &facts, change->bytes.n,
-                          (uint32_t)line.n);
+        return error_trace(record_append(&change->records, change->ledger->index, facts, change->bytes.n,
+                                         (uint32_t)line.n));
+}
+
+int ledger_change_take(LedgerChange *change, Buf *line, Str outline) {
+        LedgerFacts facts;
+        int r = line->n && !change->bytes.n
+                        ? ledger_change_describe(change, (Str){line->data, line->n - 1}, outline, &facts)
+                        : error_origin(-EINVAL);
+
+        if (r)
+                return error_trace(r);
+        change->bytes = *line;
+        *line = BUF_NULL;
+        change->n_lines++;
+        change->ledger->last_ts_us = MAX(change->ledger->last_ts_us, facts.ts_us);
+        return 0;
+}
+
+int ledger_change_line_as(LedgerChange *change, Str line, Str outline) {
+        const size_t n_bytes = change->bytes.n, n_records = change->records.n;
+        LedgerFacts facts;
+        int r = ledger_change_describe(change, line, outline, &facts);
+
         if (r == 0)
                 r = buf_append_str(&change->bytes, line);
         if (r == 0)
@@ -53,6 +74,10 @@ int ledger_change_line(LedgerChange *change, Str line) {
         change->n_lines++;
         change->ledger->last_ts_us = MAX(change->ledger->last_ts_us, facts.ts_us);
         return 0;
+}
+
+int ledger_change_line(LedgerChange *change, Str line) {
+        return ledger_change_line_as(change, line, line);
 }
 
 int ledger_change_file(LedgerChange *change, const char *path, Str bytes, const FileIdentity *expect) {
@@ -147,20 +172,35 @@ static int note_pending(LedgerGroup *group, const Buf *records) {
         return error_trace(r);
 }
 
+/* There is room for them. The first change gives its buffer away: its bytes may be many. So may those of a later one,
+   which keeps them, as all do that come behind it: a worker puts them together. */
+static void take_bytes(LedgerGroup *group, LedgerChange *change) {
+        change->start = group->bytes.n;
+        change->n_bytes = change->bytes.n;
+        if (!group->bytes.n) {
+                buf_deinit(&group->bytes);
+                group->bytes = change->bytes;
+                change->bytes = BUF_NULL;
+        } else if (!group->is_scattered) {
+                (void)buf_append(&group->bytes, change->bytes.data, change->bytes.n);
+                buf_deinit(&change->bytes);
+        }
+}
+
 static int join(LedgerGroup *group, LedgerChange *change) {
+        bool is_scattered = group->is_scattered || (group->bytes.n && change->bytes.n > GROUP_GATHER);
         int r;
 
-        if (group->bytes.n + change->bytes.n > LEDGER_GROUP_MAX)
+        if (group->n_bytes + change->bytes.n > LEDGER_GROUP_MAX)
                 return error_origin(-ENOBUFS);
-        r = buf_reserve(&group->bytes, change->bytes.n);
+        r = group->bytes.n && !is_scattered ? buf_reserve(&group->bytes, change->bytes.n) : 0;
         if (r == 0)
                 r = note_pending(group, &change->records);
         if (r)
                 return error_trace(r);
-        change->start = group->bytes.n;
-        change->n_bytes = change->bytes.n;
-        (void)buf_append(&group->bytes, change->bytes.data, change->bytes.n);
-        buf_deinit(&change->bytes);
+        group->is_scattered = is_scattered;
+        group->n_bytes += change->bytes.n;
+        take_bytes(group, change);
         change->next = NULL;
         *group->last = change;
         group->last = &change->next;

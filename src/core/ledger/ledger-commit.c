@@ -45,7 +45,7 @@ static void ledger_commit_unstage(LedgerChange *change) {
 }
 
 static int ledger_commit_stage(const LedgerPlace *place, LedgerChange *change) {
-        int r = 0;
+        int r = change->prepare ? change->prepare(change) : 0;
 
         for (LedgerReplacement *file = change->files; r == 0 && file; file = file->next)
                 r = stage_one(place, file);
@@ -54,7 +54,8 @@ static int ledger_commit_stage(const LedgerPlace *place, LedgerChange *change) {
         return error_trace(r);
 }
 
-/* A change whose files cannot be had fails alone; its lines are taken out of the bytes. */
+/* A change that cannot be prepared, or whose files cannot be had, fails alone; its lines are taken out of the bytes. Those
+   that still have their own stand behind all others. There is room. */
 static void stage_all(LedgerJob *job) {
         Buf *bytes = &job->group->bytes;
         size_t n_out = 0;
@@ -63,7 +64,10 @@ static void stage_all(LedgerJob *job) {
                 change->r = ledger_commit_stage(job->place, change);
                 if (change->r)
                         continue;
-                if (n_out != change->start)
+                if (change->bytes.n) {
+                        memcpy(bytes->data + n_out, change->bytes.data, change->n_bytes);
+                        buf_deinit(&change->bytes);
+                } else if (n_out != change->start)
                         memmove(bytes->data + n_out, bytes->data + change->start, change->n_bytes);
                 change->start = n_out;
                 n_out += change->n_bytes;
@@ -83,14 +87,14 @@ static int sync_lines(LedgerJob *job, int fd, uint64_t ino) {
         if (job->place->policy != LEDGER_COMMIT || job->group->bytes.n == 0)
                 return 0;
         job->has_synced = true;
-        job->is_journaled =
-                !has_files(job->group) && journal_put(job->journal, job->place, fd, ino, job->own_start,
-                                                      buf_str(&job->group->bytes)) == 0;
+        job->is_journaled = !has_files(job->group) &&
+                            ledger_journal_put(job->journal, job->place, fd, ino, job->own_start,
+                                               buf_str(&job->group->bytes)) == 0;
         if (job->is_journaled)
                 return 0;
         if (fdatasync(fd) < 0)
                 return error_origin(-errno);
-        journal_synced(job->journal, ino, job->own_start + job->group->bytes.n);
+        ledger_journal_synced(job->journal, ino, job->own_start + job->group->bytes.n);
         return 0;
 }
 
@@ -104,7 +108,7 @@ static void ledger_commit_take_out(LedgerJob *job, int fd, uint64_t offset) {
                 job->n_left = (uint64_t)st.st_size - offset;
         }
         if (job->place->policy == LEDGER_COMMIT && fdatasync(fd) == 0)
-                journal_forget(job->journal, job->place);
+                ledger_journal_forget(job->journal, job->place);
 }
 
 static int ledger_commit_publish(const LedgerPlace *place, LedgerChange *change) {
@@ -142,12 +146,10 @@ static void publish_all(LedgerJob *job, int fd) {
         }
 }
 
-/* A file that others may read was made by others, or by us long ago. */
-static void ledger_commit_close_to_others(int fd) {
-        struct stat st;
-
-        if (!fstat(fd, &st) && st.st_mode & 077)
-                (void)fchmod(fd, st.st_mode & 0700);
+/* A file that others may read was made by others, or by us long ago. No fstat(2) here: see LedgerStand. */
+static void ledger_commit_close_to_others(const LedgerJob *job, int fd) {
+        if (job->mode & 077)
+                (void)fchmod(fd, job->mode & 0700);
 }
 
 static void ledger_commit_commit(LedgerJob *job) {
@@ -155,9 +157,12 @@ static void ledger_commit_commit(LedgerJob *job) {
         bool has_intent = false;
         int r, fd = file->fd;
 
-        ledger_commit_close_to_others(fd);
-        stage_all(job);
-        r = ledger_intent_write(job, file->ino, &has_intent);
+        ledger_commit_close_to_others(job, fd);
+        r = buf_reserve(&job->group->bytes, job->group->n_bytes - job->group->bytes.n);
+        if (r == 0) {
+                stage_all(job);
+                r = ledger_intent_write(job, file->ino, &has_intent);
+        }
         if (r == 0)
                 r = ledger_write_at(fd, buf_str(&job->group->bytes), job->own_start);
         if (r == 0)

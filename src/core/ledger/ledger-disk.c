@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/time.h"
 #include "core/ledger/ledger-index-file.h"
 #include "core/ledger/ledger-internal.h"
 
@@ -41,12 +41,9 @@ int ledger_lock_take(const LedgerPlace *place, int *ret_fd) {
 
 /* …/cut.20260102T030405Z, or with a number behind it. */
 int ledger_open_cut(const LedgerPlace *place, int64_t wall_us) {
-        time_t seconds = (time_t)(wall_us / 1000000);
-        char stamp[32], path[4096];
-        struct tm tm;
+        char stamp[TIME_TEXT_MAX], path[4096];
 
-        gmtime_r(&seconds, &tm);
-        strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &tm);
+        time_format_stamp(wall_us, stamp);
         for (int i = 0; i < 1000; i++) {
                 int n = i == 0 ? snprintf(path, sizeof(path), "%s/cut.%s", place->state_path, stamp)
                                : snprintf(path, sizeof(path), "%s/cut.%s.%d", place->state_path, stamp, i);
@@ -61,29 +58,31 @@ int ledger_open_cut(const LedgerPlace *place, int64_t wall_us) {
         return error_origin(-EEXIST);
 }
 
+/* Holes stay holes: they take no room and no time. */
 static int copy_range(int from, int to, uint64_t at, uint64_t end) {
         _cleanup_(freep) char *room = malloc(COPY);
-        uint64_t out = 0;
+        const uint64_t begin = at;
 
         if (!room)
                 return error_origin(-ENOMEM);
         while (at < end) {
-                ssize_t n = pread(from, room, (size_t)MIN(end - at, (uint64_t)COPY), (off_t)at);
+                ssize_t n;
                 int r;
 
+                at = file_next_data(from, at, end);
+                n = pread(from, room, (size_t)MIN(end - at, (uint64_t)COPY), (off_t)at);
                 if (n < 0 && errno == EINTR)
                         continue;
                 if (n < 0)
                         return error_origin(-errno);
-                if (n == 0)
-                        return 0;
-                r = ledger_write_at(to, (Str){room, (size_t)n}, out);
+                if (n == 0) /* nothing but a hole, or it was cut meanwhile */
+                        break;
+                r = ledger_write_at(to, (Str){room, (size_t)n}, at - begin);
                 if (r)
                         return error_trace(r);
                 at += (uint64_t)n;
-                out += (uint64_t)n;
         }
-        return 0;
+        return ftruncate(to, (off_t)(end - begin)) < 0 ? error_origin(-errno) : 0;
 }
 
 static int ledger_disk_keep_aside(const LedgerPlace *place, int fd, uint64_t at, uint64_t end,
@@ -156,9 +155,10 @@ int ledger_stand(const char *path, LedgerStand *ret) {
         struct statx st;
 
         *ret = (LedgerStand){0};
-        if (statx(AT_FDCWD, path, 0, STATX_TYPE | STATX_INO | STATX_SIZE, &st) < 0)
+        if (statx(AT_FDCWD, path, 0, STATX_TYPE | STATX_MODE | STATX_INO | STATX_SIZE, &st) < 0)
                 return errno == ENOENT ? 0 : error_origin(-errno);
-        *ret = (LedgerStand){makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_ino, st.stx_size};
+        *ret = (LedgerStand){makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_ino, st.stx_size,
+                             st.stx_mode};
         return 0;
 }
 
@@ -170,6 +170,7 @@ int ledger_catch_up(LedgerJob *job) {
         if (r)
                 return error_trace(r);
         size = stand.size;
+        job->mode = stand.mode;
         if (job->file && stand.dev == job->file->dev && stand.ino == job->file->ino) {
                 ledger_disk_take_back(job, &size);
                 job->own_start = job->new_end = job->end;
@@ -178,7 +179,7 @@ int ledger_catch_up(LedgerJob *job) {
                 if (size > job->end && !job->is_index_broken)
                         return error_trace(scan_found(job, size));
         }
-        journal_close(job->journal, false); /* a load may use it up */
+        ledger_journal_close(job->journal, false); /* a load may use it up */
         r = ledger_load(job->place, job->index ? &job->index->key : NULL, job->wall_us, &job->load);
         job->is_reloaded = r == 0;
         job->own_start = job->new_end = job->load.end;

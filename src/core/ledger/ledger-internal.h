@@ -5,6 +5,7 @@
  * (which also finds lines of others), rewrite, sync. Jobs get all they need when they start, because the
  * loop goes on while they run; what they found is taken over when they are done.
  */
+#include "core/ledger/follower.h"
 #include "core/ledger/ledger-index-file.h"
 #include "core/ledger/ledger-index.h"
 #include "core/ledger/ledger-journal.h"
@@ -49,14 +50,22 @@ bool hash_set_has(const HashSet *set, uint64_t hash);
 struct LedgerGroup {
         LedgerChange *first, **last;
         Buf bytes;
+        size_t n_bytes;    /* of all changes … */
+        bool is_scattered; /* … of which some still have theirs: see ledger_change_commit() */
         uint64_t n_lines;
         bool has_content;
         HashSet pending;
 };
 
 /* Paths and settings that never change: workers may read them. */
+/* How far a worker has come with the file; all is 0: it has not begun. */
+typedef struct LedgerReading {
+        _Atomic uint64_t done, all;
+} LedgerReading;
+
 struct LedgerPlace {
         char *path, *state_path, *index_path;
+        LedgerReading *reading; /* NULL: nobody asks */
         LedgerPolicy policy;
         bool has_chain;
         LedgerClassifyFn classify;
@@ -73,16 +82,16 @@ typedef struct LedgerLoad {
         ScanDamage damage[SCAN_DAMAGE_MAX];
         size_t n_damage;
         bool is_index_loaded;
-        JournalFound journal;
+        LedgerJournalFound journal;
 } LedgerLoad;
 
 typedef struct LedgerJob {
         Ledger *ledger;
         const LedgerPlace *place;
-        LedgerGroup *group; /* NULL: only look for lines of others */
-        LedgerFile *file;   /* as it was known at the start, with its end; NULL: not open yet */
-        const Index *index; /* only its key is looked at */
-        Journal *journal;   /* the ledger's: one job runs at a time */
+        LedgerGroup *group;     /* NULL: only look for lines of others */
+        LedgerFile *file;       /* as it was known at the start, with its end; NULL: not open yet */
+        const Index *index;     /* only its key is looked at */
+        LedgerJournal *journal; /* the ledger's: one job runs at a time */
         uint64_t end;
         uint64_t left_at, n_left; /* bytes that a failed commit could not take back: from, up to */
         int64_t wall_us;
@@ -97,6 +106,8 @@ typedef struct LedgerJob {
         LedgerLoad load; /* when is_reloaded */
         Scan found;      /* otherwise lines of others */
         uint64_t own_start, new_end;
+        uint64_t own_first; /* position of the first own line */
+        mode_t mode;        /* of the file as it was found */
         uint64_t n_cut;
         bool has_synced;
         bool is_journaled; /* …but not in the ledger itself */
@@ -105,16 +116,17 @@ typedef struct LedgerJob {
 struct Ledger {
         Loop *loop;
         LedgerPlace place;
+        LedgerReading reading;
         unsigned interval_ms;
         void (*committed)(void *user, uint64_t first, uint64_t n);
-        void (*rewritten)(void *user);
+        void (*rewritten)(void *user, uint64_t n_gone);
         void (*opened)(void *user, int r);
         void (*closed)(void *user);
         void *user, *closed_user;
 
         LedgerFile *file;
         Index *index;
-        Journal journal;
+        LedgerJournal journal;
         uint64_t end; /* bytes of the file that the index knows */
         uint64_t left_at, n_left;
         int64_t last_ts_us;
@@ -133,13 +145,15 @@ struct Ledger {
         LedgerMerge *merge;         /* NULL: no one runs */
         IndexStand frozen;          /* what the index covers without its young segment */
         LedgerStats stats;
+        FollowerList followers;
 };
 
-/* Which file is at path, and how long; all zero: none. A plain stat(2) asks for the time of the last change,
- * too, and a file that was asked gets a finer one with its next change (Linux 6.13): then every sync would
- * have a new time to write. */
+/* Which file is at path, how long, and open to whom; all zero: none. A plain stat(2) asks for the time of the
+ * last change, too, and a file that was asked gets a finer one with its next change (Linux 6.13): then every
+ * sync would have a new time to write. */
 typedef struct LedgerStand {
         uint64_t dev, ino, size;
+        mode_t mode;
 } LedgerStand;
 int ledger_stand(const char *path, LedgerStand *ret);
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "core/ledger/ledger-internal.h"
 
 LedgerJob *ledger_job_new(Ledger *ledger) {
@@ -59,7 +59,7 @@ static void log_cut(Ledger *ledger, uint64_t n_cut) {
                             ledger->place.state_path);
 }
 
-static void log_journal(Ledger *ledger, const JournalFound *found) {
+static void log_journal(Ledger *ledger, const LedgerJournalFound *found) {
         if (found->n_restored || found->n_aside)
                 log_warning(loop_log(ledger->loop), ledger->place.path,
                             "lines were lost: put back from the journal bytes=%llu, no place for "
@@ -119,6 +119,17 @@ static int take_own(Ledger *ledger, LedgerJob *job) {
         return 0;
 }
 
+static void take_reload(Ledger *ledger, LedgerJob *job) {
+        uint64_t n_old = index_n(ledger->index), n_new, n_gone;
+
+        ledger_take_load(ledger, &job->load);
+        n_new = index_n(ledger->index);
+        n_gone = n_old > n_new ? n_old - n_new : 0;
+        followers_rewritten(ledger, n_gone);
+        if (ledger->rewritten)
+                ledger->rewritten(ledger->user, n_gone);
+}
+
 /* What a commit or a look at the file has brought. */
 static void take_job(Ledger *ledger, LedgerJob *job) {
         uint64_t first;
@@ -127,22 +138,24 @@ static void take_job(Ledger *ledger, LedgerJob *job) {
         ledger->left_at = job->left_at;
         ledger->n_left = job->n_left;
         log_cut(ledger, job->n_cut);
-        if (job->is_reloaded) {
-                ledger_take_load(ledger, &job->load);
-                if (ledger->rewritten)
-                        ledger->rewritten(ledger->user);
-        }
+        if (job->is_reloaded)
+                take_reload(ledger, job);
         first = index_n(ledger->index);
         ledger_log_damage(ledger, job->found.damage, job->found.n_damage);
         ledger->stats.n_damaged += job->found.n_damaged;
         r = ledger_jobs_take_records(ledger, &job->found.records, 0);
-        ledger->stats.n_foreign += index_n(ledger->index) - first;
+        job->own_first = index_n(ledger->index);
+        ledger->stats.n_foreign += job->own_first - first;
         if (r == 0 && job->group && job->r == 0)
                 r = take_own(ledger, job);
         if (r == 0)
                 ledger->end = MAX(ledger->end, job->new_end);
         ledger_merge_if_due(ledger);
-        if (index_n(ledger->index) > first && ledger->committed)
+        if (index_n(ledger->index) == first)
+                return;
+        followers_tell(ledger, true, job->own_first, job->group ? buf_str(&job->group->bytes) : STR_NULL,
+                       job->own_start);
+        if (ledger->committed)
                 ledger->committed(ledger->user, first, index_n(ledger->index) - first);
 }
 
@@ -154,6 +167,7 @@ static void commit_done(void *user) {
         LedgerJob *job = user;
         Ledger *ledger = job->ledger;
         LedgerGroup *group = steal(&ledger->running), *behind = NULL;
+        _cleanup_(buf_deinit) Buf bytes = BUF_NULL;
 
         if (job->is_index_broken && job->is_reloaded)
                 log_warning(loop_log(ledger->loop), ledger->place.path,
@@ -170,8 +184,13 @@ static void commit_done(void *user) {
         ledger->stats.n_journaled += job->is_journaled;
         if (group && group->bytes.n && !job->r)
                 ledger->is_dirty = job->is_journaled || !job->has_synced;
+        if (group) {
+                bytes = group->bytes;
+                group->bytes = BUF_NULL;
+        }
         ledger_group_finish(ledger, group, job->r);
         ledger_group_finish(ledger, behind, job->r);
+        followers_tell(ledger, false, job->own_first, buf_str(&bytes), job->own_start);
         ledger->job = ledger_job_free(job);
         ledger_kick(ledger);
 }
@@ -216,6 +235,7 @@ static void rewrite_done(void *user) {
         LedgerJob *job = user;
 
         take_job(job->ledger, job);
+        followers_tell(job->ledger, false, UINT64_MAX, STR_NULL, 0);
         finish_rewrite(job->ledger, job->r);
 }
 
@@ -234,7 +254,7 @@ static void sync_work(void *user) {
 
         job->r = fdatasync(job->file->fd) < 0 ? error_origin(-errno) : 0;
         if (job->r == 0)
-                journal_synced(job->journal, job->file->ino, job->end);
+                ledger_journal_synced(job->journal, job->file->ino, job->end);
 }
 
 static void sync_done(void *user) {

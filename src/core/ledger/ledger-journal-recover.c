@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "core/ledger/ledger-internal.h"
-#include "core/ledger/ledger-journal-layout.h"
 
 typedef struct Recovery {
         const LedgerPlace *place;
@@ -18,15 +17,15 @@ typedef struct Recovery {
         int64_t wall_us;
         bool is_dry;
         Buf aside;
-        JournalFound *found;
+        LedgerJournalFound *found;
 } Recovery;
 
 static bool is_head_of(const JournalHead *head, int file, uint64_t ino) {
         uint64_t now;
 
-        return memcmp(head->magic, JOURNAL_MAGIC, sizeof(JOURNAL_MAGIC)) == 0 &&
-               head->sum == journal_head_sum(head) && head->ino == ino &&
-               journal_witness(file, head->base, &now) == 0 && now == head->witness;
+        return head->words[LEDGER_JOURNAL_INO] == ino &&
+               ledger_journal_witness(file, head->words[LEDGER_JOURNAL_BASE], &now) == 0 &&
+               now == head->words[LEDGER_JOURNAL_WITNESS];
 }
 
 /* Whether the lines may go there: nothing else has been written since. */
@@ -62,28 +61,15 @@ static int ledger_journal_recover_put_back(Recovery *recovery, uint64_t offset, 
         return recovery->is_dry ? 0 : error_trace(ledger_write_at(recovery->file, lines, offset));
 }
 
-/* The record at *at, if it is whole, of this epoch, and goes on where the last one ended. */
-static bool next_record(const Buf *bytes, const JournalHead *head, uint64_t offset, size_t *at, Str *ret) {
-        JournalMark mark;
-
-        if (bytes->n - *at < sizeof(mark))
-                return false;
-        memcpy(&mark, bytes->data + *at, sizeof(mark));
-        if (mark.epoch != head->epoch || mark.offset != offset || mark.n == 0 ||
-            mark.n > JOURNAL_COMMIT_MAX || mark.n > bytes->n - *at - sizeof(mark))
-                return false;
-        *ret = (Str){bytes->data + *at + sizeof(mark), (size_t)mark.n};
-        *at += MIN(sizeof(mark) + journal_padded(mark.n), bytes->n - *at);
-        return mark.sum == journal_mark_sum(&mark, *ret);
-}
-
-static int put_all_back(Recovery *recovery, const Buf *bytes, const JournalHead *head) {
+/* Only records that go on where the last one ended. */
+static int put_all_back(Recovery *recovery, Str bytes, const JournalHead *head) {
         size_t at = sizeof(*head);
-        uint64_t offset = head->base;
+        uint64_t offset = head->words[LEDGER_JOURNAL_BASE], tag;
         Str lines;
         int r = 0;
 
-        while (r == 0 && next_record(bytes, head, offset, &at, &lines)) {
+        while (r == 0 && journal_next(bytes, head, LEDGER_JOURNAL_COMMIT_MAX, &at, &tag, &lines) &&
+               tag == offset) {
                 r = ledger_journal_recover_put_back(recovery, offset, lines);
                 offset += lines.n;
         }
@@ -113,27 +99,26 @@ static int ledger_journal_recover_finish(Recovery *recovery, const char *path) {
         return error_trace(r);
 }
 
-int journal_recover(const LedgerPlace *place, int file, uint64_t ino, int64_t wall_us, bool is_dry,
-                    JournalFound *ret) {
+int ledger_journal_recover(const LedgerPlace *place, int file, uint64_t ino, int64_t wall_us, bool is_dry,
+                           LedgerJournalFound *ret) {
         Recovery recovery = {
                 .place = place, .file = file, .wall_us = wall_us, .is_dry = is_dry, .found = ret};
         _cleanup_(buf_deinit) Buf bytes = BUF_NULL;
-        _cleanup_(freep) char *path = journal_path(place);
+        _cleanup_(freep) char *path = ledger_journal_path(place);
         JournalHead head;
         int r;
 
-        *ret = (JournalFound){0};
+        *ret = (LedgerJournalFound){0};
         if (!path)
                 return error_origin(-ENOMEM);
-        r = file_read(path, JOURNAL_SIZE, &bytes);
-        if (r == FILE_E_MISSING || r == FILE_E_TOO_LARGE || (r == 0 && bytes.n < sizeof(head)))
+        r = file_read(path, LEDGER_JOURNAL_SIZE, &bytes);
+        if (r == FILE_E_MISSING || r == FILE_E_TOO_LARGE)
                 return 0;
         if (r)
                 return error_fold(r);
-        memcpy(&head, bytes.data, sizeof(head));
-        if (!is_head_of(&head, file, ino))
+        if (!journal_head(buf_str(&bytes), &head) || !is_head_of(&head, file, ino))
                 return 0;
-        r = put_all_back(&recovery, &bytes, &head);
+        r = put_all_back(&recovery, buf_str(&bytes), &head);
         if (r == 0 && !is_dry && (ret->n_restored || ret->n_aside))
                 r = ledger_journal_recover_finish(&recovery, path);
         buf_deinit(&recovery.aside);

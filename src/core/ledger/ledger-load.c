@@ -59,6 +59,7 @@ typedef struct Loading {
         LedgerLoad *load;
         Scan scan;
         char *index_path;
+        LedgerReading *reading;
         uint64_t n_damaged; /* before this scan */
 } Loading;
 
@@ -91,6 +92,8 @@ static int ledger_load_take_records(void *user, Buf *records) {
                 r = index_append(index, record);
         }
         records->n = 0;
+        if (loading->reading)
+                loading->reading->done = loading->scan.taken_at;
         if (r == 0)
                 persist(loading, LEDGER_MERGE_LOADING);
         return error_trace(r);
@@ -110,6 +113,10 @@ static int load_rest(const LedgerPlace *place, int64_t wall_us, Loading *loading
                        .user = loading,
                        .taken_at = load->end};
         loading->n_damaged = load->n_damaged;
+        if (loading->reading) {
+                loading->reading->done = load->end;
+                loading->reading->all = *size;
+        }
         r = *size - load->end > AHEAD ? scan_run_ahead(scan) : scan_run(scan);
         if (r == 0)
                 r = ledger_mend_tail(place, load->file->fd, scan, wall_us, size, &load->n_cut);
@@ -125,7 +132,9 @@ static int load_rest(const LedgerPlace *place, int64_t wall_us, Loading *loading
 /* Reads from load->end to the end of the file into the index; again for a line that only lacked its newline.
  */
 static int load_tail(const LedgerPlace *place, int64_t wall_us, LedgerLoad *load, uint64_t size) {
-        Loading loading = {.load = load, .index_path = path_join(place->state_path, "index")};
+        Loading loading = {.load = load,
+                           .index_path = path_join(place->state_path, "index"),
+                           .reading = place->reading};
         int r = loading.index_path ? 0 : error_origin(-ENOMEM);
 
         do {
@@ -188,7 +197,8 @@ int ledger_load(const LedgerPlace *place, const SipKey *key, int64_t wall_us, Le
         *load = (LedgerLoad){0};
         r = ledger_load_open_file(place->path, &load->file, &size);
         if (r == 0)
-                r = journal_recover(place, load->file->fd, load->file->ino, wall_us, false, &load->journal);
+                r = ledger_journal_recover(place, load->file->fd, load->file->ino, wall_us, false,
+                                           &load->journal);
         if (r == 0 && load->journal.n_restored)
                 r = size_of(load->file->fd, &size);
         if (r == 0)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "core/ledger/ledger-internal.h"
 
 struct LedgerMerge {

@@ -15,7 +15,10 @@ typedef struct Part {
         size_t at, n;    /* in the bytes */
 } Part;
 
-enum { GAP = 2 }; /* a newline, perhaps with a CR, between neighbours */
+enum {
+        GAP = 2,                  /* a newline, perhaps with a CR, between neighbours */
+        READ_AT_ONCE = 256 << 10, /* more is copied by a worker, also from the cache */
+};
 
 static Part *parts_of(const LedgerRead *read) {
         return (Part *)(void *)read->parts.data;
@@ -166,7 +169,7 @@ int ledger_read(Ledger *ledger, LedgerRead *read, const uint64_t *positions, siz
                 return error_trace(r);
         read->ledger = ledger;
         read->file = ledger_file_ref(ledger->file);
-        r = fetch_all(read, RWF_NOWAIT);
+        r = read->bytes.n > READ_AT_ONCE ? -EAGAIN : fetch_all(read, RWF_NOWAIT);
         if (r == -EAGAIN) {
                 r = loop_work(ledger->loop, read_work, ledger_read_read_done, read);
                 if (r == 0) {

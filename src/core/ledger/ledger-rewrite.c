@@ -55,8 +55,11 @@ static int open_archive(const char *path, LedgerOutput *output) {
 }
 
 static int copy_lines(LedgerJob *job, Rewrite *rewrite) {
-        _cleanup_(scan_deinit)
-                Scan scan = {.fd = job->file->fd, .end = job->new_end, .line = on_line, .user = rewrite};
+        _cleanup_(scan_deinit) Scan scan = {.fd = job->file->fd,
+                                            .end = job->new_end,
+                                            .line = on_line,
+                                            .wants_holes = true,
+                                            .user = rewrite};
         int r = scan_run(&scan);
 
         if (r == 0 && (scan.at != job->new_end || rewrite->n_offsets))

@@ -61,7 +61,7 @@ static void *ledger_scan_ahead_run(void *user) {
         return NULL;
 }
 
-/* The oldest batch; NULL: there will be none. It stays in its place until drop(). */
+/* The oldest batch; NULL: there will be none. It stays in its place until ledger_scan_ahead_drop(). */
 static Batch *wait_for_batch(Ahead *ahead) {
         Batch *batch;
 

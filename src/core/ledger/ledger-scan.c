@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 
 enum { BLOCK = 1024 * 1024 };
 
@@ -126,6 +127,23 @@ static int read_block(Scan *scan, uint64_t from, size_t *ret) {
         return 0;
 }
 
+/* A hole that is longer than an event can be belongs to a line that is none: a file of nothing, as large as it likes,
+   does not keep a worker. */
+static int scan_over_hole(Scan *scan, uint64_t *from) {
+        uint64_t next = scan->wants_holes ? *from : file_next_data(scan->fd, *from, scan->end);
+        int r;
+
+        if (next <= *from + LEDGER_LINE_MAX)
+                return 0;
+        r = buf_append(&scan->block, "",
+                       1); /* its first zero stands for all of them, so that no line is without bytes */
+        if (r == 0)
+                r = skip_piece(scan);
+        scan->n_skipped += next - *from - 1;
+        *from = next;
+        return error_trace(r);
+}
+
 static void look_at_tail(Scan *scan) {
         Str text = str_trim(buf_str(&scan->block));
         LedgerFacts facts;
@@ -141,7 +159,9 @@ int scan_run(Scan *scan) {
         int r = 0;
 
         while (r == 0 && from < scan->end) {
-                r = read_block(scan, from, &n);
+                r = scan_over_hole(scan, &from);
+                if (r == 0)
+                        r = read_block(scan, from, &n);
                 if (r || n == 0)
                         break;
                 from += n;

@@ -28,6 +28,7 @@ typedef struct Scan {
          */
         int (*line)(void *user, Str piece, uint64_t offset, bool is_end);
         void *user;
+        bool wants_holes; /* line() gets every byte of a sparse file; otherwise long holes are left out of a line's pieces */
 
         uint64_t taken_at, taken_damaged; /* at take(): how far its records go, and n_damaged there */
         uint64_t n_lines, n_events;

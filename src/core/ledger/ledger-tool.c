@@ -151,7 +151,7 @@ static int look_at_journal(const LedgerPlace *place, int fd, LedgerReport *repor
 
         if (fstat(fd, &st) < 0)
                 return error_origin(-errno);
-        return error_trace(journal_recover(place, fd, st.st_ino, 0, true, &report->journal));
+        return error_trace(ledger_journal_recover(place, fd, st.st_ino, 0, true, &report->journal));
 }
 
 int ledger_inspect(const char *path, const char *state_path, LedgerReport *report) {
@@ -215,7 +215,8 @@ static int sort_line(void *user, Str piece, uint64_t offset _unused_, bool is_en
 
 static int sort_lines(const LedgerPlace *place, int fd, uint64_t size, LedgerRepair *ret) {
         Sorting sorting = {.kept.fd = -1, .aside.fd = -1};
-        _cleanup_(scan_deinit) Scan scan = {.fd = fd, .end = size, .line = sort_line, .user = &sorting};
+        _cleanup_(scan_deinit) Scan scan = {
+                .fd = fd, .end = size, .line = sort_line, .wants_holes = true, .user = &sorting};
         _cleanup_(freep) char *temp = NULL;
         int r;
 
@@ -294,7 +295,8 @@ int ledger_repair(const char *path, const char *state_path, const LedgerProgress
                 return error_origin(-errno);
         if (!S_ISREG(st.st_mode))
                 return error_origin(-EINVAL);
-        r = journal_recover(&place, fd, st.st_ino, (int64_t)time(NULL) * 1000000, false, &ret->journal);
+        r = ledger_journal_recover(&place, fd, st.st_ino, (int64_t)time(NULL) * 1000000, false,
+                                   &ret->journal);
         if (r || fstat(fd, &st) < 0)
                 return r ? error_trace(r) : error_origin(-errno);
         return error_trace(repair_open(&place, fd, (uint64_t)st.st_size, progress, ret));

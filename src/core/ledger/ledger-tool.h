@@ -32,8 +32,8 @@ typedef struct LedgerReport {
         size_t n_damage;
         LedgerIndexState index;
         ChainReport chain;
-        JournalFound journal; /* what a power loss took from the file; the next load puts it back */
-        LedgerKind *kinds;    /* owned */
+        LedgerJournalFound journal; /* what a power loss took from the file; the next load puts it back */
+        LedgerKind *kinds;          /* owned */
         size_t n_kinds;
 } LedgerReport;
 
@@ -53,7 +53,7 @@ typedef struct LedgerRepair {
         uint64_t n_cut;    /* bytes of a torn tail, now in state_path/cut.<stamp> */
         uint64_t n_moved;  /* damaged lines, in another such file */
         bool is_completed; /* the last event got its newline */
-        JournalFound journal;
+        LedgerJournalFound journal;
 } LedgerRepair;
 /* Under the lock all the time. A daemon that has it open notices. Index and chain are made again. */
 int ledger_repair(const char *path, const char *state_path, const LedgerProgress *progress,

@@ -5,6 +5,7 @@
 #include "core/ledger/ledger.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,7 +48,7 @@ static void free_ledger(Ledger *ledger) {
 
         deferred_cancel(&ledger->next);
         timer_clear(&ledger->sync_timer);
-        journal_close(&ledger->journal, false);
+        ledger_journal_close(&ledger->journal, false);
         index_free(ledger->index);
         ledger_file_unref(ledger->file);
         ledger_job_free(ledger->rewrite);
@@ -66,7 +67,8 @@ static void close_work(void *user) {
         Index *index = job->load.index;
         _cleanup_(freep) char *path = path_join(job->place->state_path, "index");
 
-        journal_close(job->journal, !job->file || !job->ledger->is_dirty || fdatasync(job->file->fd) == 0);
+        ledger_journal_close(job->journal,
+                             !job->file || !job->ledger->is_dirty || fdatasync(job->file->fd) == 0);
         if (path && index && job->file && index->n_segments < LEDGER_SEGMENTS &&
             index->segments[index->n_segments - 1]->n >= LEDGER_MERGE_OPEN)
                 (void)index_persist(index, path, job->file->fd, &job->ledger->frozen);
@@ -98,6 +100,19 @@ void ledger_start_close(Ledger *ledger) {
         free_ledger(ledger);
 }
 
+void ledger_write_opening(const Ledger *ledger, JsonWriter *w, const char *what, const char *of) {
+        char text[512];
+
+        if (!ledger || ledger->is_open || ledger->is_closing || !ledger->job)
+                return;
+        snprintf(text, sizeof(text), "%s %s", what, of);
+        jw_begin_object(w);
+        jw_field_cstr(w, "what", text);
+        jw_field_uint(w, "done", ledger->reading.done);
+        jw_field_uint(w, "all", ledger->reading.all);
+        jw_end_object(w);
+}
+
 static void open_done(void *user) {
         LedgerJob *job = user;
         Ledger *ledger = job->ledger;
@@ -119,6 +134,7 @@ static int copy_options(Ledger *ledger, const LedgerOptions *options) {
         ledger->place = (LedgerPlace){.path = strdup(options->path),
                                       .state_path = strdup(options->state_path),
                                       .index_path = path_join(options->state_path, "index"),
+                                      .reading = &ledger->reading,
                                       .policy = options->policy,
                                       .has_chain = options->has_chain,
                                       .classify = options->classify};
@@ -138,7 +154,7 @@ int ledger_open(Ledger **ret, const LedgerOptions *options, void (*opened)(void 
         if (!ledger)
                 return error_origin(-ENOMEM);
         ledger->loop = options->loop;
-        ledger->journal = JOURNAL_NULL;
+        ledger->journal = LEDGER_JOURNAL_NULL;
         ledger->opened = opened;
         deferred_init(&ledger->next, options->loop, ledger_run_next);
         timer_init(&ledger->sync_timer, options->loop, ledger_on_sync_timer);

@@ -15,8 +15,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/json.h"
-#include "base/loop.h"
+#include "base/json/json-writer.h"
+#include "base/json/json.h"
+#include "base/loop/loop.h"
 
 typedef struct Ledger Ledger;
 typedef struct LedgerGroup LedgerGroup;
@@ -71,9 +72,10 @@ typedef struct LedgerOptions {
         /* These positions are kept and can be read now: own lines (before their done()) or those of another
          * program. */
         void (*committed)(void *user, uint64_t first, uint64_t n);
-        /* May be NULL. Every position has changed: ledger_rewrite(), or another program replaced the file.
-         */
-        void (*rewritten)(void *user);
+        /* May be NULL. Every position has changed: ledger_rewrite(), or another program replaced the file. n_gone:
+         * how many lines fewer there are; those that stayed keep their distance from the end. Followers
+         * (follower.h) have moved already. */
+        void (*rewritten)(void *user, uint64_t n_gone);
         void *user;
 } LedgerOptions;
 
@@ -85,6 +87,9 @@ void ledger_options_apply(LedgerOptions *options, const Config *config);
 /* opened() runs in a later turn, with 0 or a negative number; only then may the rest be called. If it
  * failed, the ledger still has to be closed. The strings are copied. */
 int ledger_open(Ledger **ret, const LedgerOptions *options, void (*opened)(void *user, int r));
+/* While opened() is still to come: {what, done, all}, how many bytes of the file were read, of how many (0: not
+ * known yet). Otherwise, or without a ledger, nothing. */
+void ledger_write_opening(const Ledger *ledger, JsonWriter *w, const char *what, const char *of);
 /* Finishes what was committed, keeps the index, then closed(), in a later turn. The Ledger is gone then. */
 void ledger_close(Ledger *ledger, void (*closed)(void *user), void *user);
 
@@ -97,12 +102,15 @@ typedef struct LedgerChange LedgerChange;
 struct LedgerChange {
         /* r: 0, or negative and nothing of it became visible. -ESTALE: a file was not as expected. */
         void (*done)(LedgerChange *change, int r);
+        /* NULL, or set before the commit: what has to be on the disk before the lines are. On a worker, under
+         * the lock; what it returns, if not 0, is r of this change alone. */
+        int (*prepare)(LedgerChange *change);
+        LedgerChange *next; /* in prepare(): the one behind it that is kept together with it; NULL: none */
         Ledger *ledger;
         uint64_t first; /* in done(): position of the first line, and how many there are */
         uint64_t n_lines;
 
-        LedgerChange *next; /* from here on private */
-        Buf bytes, records;
+        Buf bytes, records; /* from here on private */
         struct LedgerReplacement *files;
         size_t start, n_bytes; /* of its lines in the bytes of the group */
         int r;
@@ -113,6 +121,11 @@ void ledger_change_deinit(
 /* A complete event in JSON without a newline; copied. -EINVAL: not a line, or classify() does not know it.
  * -EMSGSIZE. */
 int ledger_change_line(LedgerChange *change, Str line);
+/* The same without parsing it: outline is a short line of which classify() says what it would say of the
+ * long one, which the caller has made itself. */
+int ledger_change_line_as(LedgerChange *change, Str line, Str outline);
+/* The same of a line with its newline, the only one of its change, whose memory is taken: nothing is copied. */
+int ledger_change_take(LedgerChange *change, Buf *line, Str outline);
 /* Atomic replacement, copied; a new file gets 0600. expect (may be NULL): -ESTALE if it is not this file any
  * more. */
 int ledger_change_file(LedgerChange *change, const char *path, Str bytes, const FileIdentity *expect);

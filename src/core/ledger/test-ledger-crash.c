@@ -17,7 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/ledger/ledger-journal-layout.h"
 #include "core/ledger/ledger-journal.h"
 #include "core/ledger/test-ledger-fixture.h"
 
@@ -219,32 +218,32 @@ static void tear_records(char *bytes, const JournalHead *head, uint64_t end, uin
         JournalMark mark;
 
         for (;; at += sizeof(mark) + journal_padded(mark.n)) {
-                if (at + sizeof(mark) > JOURNAL_SIZE)
+                if (at + sizeof(mark) > LEDGER_JOURNAL_SIZE)
                         return;
                 memcpy(&mark, bytes + at, sizeof(mark));
-                if (mark.epoch != head->epoch || mark.n > JOURNAL_COMMIT_MAX)
+                if (mark.epoch != head->epoch || mark.n > LEDGER_JOURNAL_COMMIT_MAX)
                         return;
-                if (mark.offset >= end && next_random(seed) % 2)
+                if (mark.tag >= end && next_random(seed) % 2)
                         bytes[at + sizeof(mark) + next_random(seed) % mark.n] ^= 1;
         }
 }
 
 /* How much the file itself keeps: all that was answered, or what the journal does not answer for. */
 static uint64_t use_journal(Fixture *f, uint64_t end, uint32_t *seed) {
-        static char bytes[JOURNAL_SIZE + 1];
+        static char bytes[LEDGER_JOURNAL_SIZE + 1];
         JournalHead head;
         char path[128];
 
         snprintf(path, sizeof(path), "%s/journal", f->state);
-        if (access(path, F_OK) < 0 || file_get(path, bytes, sizeof(bytes)) != JOURNAL_SIZE)
+        if (access(path, F_OK) < 0 || file_get(path, bytes, sizeof(bytes)) != LEDGER_JOURNAL_SIZE)
                 return end;
         memcpy(&head, bytes, sizeof(head));
         if (head.epoch == 0 || head.sum != journal_head_sum(&head))
                 return end;
         tear_records(bytes, &head, end, seed);
-        file_put(path, bytes, JOURNAL_SIZE, false);
-        n_put_back += head.base < end;
-        return head.base;
+        file_put(path, bytes, LEDGER_JOURNAL_SIZE, false);
+        n_put_back += head.words[LEDGER_JOURNAL_BASE] < end;
+        return head.words[LEDGER_JOURNAL_BASE];
 }
 
 /* A round begins without what the last one left. */

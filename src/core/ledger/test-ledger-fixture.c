@@ -74,7 +74,7 @@ static void on_committed(void *user, uint64_t first, uint64_t n) {
         f->n_committed += n;
 }
 
-static void on_rewritten(void *user) {
+static void on_rewritten(void *user, _unused_ uint64_t n_gone) {
         ((Fixture *)user)->n_rewritten++;
 }
 

@@ -4,7 +4,7 @@
  * What the tests of the ledger share: a ledger in a folder of its own, events as short JSON lines, and
  * waiting for what comes later.
  */
-#include "base/test-loop-fixture.h"
+#include "base/loop/test-loop-fixture.h"
 #include "core/ledger/ledger.h"
 
 typedef struct Fixture {

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/ledger/ledger-journal-layout.h"
 #include "core/ledger/ledger-journal.h"
 #include "core/ledger/ledger-tool.h"
 #include "core/ledger/test-ledger-fixture.h"
@@ -16,7 +15,7 @@ enum { N_EVENTS = 40 };
 typedef struct Crash {
         char path[128];
         JournalHead head;
-        char journal[JOURNAL_SIZE + 1];
+        char journal[LEDGER_JOURNAL_SIZE + 1];
         uint64_t n_ledger;
 } Crash;
 
@@ -36,12 +35,13 @@ static Crash *prepare(Fixture *f) {
         assert_int_equal(fixture_open(f), 0);
         for (unsigned i = 0; i < N_EVENTS; i++)
                 assert_int_equal(put_event(f, i, "a"), 0);
-        assert_true(ledger_stats(f->ledger).n_journaled >= N_EVENTS - JOURNAL_WORTH - 2);
-        assert_int_equal(file_get(crash->path, crash->journal, sizeof(crash->journal)), JOURNAL_SIZE);
+        assert_true(ledger_stats(f->ledger).n_journaled >= N_EVENTS - LEDGER_JOURNAL_WORTH - 2);
+        assert_int_equal(file_get(crash->path, crash->journal, sizeof(crash->journal)), LEDGER_JOURNAL_SIZE);
         memcpy(&crash->head, crash->journal, sizeof(crash->head));
         fixture_close(f);
         crash->n_ledger = size_of(f->path);
-        assert_true(crash->head.base > 0 && crash->head.base < crash->n_ledger);
+        assert_true(crash->head.words[LEDGER_JOURNAL_BASE] > 0 &&
+                    crash->head.words[LEDGER_JOURNAL_BASE] < crash->n_ledger);
         return crash;
 }
 
@@ -49,7 +49,7 @@ static Crash *prepare(Fixture *f) {
 static void happen(Crash *crash) {
         crash->head.sum = journal_head_sum(&crash->head);
         memcpy(crash->journal, &crash->head, sizeof(crash->head));
-        file_put(crash->path, crash->journal, JOURNAL_SIZE, false);
+        file_put(crash->path, crash->journal, LEDGER_JOURNAL_SIZE, false);
 }
 
 static void assert_all_there(Fixture *f, unsigned n) {
@@ -63,7 +63,7 @@ static void test_lost_tail(void **state) {
         Fixture *f = *state;
         Crash *crash = prepare(f);
 
-        for (uint64_t keep = crash->head.base; keep < crash->n_ledger; keep += 41) {
+        for (uint64_t keep = crash->head.words[LEDGER_JOURNAL_BASE]; keep < crash->n_ledger; keep += 41) {
                 assert_int_equal(truncate(f->path, (off_t)keep), 0);
                 if (keep % 2)
                         assert_int_equal(truncate(f->path, (off_t)crash->n_ledger), 0); /* zeros */
@@ -91,7 +91,7 @@ static void test_cut_by_hand(void **state) {
         Fixture *f = *state;
         Crash *crash = prepare(f);
 
-        assert_int_equal(truncate(f->path, (off_t)crash->head.base), 0);
+        assert_int_equal(truncate(f->path, (off_t)crash->head.words[LEDGER_JOURNAL_BASE]), 0);
         assert_int_equal(fixture_open(f), 0);
         assert_true(ledger_n_committed(f->ledger) < N_EVENTS);
         free(crash);
@@ -121,11 +121,12 @@ static void test_torn_record(void **state) {
         char *last = NULL, id[32];
 
         snprintf(id, sizeof(id), "\"id\":\"e%u\"", N_EVENTS - 1);
-        for (char *at = crash->journal; !last && at < crash->journal + JOURNAL_SIZE - sizeof(id); at++)
+        for (char *at = crash->journal; !last && at < crash->journal + LEDGER_JOURNAL_SIZE - sizeof(id);
+             at++)
                 last = memcmp(at, id, strlen(id)) == 0 ? at : NULL;
         assert_non_null(last);
         *last ^= 1;
-        assert_int_equal(truncate(f->path, (off_t)crash->head.base), 0);
+        assert_int_equal(truncate(f->path, (off_t)crash->head.words[LEDGER_JOURNAL_BASE]), 0);
         happen(crash);
         assert_all_there(f, N_EVENTS - 1);
         free(crash);
@@ -138,7 +139,7 @@ static void test_place_is_taken(void **state) {
         Crash *crash = prepare(f);
         uint64_t n_before;
 
-        assert_int_equal(truncate(f->path, (off_t)crash->head.base), 0);
+        assert_int_equal(truncate(f->path, (off_t)crash->head.words[LEDGER_JOURNAL_BASE]), 0);
         file_put(f->path, other, strlen(other), true);
         happen(crash);
         assert_int_equal(fixture_open(f), 0);
@@ -154,8 +155,8 @@ static void test_another_file(void **state) {
         Fixture *f = *state;
         Crash *crash = prepare(f);
 
-        crash->head.witness ^= 1;
-        assert_int_equal(truncate(f->path, (off_t)crash->head.base), 0);
+        crash->head.words[LEDGER_JOURNAL_WITNESS] ^= 1;
+        assert_int_equal(truncate(f->path, (off_t)crash->head.words[LEDGER_JOURNAL_BASE]), 0);
         happen(crash);
         assert_int_equal(fixture_open(f), 0);
         assert_true(ledger_n_committed(f->ledger) < N_EVENTS);
@@ -168,13 +169,14 @@ static void test_tools(void **state) {
         LedgerReport report;
         LedgerRepair repair;
 
-        assert_int_equal(truncate(f->path, (off_t)crash->head.base), 0);
+        assert_int_equal(truncate(f->path, (off_t)crash->head.words[LEDGER_JOURNAL_BASE]), 0);
         happen(crash);
         assert_int_equal(ledger_inspect(f->path, f->state, &report), 0);
-        assert_int_equal(report.journal.n_restored, crash->n_ledger - crash->head.base);
+        assert_int_equal(report.journal.n_restored,
+                         crash->n_ledger - crash->head.words[LEDGER_JOURNAL_BASE]);
         assert_false(ledger_report_is_sound(&report));
         ledger_report_deinit(&report);
-        assert_int_equal(size_of(f->path), crash->head.base); /* it only looked */
+        assert_int_equal(size_of(f->path), crash->head.words[LEDGER_JOURNAL_BASE]); /* it only looked */
         assert_int_equal(ledger_repair(f->path, f->state, NULL, &repair), 0);
         assert_int_equal(size_of(f->path), crash->n_ledger);
         assert_all_there(f, N_EVENTS);
@@ -188,7 +190,7 @@ static void test_wraps(void **state) {
         unsigned n = 0;
 
         assert_int_equal(fixture_open(f), 0);
-        while (ledger_n_bytes(f->ledger) < UINT64_C(4) * JOURNAL_SIZE) {
+        while (ledger_n_bytes(f->ledger) < UINT64_C(4) * LEDGER_JOURNAL_SIZE) {
                 char text[2048];
 
                 snprintf(text, sizeof(text),

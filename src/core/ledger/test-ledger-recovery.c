@@ -105,6 +105,30 @@ static void test_line_too_long(void **state) {
         free(line);
 }
 
+/* A terabyte of nothing, as `truncate -s 1T` makes it: it kept a worker for an hour. */
+static void test_hole(void **state) {
+        const off_t large = (off_t)1 << 40;
+        Fixture *f = *state;
+        char text[256];
+
+        file_put(f->path, text, events_text(text, sizeof(text), 1, 1), false);
+        assert_int_equal(truncate(f->path, large), 0);
+        assert_int_equal(fixture_open(f),
+                         0); /* behind the last line: cut, and kept aside as the hole that it is */
+        assert_int_equal(ledger_n_committed(f->ledger), 1);
+        assert_int_equal(count_files(f->state, "cut."), 1);
+        assert_int_equal(put_event(f, 2, "a"), 0);
+        fixture_close(f);
+
+        assert_int_equal(truncate(f->path, large), 0);
+        file_put(f->path, "\n", 1, true);
+        file_put(f->path, text, events_text(text, sizeof(text), 3, 1), true);
+        assert_int_equal(fixture_open(f), 0); /* between two lines: damage, and passed over */
+        assert_int_equal(ledger_n_committed(f->ledger), 3);
+        assert_event(f, 2, 3, "a");
+        assert_int_equal(count_files(f->state, "cut."), 1);
+}
+
 static void test_torn_by_others_while_open(void **state) {
         Fixture *f = *state;
 
@@ -312,6 +336,7 @@ int main(void) {
                 ledger_test(test_damage_in_the_middle),
                 ledger_test(test_repeated_line),
                 ledger_test(test_line_too_long),
+                ledger_test(test_hole),
                 ledger_test(test_torn_by_others_while_open),
                 ledger_test(test_no_space),
                 ledger_test(test_index_is_kept),

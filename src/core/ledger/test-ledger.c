@@ -181,6 +181,44 @@ static void test_files_with_lines(void **state) {
         assert_event(f, 1, 3, "a");
 }
 
+typedef struct Prepared {
+        Write write;
+        const char *path;
+        int wanted;
+        size_t n_seen; /* bytes that the ledger had by then */
+        bool has_next;
+} Prepared;
+
+static int test_prepare(LedgerChange *change) {
+        Prepared *prepared = container_of(change, Prepared, write.change);
+        char text[256];
+
+        prepared->n_seen = file_get(prepared->path, text, sizeof(text));
+        prepared->has_next = change->next;
+        return prepared->wanted;
+}
+
+static void test_prepared(void **state) {
+        Fixture *f = *state;
+        Prepared good = {.path = f->path, .n_seen = 1},
+                 bad = {.path = f->path, .n_seen = 1, .wanted = -EACCES};
+
+        assert_int_equal(fixture_open(f), 0);
+        write_begin(&good.write, f);
+        write_event(&good.write, 1, "a");
+        good.write.change.prepare = test_prepare;
+        assert_int_equal(ledger_change_commit(&good.write.change), 0);
+        write_begin(&bad.write, f);
+        write_event(&bad.write, 2, "a");
+        bad.write.change.prepare = test_prepare;
+        assert_int_equal(write_end(&bad.write, f), -EACCES); /* alone */
+        assert_int_equal(good.write.r, 0);
+        assert_true(good.has_next && !bad.has_next);
+        assert_int_equal(good.n_seen + bad.n_seen, 0); /* before the lines */
+        assert_int_equal(ledger_n_committed(f->ledger), 1);
+        assert_event(f, 0, 1, "a");
+}
+
 static void test_lines_of_others(void **state) {
         Fixture *f = *state;
         char text[256];
@@ -307,6 +345,7 @@ int main(void) {
                 ledger_test(test_time_stamps),
                 ledger_test(test_time_goes_back),
                 ledger_test(test_files_with_lines),
+                ledger_test(test_prepared),
                 ledger_test(test_lines_of_others),
                 ledger_test(test_replaced_by_others),
                 ledger_test(test_waits_for_the_lock),

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/macro.h"
+#include "base/time.h"
 
 #define MINUTE_US INT64_C(60000000)
 #define DAY_US    (1440 * MINUTE_US)
@@ -150,28 +151,15 @@ static int64_t floor_div(int64_t a, int64_t b) {
         return a / b - (a % b < 0);
 }
 
-/* Month and day of the proleptic Gregorian calendar, from days since 1970-01-01. The year begins in March,
- * so that the leap day is its last. */
-static void date_of(int64_t days, unsigned *ret_month, unsigned *ret_day) {
-        int64_t shifted = days + 719468, era = floor_div(shifted, 146097);
-        unsigned in_era = (unsigned)(shifted - era * 146097);
-        unsigned year = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
-        unsigned in_year = in_era - (365 * year + year / 4 - year / 100);
-        unsigned month = (5 * in_year + 2) / 153; /* 0 is March */
-
-        *ret_day = in_year - (153 * month + 2) / 5 + 1;
-        *ret_month = month < 10 ? month + 3 : month - 9;
-}
-
+/* days: since 1970-01-01 */
 static bool fits_day(const Cron *cron, int64_t days) {
-        unsigned month, day, weekday = (unsigned)(((days + 4) % 7 + 7) % 7); /* 1970-01-01 was a Thursday */
+        Civil date = time_civil(days * DAY_US);
         bool day_fits, weekday_fits;
 
-        date_of(days, &month, &day);
-        if (!(cron->months >> month & 1))
+        if (!(cron->months >> date.month & 1))
                 return false;
-        day_fits = cron->days >> day & 1;
-        weekday_fits = cron->weekdays >> weekday & 1;
+        day_fits = cron->days >> date.day & 1;
+        weekday_fits = cron->weekdays >> time_weekday(days * DAY_US) & 1;
         return cron->either_day ? day_fits || weekday_fits : day_fits && weekday_fits;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/id.h"
 
 struct DebounceItem {
         DebounceItem *next, *prev; /* by time */
@@ -16,11 +17,7 @@ struct DebounceItem {
 };
 
 static DebounceItem **bucket_of(const Debounce *debounce, Str key) {
-        uint64_t hash = UINT64_C(14695981039346656037);
-
-        for (size_t i = 0; i < key.n; i++)
-                hash = (hash ^ (unsigned char)key.data[i]) * UINT64_C(1099511628211);
-        return &debounce->buckets[(hash ^ hash >> 32) % DEBOUNCE_BUCKETS];
+        return &debounce->buckets[siphash(debounce->key, key) % DEBOUNCE_BUCKETS];
 }
 
 static void list_remove(Debounce *debounce, DebounceItem *item) {
@@ -114,6 +111,10 @@ int debounce_push(Debounce *debounce, Str key) {
         DebounceItem *item;
         int r = 0;
 
+        if (!debounce->buckets)
+                r = random_bytes(&debounce->key, sizeof(debounce->key));
+        if (r)
+                return error_trace(r);
         if (!debounce->buckets)
                 debounce->buckets = calloc(DEBOUNCE_BUCKETS, sizeof(*debounce->buckets));
         if (!debounce->buckets)

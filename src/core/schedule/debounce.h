@@ -7,7 +7,8 @@
  * At most DEBOUNCE_MAX keys wait; one more makes the oldest be told at once, early. fired() may push again,
  * and must not deinit. Owned by whoever embeds it.
  */
-#include "base/loop.h"
+#include "base/loop/loop.h"
+#include "base/siphash.h"
 #include "base/str.h"
 
 enum { DEBOUNCE_MAX = 4096, DEBOUNCE_BUCKETS = 512 };
@@ -21,6 +22,7 @@ typedef struct Debounce {
         void *user;
         DebounceItem *first, *last; /* by time */
         DebounceItem **buckets;
+        SipKey key; /* of the buckets */
         size_t n;
 } Debounce;
 

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Cron against an oracle that knows only gmtime(3) and one field at a time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "base/test-cmocka.h"
 #include "base/macro.h"
 #include "base/time.h"
 #include "core/schedule/cron.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/macro.h"
-#include "base/test-loop-fixture.h"
+#include "base/loop/test-loop-fixture.h"
 #include "core/schedule/debounce.h"
 
 static void fired(_unused_ void *user, Str key) {

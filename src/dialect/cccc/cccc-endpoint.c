@@ -19,6 +19,7 @@
 #include "base/time.h"
 #include "collab/collab.h"
 #include "dialect/cccc/cccc.h"
+#include "dialect/cccc/cccc-gate.h"
 #include "wire/socket.h"
 
 enum {
@@ -56,7 +57,7 @@ static int cccc_endpoint_paths_init(Paths *paths, const char *home) {
 /* ---- TCP settings ---------------------------------------------------------------------------- */
 
 typedef struct Tcp {
-        bool is_wanted;
+        bool is_wanted, is_remote; /* is_remote: other machines can get there */
         char host[INET_ADDRSTRLEN];
         uint16_t port;
 } Tcp;
@@ -101,6 +102,7 @@ static Tcp tcp_settings(Endpoint *endpoint) {
                 tcp.port = (uint16_t)port;
         choose_host(endpoint, cccc_endpoint_word_of(config->cccc_host, text),
                     is_truthy(cccc_endpoint_word_of(config->cccc_allow_remote, remote)), tcp.host);
+        tcp.is_remote = tcp.is_wanted && strncmp(tcp.host, "127.", 4) != 0;
         return tcp;
 }
 
@@ -225,7 +227,9 @@ static int cccc_endpoint_open_home(Endpoint *endpoint, const Paths *paths) {
         if (descriptor_is_live(paths->addr))
                 return endpoint_refuse(endpoint, ENDPOINT_E_SERVED,
                                        "another daemon answers at the port in %s", paths->addr);
-        r = open_listener(endpoint, paths, &tcp);
+        r = cccc_gate_load(endpoint, tcp.is_remote);
+        if (!r)
+                r = open_listener(endpoint, paths, &tcp);
         if (!r && !daemon->collab)
                 r = collab_new(&daemon->collab, daemon, endpoint->where);
         if (!r)
@@ -289,4 +293,9 @@ const EndpointType cccc_endpoint = {
         .served_exit = EXIT_STATUS_OK, /* the contract: a second daemon goes quietly */
         .open = cccc_open,
         .close = cccc_close,
+        .reload = cccc_gate_renew,
+        .renew = cccc_gate_renew,
+        .free = cccc_gate_free,
+        .admit = cccc_gate_admit,
+        .greet = cccc_gate_greet,
 };

@@ -35,7 +35,7 @@ static void cccc_term_on_output(Viewer *viewer, HostOutput *output) {
                 conn_abort(conn, "does not keep up with its terminal");
                 return;
         }
-        chunk = output_raw(output);
+        chunk = output_framed(output, chunk_new);
         if (!chunk || conn_write_chunk(conn, chunk))
                 conn_abort(conn, "out of memory");
 }
@@ -111,9 +111,9 @@ static void cccc_term_set_limits(const CcccTerm *self) {
         conn_set_limits(self->client->conn, &limits);
 }
 
-void cccc_term_stream(Client *client, void *target, bool is_read_only) {
+void cccc_term_stream(Client *client, const StreamTarget *target) {
         CcccTerm *self = calloc(1, sizeof(*self));
-        Hosted *hosted = target;
+        Hosted *hosted = target->hosted;
         Str backlog = hosted_scrollback(hosted, SIZE_MAX);
 
         if (!self) {
@@ -130,12 +130,13 @@ void cccc_term_stream(Client *client, void *target, bool is_read_only) {
         client->state = self;
         client_switch(client, &cccc_term_dialect, client->endpoint, STR_NULL);
         cccc_term_set_limits(self);
+        conn_end_with_peer(client->conn);
         if (backlog.n && conn_write(client->conn, backlog)) {
                 conn_abort(client->conn, "out of memory");
                 return;
         }
         viewer_attach(&self->viewer, hosted);
-        if (is_read_only)
+        if (target->is_read_only)
                 return;
         seat_take(&self->seat, hosted);
         self->is_waiting = !seat_is_writer(&self->seat);

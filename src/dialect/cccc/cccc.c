@@ -3,6 +3,8 @@
 
 #include "base/utf8.h"
 #include "core/daemon.h"
+#include "core/request.h"
+#include "dialect/cccc/cccc-gate.h"
 #include "gen/cccc-ops.h"
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -51,6 +53,24 @@ static int cccc_parse_replaced(Arena *arena, Str line, Json **ret, JsonFault *fa
         return kept.data ? json_parse(arena, kept.data, kept.n, &message_limits, ret, fault) : JSON_E_UTF8;
 }
 
+static int cccc_parse(_unused_ const Dialect *dialect, Arena *arena, Str *line, Json **ret,
+                      JsonFault *fault) {
+        int r = json_parse(arena, line->data, line->n, &message_limits, ret, fault);
+
+        return r == JSON_E_UTF8 ? cccc_parse_replaced(arena, *line, ret, fault) : r;
+}
+
+static void cccc_aim(_unused_ const Dialect *dialect, const Json *message, const OpTable **ops,
+                     const Op **op, const Json **args) {
+        Envelope envelope = {0};
+
+        *ops = &cccc_ops;
+        if (read_envelope(message, &envelope))
+                return;
+        *op = op_find(&cccc_ops, str_trim(envelope.op));
+        *args = envelope.args;
+}
+
 static void cccc_refuse(Client *client, const char *why) {
         Call *call = client_call(client, STR_NULL, false, NULL);
         JsonWriter *w;
@@ -65,19 +85,19 @@ static void cccc_refuse(Client *client, const char *why) {
 }
 
 static void cccc_on_frame(Client *client, Str line) {
-        Arena *arena = &client->daemon->envelope;
         Envelope envelope = {0};
         JsonFault fault = {.what = "not JSON"};
         const char *wrong;
         const Op *op;
-        Json *json;
-        int r;
+        Json *json = NULL;
+        int r = request_parse(client, &line, &json, &fault);
 
-        r = json_parse(arena, line.data, line.n, &message_limits, &json, &fault);
-        if (r == JSON_E_UTF8)
-                r = cccc_parse_replaced(arena, line, &json, &fault);
         if (r)
                 return cccc_refuse(client, r < 0 ? "out of memory" : fault.what);
+        if (cccc_gate_hears(client, json))
+                return;
+        if (client->has_token)
+                conn_set_limits(client->conn, &client->endpoint->type->limits); /* it may be silent again */
         wrong = read_envelope(json, &envelope);
         if (wrong)
                 return cccc_refuse(client, wrong);
@@ -137,9 +157,12 @@ const Dialect cccc_dialect = {
         .name = "cccc",
         .ops = &cccc_ops,
         .framing = {.kind = FRAMING_LINE, .n_max = CCCC_LINE_MAX},
+        .parse = cccc_parse,
+        .aim = cccc_aim,
         .frame = cccc_on_frame,
         .eof = cccc_on_eof,
         .oversize = cccc_on_oversize,
+        .gives = true,
         .begin_result = cccc_begin_result,
         .end_result = cccc_end_result,
         .write_error = cccc_write_error,

@@ -12,5 +12,5 @@ enum { CCCC_LINE_MAX = 2000000 };
 
 extern const Dialect cccc_dialect;
 /* cccc-term.c: target is a Runner. */
-void cccc_term_stream(Client *client, void *target, bool is_read_only);
+void cccc_term_stream(Client *client, const StreamTarget *target);
 extern const EndpointType cccc_endpoint;

@@ -2,6 +2,7 @@
 #include "dialect/coop/coop.h"
 
 #include "core/daemon.h"
+#include "core/request.h"
 #include "gen/coop-ops.h"
 
 /* client->state of a client whose handshake was good. */
@@ -95,10 +96,23 @@ static void command(Client *client, const Json *json) {
                 client_run(client, op, json, STR_NULL, false, NULL);
 }
 
+static int coop_parse(_unused_ const Dialect *dialect, Arena *arena, Str *frame, Json **ret,
+                      JsonFault *fault) {
+        return json_parse(arena, frame->data, frame->n, &message_limits, ret, fault);
+}
+
+static void coop_aim(_unused_ const Dialect *dialect, const Json *message, const OpTable **ops,
+                     const Op **op, const Json **args) {
+        *ops = &coop_ops;
+        *args = message;
+        if (json_is(message, JSON_OBJECT))
+                *op = op_find(&coop_ops, json_str(json_get(message, "cmd")));
+}
+
 static void coop_on_frame(Client *client, Str frame) {
         Json *json = NULL;
         JsonFault fault = {0};
-        int r = json_parse(&client->daemon->envelope, frame.data, frame.n, &message_limits, &json, &fault);
+        int r = request_parse(client, &frame, &json, &fault);
 
         if (!client->state)
                 coop_greet(client, r ? NULL : json);
@@ -122,6 +136,8 @@ const Dialect coop_dialect = {
         .name = "coop",
         .ops = &coop_ops,
         .framing = {.kind = FRAMING_LENGTH, .n_max = COOP_MESSAGE_MAX},
+        .parse = coop_parse,
+        .aim = coop_aim,
         .frame = coop_on_frame,
         .eof = coop_on_eof,
         .oversize = coop_on_oversize,

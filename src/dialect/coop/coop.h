@@ -9,8 +9,8 @@
 
 enum { COOP_VERSION = 1, COOP_MESSAGE_MAX = 1048576 };
 
-/* coop-stream.c: the connection carries one terminal from now on (target: a PtyTarget). */
-void coop_stream(Client *client, void *target, bool is_read_only);
+/* coop-stream.c: the connection carries one terminal from now on (target: that of a PtyTarget). */
+void coop_stream(Client *client, const StreamTarget *target);
 
 extern const Dialect coop_dialect;
 extern const EndpointType coop_endpoint;

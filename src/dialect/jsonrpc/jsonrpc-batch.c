@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Batches: the elements are handled one after the other, a few per turn, and their replies leave together.
+ * Each step waits in line (wire/turns.h), so that many batches at the same time share what a turn has.
  * While a batch is under way the client is held: no further line is looked at. The replies so far count as
  * output of the connection: when they are more than it may have, it is closed.
  */
@@ -8,25 +9,29 @@
 #include <stdlib.h>
 
 #include "core/daemon.h"
+#include "core/request.h"
 #include "dialect/jsonrpc/jsonrpc.h"
 
 enum {
-        BATCH_TURN = 64,      /* elements per turn */
+        BATCH_TURN = 64,      /* elements per turn … */
+        BATCH_TURN_US = 2000, /* … or fewer, when they take so long */
         PUSHED_MAX = 8 << 20, /* bytes of notifications held back for one batch; then the client is closed */
 };
 
 typedef struct Batch {
         Client *client;
         Arena arena;
-        Json *next; /* element not handled yet */
-        Buf out;    /* "[" and the replies so far */
-        Buf pushed; /* notifications that came meanwhile: they follow the replies */
+        Request *request; /* that the elements are of, if it was long; else they are in the arena */
+        Json *next;       /* element not handled yet */
+        Buf out;          /* "[" and the replies so far */
+        Buf pushed;       /* notifications that came meanwhile: they follow the replies */
         bool is_stepping;
-        Deferred more;
+        Turn turn; /* for the next step */
 } Batch;
 
 static void batch_free(Batch *batch) {
-        deferred_cancel(&batch->more);
+        turns_leave(&batch->client->daemon->turns, &batch->turn);
+        request_unref(batch->request);
         arena_deinit(&batch->arena);
         buf_deinit(&batch->out);
         buf_deinit(&batch->pushed);
@@ -47,7 +52,7 @@ static void batch_end(Batch *batch) {
         if (batch->out.n > 1 && !buf_append_str(&batch->out, STR("]"))) {
                 if (jsonrpc_of(client)->trace)
                         jsonrpc_of(client)->trace(client, "->", buf_str(&batch->out));
-                (void)conn_write(client->conn, buf_str(&batch->out));
+                (void)conn_give(client->conn, &batch->out);
                 (void)conn_write(client->conn, STR("\n"));
         }
         if (batch->pushed.n)
@@ -63,12 +68,13 @@ static bool batch_is_in_bounds(Batch *batch) {
 
 static void batch_step(Batch *batch) {
         bool is_in_bounds = batch_is_in_bounds(batch);
+        int64_t since_us = loop_real_us();
 
         batch->is_stepping = true;
         for (int i = 0; is_in_bounds && batch->next && !batch->client->call; i++) {
                 Json *message = batch->next;
-                if (i == BATCH_TURN) {
-                        deferred_schedule(&batch->more);
+                if (i == BATCH_TURN || (i && loop_real_us() - since_us > BATCH_TURN_US)) {
+                        turns_wait(&batch->client->daemon->turns, &batch->turn);
                         break;
                 }
                 batch->next = message->next;
@@ -80,15 +86,21 @@ static void batch_step(Batch *batch) {
                 batch_end(batch);
 }
 
-static void jsonrpc_batch_on_more(Deferred *deferred) {
-        batch_step(container_of(deferred, Batch, more));
+static void jsonrpc_batch_on_turn(Turn *turn) {
+        Batch *batch = container_of(turn, Batch, turn);
+        Turns *turns = &batch->client->daemon->turns;
+        uint32_t peer = turn->peer;
+        int64_t since_us = loop_real_us();
+
+        batch_step(batch); /* which may be its end */
+        turns_charge(turns, peer, since_us);
 }
 
 void jsonrpc_batch_replied(Client *client) {
         Batch *batch = client->state;
 
-        if (!batch->is_stepping)
-                batch_step(batch);
+        if (!batch->is_stepping && !batch->turn.is_waiting)
+                turns_wait(&client->daemon->turns, &batch->turn);
 }
 
 void jsonrpc_batch_push(Client *client, Str text) {
@@ -98,20 +110,32 @@ void jsonrpc_batch_push(Client *client, Str text) {
                 conn_abort(client->conn, "slow reader");
 }
 
+/* The line of a short one goes away with this turn, the batch may not. */
+static int batch_parse(Batch *batch, Str line, Json **ret) {
+        Request *request = batch->client->request;
+        Str text;
+
+        if (request) {
+                batch->request = request_ref(request);
+                *ret = request->json;
+                return 0;
+        }
+        text = arena_str(&batch->arena, line);
+        return text.data ? json_parse(&batch->arena, text.data, text.n, &message_limits, ret, NULL)
+                         : -ENOMEM;
+}
+
 void jsonrpc_batch(Client *client, Str line) {
         Batch *batch = calloc(1, sizeof(*batch));
         Json *json = NULL;
-        Str text;
 
         if (!batch) {
                 conn_abort(client->conn, "out of memory");
                 return;
         }
         batch->client = client;
-        deferred_init(&batch->more, client->daemon->loop, jsonrpc_batch_on_more);
-        text = arena_str(&batch->arena, line); /* the line goes away with this turn, the batch may not */
-        if (!text.data || json_parse(&batch->arena, text.data, text.n, &message_limits, &json, NULL) ||
-            buf_append_str(&batch->out, STR("["))) {
+        batch->turn = (Turn){.peer = conn_turn_peer(client->conn), .run = jsonrpc_batch_on_turn};
+        if (batch_parse(batch, line, &json) || buf_append_str(&batch->out, STR("["))) {
                 batch_free(batch);
                 conn_abort(client->conn, "out of memory");
                 return;
@@ -119,5 +143,5 @@ void jsonrpc_batch(Client *client, Str line) {
         batch->next = json_first(json);
         client->state = batch;
         client_hold(client);
-        batch_step(batch);
+        turns_wait(&client->daemon->turns, &batch->turn);
 }

@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include "core/daemon.h"
+#include "core/request.h"
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
@@ -34,6 +35,11 @@ void jsonrpc_handle(Client *client, const Json *message, Buf *out) {
         const char *missing = missing_part(message);
         const Op *op;
 
+        if (id && json_raw(id).n > JSONRPC_ID_MAX) {
+                client_refuse(client, CALL_E_INVALID_REQUEST, STR("null"), out,
+                              "Invalid Request: id over %d bytes", JSONRPC_ID_MAX);
+                return;
+        }
         if (missing) {
                 refuse_invalid(client, id, out, missing);
                 return;
@@ -41,13 +47,16 @@ void jsonrpc_handle(Client *client, const Json *message, Buf *out) {
         if (is_silent && !profile->runs_notifications)
                 return;
         op = op_find(client->dialect->ops, method);
-        if (params && !json_is(params, JSON_OBJECT) && (profile->any_params || json_is(params, JSON_NULL)))
+        if (params && !json_is(params, JSON_OBJECT) &&
+            (profile->any_params || json_is(params, JSON_NULL) ||
+             (op && profile->has_issues && !op->n_fields)))
                 params = NULL;
         if (!op && !is_silent)
                 client_refuse(client, CALL_E_UNKNOWN_OP, json_raw(id), out, "%s" STR_FMT,
                               profile->unknown_method, STR_ARG(method));
         else if (op && params && !json_is(params, JSON_OBJECT) && !is_silent)
-                client_refuse(client, CALL_E_INVALID_PARAMS, json_raw(id), out, "params must be an object");
+                client_refuse(client, CALL_E_INVALID_PARAMS, json_raw(id), out,
+                              profile->has_issues ? "Invalid params" : "params must be an object");
         else if (op && (!params || json_is(params, JSON_OBJECT))) /* else: a notification, dropped */
                 client_run(client, op, params, is_silent ? STR_NULL : json_raw(id), is_silent, out);
 }
@@ -66,21 +75,37 @@ static int jsonrpc_parse_replaced(Arena *arena, Str *line, Json **ret, JsonFault
         return json_parse(arena, kept.data, kept.n, &message_limits, ret, fault);
 }
 
+int jsonrpc_parse(const Dialect *dialect, Arena *arena, Str *line, Json **ret, JsonFault *fault) {
+        const JsonRpcDialect *profile = (const JsonRpcDialect *)dialect;
+        int r;
+
+        *line = str_trim(*line);
+        if (profile->skips_bom && str_starts(*line, STR("\xef\xbb\xbf")))
+                *line = (Str){line->data + 3, line->n - 3};
+        r = json_parse(arena, line->data, line->n, &message_limits, ret, fault);
+        return r == JSON_E_UTF8 && profile->replaces_utf8 ? jsonrpc_parse_replaced(arena, line, ret, fault)
+                                                          : r;
+}
+
+void jsonrpc_aim(const Dialect *dialect, const Json *message, const OpTable **ops, const Op **op,
+                 const Json **args) {
+        *ops = dialect->ops;
+        *args = json_get(message, "params");
+        if (json_is(*args, JSON_OBJECT))
+                *op = op_find(dialect->ops, json_str(json_get(message, "method")));
+}
+
 void jsonrpc_frame(Client *client, Str line) {
         const JsonRpcDialect *profile = jsonrpc_of(client);
         JsonFault fault = {0};
-        Json *json;
+        Json *json = NULL;
         int r;
 
         line = str_trim(line);
         if (!line.n)
                 return;
         jsonrpc_trace(client, "<-", line);
-        if (profile->skips_bom && str_starts(line, STR("\xef\xbb\xbf")))
-                line = (Str){line.data + 3, line.n - 3};
-        r = json_parse(&client->daemon->envelope, line.data, line.n, &message_limits, &json, &fault);
-        if (r == JSON_E_UTF8 && profile->replaces_utf8)
-                r = jsonrpc_parse_replaced(&client->daemon->envelope, &line, &json, &fault);
+        r = request_parse(client, &line, &json, &fault);
         if (r)
                 client_refuse(client, CALL_E_PARSE, STR("null"), NULL, "Parse error: %s",
                               r < 0 ? "no memory" : fault.what);
@@ -88,7 +113,7 @@ void jsonrpc_frame(Client *client, Str line) {
                 client_refuse(client, CALL_E_INVALID_REQUEST, STR("null"), NULL,
                               "a batch has at most %d requests", JSONRPC_BATCH_MAX);
         else if (json_is(json, JSON_ARRAY) && json_count(json) && profile->has_batches)
-                jsonrpc_batch(client, line);
+                jsonrpc_batch(client, line); /* once more, where it stays, if it is short */
         else
                 jsonrpc_handle(client, json, NULL);
 }

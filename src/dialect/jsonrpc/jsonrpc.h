@@ -8,6 +8,7 @@
 
 enum {
         JSONRPC_LINE_MAX = 16 * 1024 * 1024,
+        JSONRPC_ID_MAX = 64 << 10, /* bytes of an id, which is echoed; a longer one is an invalid request */
         JSONRPC_BATCH_MAX = 10000, /* elements; more is an invalid request */
 };
 
@@ -19,8 +20,10 @@ typedef struct JsonRpcDialect {
         bool runs_notifications; /* otherwise they are dropped */
         bool says_missing;       /* the text of an invalid request says what is missing */
         bool invalid_keeps_id;   /* an invalid request is answered with its id, otherwise with null */
-        bool any_params;         /* params that are no object count as {}, otherwise they are an error */
-        bool id_before_result;   /* order of members in a reply */
+        bool has_issues; /* its table is OP_ISSUES: what is wrong with params is in the error's data; an
+                            operation without parameters takes any */
+        bool any_params; /* params that are no object count as {}, otherwise they are an error */
+        bool id_before_result; /* order of members in a reply */
         bool skips_bom;
         bool replaces_utf8; /* bytes in strings that are no UTF-8 become U+FFFD, otherwise they are an error
                              */
@@ -31,6 +34,9 @@ typedef struct JsonRpcDialect {
 } JsonRpcDialect;
 
 /* The functions of a JsonRpcDialect's dialect. */
+int jsonrpc_parse(const Dialect *dialect, Arena *arena, Str *line, Json **ret, JsonFault *fault);
+void jsonrpc_aim(const Dialect *dialect, const Json *message, const OpTable **ops, const Op **op,
+                 const Json **args);
 void jsonrpc_frame(Client *client, Str line);
 void jsonrpc_eof(Client *client, Str rest);
 void jsonrpc_oversize(Client *client);
@@ -43,7 +49,8 @@ Chunk *jsonrpc_notification(const char *name, Str params);
 void jsonrpc_push(Client *client, Chunk *chunk);
 
 #define JSONRPC_FUNCTIONS                                                                                   \
-        .frame = jsonrpc_frame, .eof = jsonrpc_eof, .oversize = jsonrpc_oversize, .close = jsonrpc_close,   \
+        .parse = jsonrpc_parse, .aim = jsonrpc_aim, .frame = jsonrpc_frame, .eof = jsonrpc_eof,             \
+        .oversize = jsonrpc_oversize, .close = jsonrpc_close, .gives = true,                                \
         .begin_result = jsonrpc_begin_result, .end_result = jsonrpc_end_result,                             \
         .write_error = jsonrpc_write_error, .replied = jsonrpc_replied,                                     \
         .notification = jsonrpc_notification, .push = jsonrpc_push,                                         \

@@ -7,6 +7,8 @@
 #include "base/file.h"
 #include "core/daemon.h"
 #include "core/dialect.h"
+#include "core/hello.h"
+#include "core/request.h"
 #include "dialect/agentcompany/agentcompany.h"
 #include "dialect/aiwg/aiwg.h"
 #include "dialect/cccc/cccc.h"
@@ -32,8 +34,9 @@ const JsonRpcDialect native_dialect = {
 
 /* ---- which dialect, served by which endpoint ------------------------------------------------- */
 
-static const Dialect *const doors[] = {&native_dialect.dialect, &agentcompany_dialect.dialect,
-                                       &aiwg_dialect.dialect, &cccc_dialect, &coop_dialect};
+/* AIWG stands before AgentCompany: a name that both have is the latter's only with a workspace. */
+static const Dialect *const doors[] = {&native_dialect.dialect, &aiwg_dialect.dialect,
+                                       &agentcompany_dialect.dialect, &cccc_dialect, &coop_dialect};
 
 static const Dialect *door_named(Str name) {
         for (size_t i = 0; i < ARRAY_SIZE(doors); i++)
@@ -80,7 +83,7 @@ static void native_enter(Client *client, const Dialect *dialect, Str project, St
                               str_from(dialect->name));
 }
 
-/* ---- @DIALECT key=value ---------------------------------------------------------------------- */
+/* ---- @DIALECT and what follows it ------------------------------------------------------------ */
 
 static Str native_next_word(Str *line) {
         Str word = {line->data, 0};
@@ -91,41 +94,94 @@ static Str native_next_word(Str *line) {
         return word;
 }
 
+/* Whether what follows fits; false: it was refused. */
+static bool native_take_hello(Client *client, Str line) {
+        const char *why = "it is no JSON object";
+        JsonFault fault = {0};
+        Json *object = NULL;
+        int r = HELLO_E_UNFIT;
+
+        if (line.n > HELLO_BYTES_MAX)
+                why = "it is over 1 MiB";
+        else if (!request_parse(client, &line, &object, &fault))
+                r = hello_new(&client->hello, object, &why);
+        if (r < 0)
+                why = "out of memory";
+        if (r)
+                native_refuse(client, r < 0 ? CALL_E_INTERNAL : CALL_E_INVALID_REQUEST,
+                              "what follows @agentcompany is refused", str_from(why));
+        return !r;
+}
+
 static void preface(Client *client, Str line) {
-        Str name = native_next_word(&line), project = STR_NULL;
+        Str rest = line, name = native_next_word(&rest), project = STR_NULL;
         const Dialect *dialect = door_named((Str){name.data + 1, name.n - 1});
 
         if (!dialect)
                 return native_refuse(client, CALL_E_INVALID_REQUEST, "no such dialect", name);
-        if (str_starts(line, STR("project=")))
-                project = (Str){line.data + 8, line.n - 8};
-        else if (line.n)
+        if (str_starts(rest, STR("project=")))
+                project = (Str){rest.data + 8, rest.n - 8};
+        else if (rest.n && dialect == &agentcompany_dialect.dialect) {
+                if (!native_take_hello(client, line))
+                        return;
+        } else if (rest.n)
                 return native_refuse(client, CALL_E_INVALID_REQUEST, "unknown word behind the dialect",
-                                     line);
+                                     rest);
         native_enter(client, dialect, project, STR_NULL);
 }
 
 /* ---- the first line -------------------------------------------------------------------------- */
 
-/* The dialect that has the method of a JSON-RPC message (of a batch: its first); native when none has. */
+/* The dialect that has the method of a JSON-RPC message (of a batch: its first); native when none has. One
+ * that AgentCompany shares with another is meant as its own when a workspace is named. */
 static const Dialect *dialect_of_method(const Json *message) {
         const Json *first = json_is(message, JSON_ARRAY) ? json_first(message) : message;
+        bool names_workspace = json_get(json_get(first, "params"), "workspace_dir");
         Str method = json_str(json_get(first, "method"));
+        const Dialect *found = NULL;
 
-        for (size_t i = 0; i < ARRAY_SIZE(doors); i++)
-                if (doors[i]->frame == jsonrpc_frame && op_find(doors[i]->ops, method))
-                        return doors[i];
-        return &native_dialect.dialect;
+        if (names_workspace && !op_find(&native_ops, method))
+                return &agentcompany_dialect.dialect;
+        for (size_t i = 0; i < ARRAY_SIZE(doors); i++) {
+                if (doors[i]->frame != jsonrpc_frame || !op_find(doors[i]->ops, method))
+                        continue;
+                if (!found || found == &agentcompany_dialect.dialect)
+                        found = doors[i];
+        }
+        return found ? found : &native_dialect.dialect;
+}
+
+static const Dialect *native_dialect_of(const Json *message) {
+        if (json_get(message, "op") && !json_get(message, "jsonrpc"))
+                return &cccc_dialect;
+        return dialect_of_method(message);
+}
+
+/* A line that is no JSON as it stands is native, so no other dialect would have parsed it otherwise. Of one
+ * that begins with @ it is what follows the first word. */
+static int native_line_parse(_unused_ const Dialect *dialect, Arena *arena, Str *line, Json **ret,
+                             JsonFault *fault) {
+        Str text = str_trim(*line);
+
+        if (!str_starts(text, STR("@")))
+                return json_parse(arena, line->data, line->n, &message_limits, ret, fault);
+        (void)native_next_word(&text);
+        return json_parse(arena, text.data, text.n, &message_limits, ret, fault);
+}
+
+static void native_line_aim(_unused_ const Dialect *dialect, const Json *message, const OpTable **ops,
+                            const Op **op, const Json **args) {
+        const Dialect *other = native_dialect_of(message);
+
+        other->aim(other, message, ops, op, args);
 }
 
 static const Dialect *recognise(Client *client, Str line) {
+        JsonFault fault = {0};
         Json *json = NULL;
 
-        if (json_parse(&client->daemon->envelope, line.data, line.n, &message_limits, &json, NULL))
-                return &native_dialect.dialect;
-        if (json_get(json, "op") && !json_get(json, "jsonrpc"))
-                return &cccc_dialect;
-        return dialect_of_method(json);
+        return request_parse(client, &line, &json, &fault) ? &native_dialect.dialect
+                                                           : native_dialect_of(json);
 }
 
 static void first_line(Client *client, Str line) {
@@ -156,6 +212,8 @@ static const Dialect line_dialect = {
         .name = "native",
         .ops = &native_ops,
         .framing = {.kind = FRAMING_LINE, .n_max = JSONRPC_LINE_MAX},
+        .parse = native_line_parse,
+        .aim = native_line_aim,
         .frame = first_line,
         .eof = first_line_eof,
         .oversize = first_line_oversize,

@@ -1,0 +1,211 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Delivery: messages on their way into the terminals of a group's actors.
+ *
+ * What has to be typed is found in the group's ledger, and what became of it is written down in a ledger of
+ * our own, state/delivery.jsonl: one line per fact, event and actor.
+ *
+ *   mark       lines of the group's ledger up to this time were there before us: they are not typed
+ *   queued     it waits for this actor
+ *   handing    it is about to be typed into this session: written before the first byte leaves
+ *   handed     the terminal has taken all of it
+ *   accepted   the terminal has taken the key that submits it, too
+ *   requeued   it will be typed after all: the session has ended before it was accepted, or took nothing
+ *   doubt      a daemon died while handing it to a session that still runs: it is not typed again
+ *   dropped    it will not be typed; "why" says so
+ *
+ * So a queue survives the daemon, and what was handed to a session is never typed into it again. What was
+ * read, acknowledged and answered is in the group's ledger. One mailbox per actor is the only one that types
+ * into its terminal for messages.
+ *
+ * Owned by its group (GROUP_SLOT_DELIVERY); closes after it, when its own ledger is closed.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collab/actor/runner.h"
+#include "collab/group/group-doc.h"
+#include "collab/parts.h"
+#include "core/ledger/follower.h"
+
+/*
+ * The gate of a mailbox: whether something may be typed into a terminal now, and if not, why and until when.
+ * Pure: facts in, answer out. All times are those of the loop's clock, in ms.
+ */
+
+typedef enum MailWhy {
+        MAIL_GO,
+        MAIL_EMPTY,     /* nothing is queued */
+        MAIL_STOPPED,   /* the actor does not run */
+        MAIL_PAUSED,    /* the group is paused */
+        MAIL_IDLE,      /* the group is idle, and only notices are queued */
+        MAIL_STARTING,  /* the program has just started */
+        MAIL_THROTTLED, /* delivery.min_interval_seconds, or a second, in which what is sent goes together */
+        MAIL_FAILED,    /* the last attempt failed, or the terminal took nothing */
+        _MAIL_WHYS,
+} MailWhy;
+
+enum {
+        GATE_OUTPUT_MS = 1000,   /* after the first output */
+        GATE_SILENT_MS = 10000,  /* after the start, when nothing is printed or paste is not switched on */
+        GATE_EVERY_MS = 1000,    /* between two attempts, and from the first that is queued to its own */
+        GATE_FAILED_MS = 5000,   /* after a failed one */
+        GATE_SUBMIT_MS = 1500,   /* from the text to the key */
+        GATE_PREAMBLE_MS = 2000, /* from the preamble's key to the first message */
+        GATE_BLOCKED_MS = 5000,  /* so long a terminal may take nothing */
+        GATE_BLOCKED_STEP_MS = 100,
+};
+
+typedef struct GateFacts {
+        int64_t now_ms;
+        size_t n_chat, n_notices; /* queued */
+        int64_t queued_ms;        /* since when there is something */
+        GroupState state;
+        bool is_running, is_introduced; /* the preamble was sent in this session */
+        int64_t started_ms;
+        int64_t output_ms, paste_ms; /* first output, paste switched on; < 0: not yet */
+        int64_t tried_ms,
+                failed_ms; /* the last attempt that went well, and the last that did not; < 0: none */
+        int64_t min_interval_ms;
+} GateFacts;
+
+/* *ret_due_ms: when to ask again; INT64_MAX: when something has changed. */
+MailWhy delivery_gate(const GateFacts *facts, int64_t *ret_due_ms);
+const char *mail_why_name(MailWhy why);
+
+enum {
+        DELIVERY_QUEUE_MAX = 1000, /* per actor; more are dropped (recorded) and stay unread in the inbox */
+        DELIVERY_BATCH_MAX = 32,   /* messages typed at once */
+        DELIVERY_BATCH_BYTES = 256 << 10, /* … and bytes of their lines */
+        DELIVERY_LINES_MAX =
+                20000, /* of our own ledger: at the next opening settled ones go to an archive */
+        DELIVERY_LINES_KEPT = 2000, /* … but for the newest */
+        DELIVERY_ID_MAX = 128,      /* bytes of an event's id; longer ones cannot be delivered */
+};
+
+typedef struct Delivery Delivery;
+typedef struct Mailbox Mailbox;
+typedef struct MailItem MailItem;
+
+typedef enum MailFact {
+        FACT_MARK,
+        FACT_QUEUED,
+        FACT_HANDING,
+        FACT_HANDED,
+        FACT_ACCEPTED,
+        FACT_REQUEUED,
+        FACT_DOUBT,
+        FACT_DROPPED,
+        _FACTS,
+} MailFact;
+
+struct MailItem {
+        MailItem *next;
+        char *event_id;
+        char *what; /* "chat", or the kind of a notice */
+        int64_t queued_us;
+        MailFact fact;  /* the last one */
+        char *session;  /* replay: that it was handed to */
+        bool is_typing; /* part of what is being typed */
+};
+
+typedef enum MailPhase {
+        MAIL_WAITING,    /* at the gate */
+        MAIL_PREPARING,  /* files or lines are being read */
+        MAIL_RECORDING,  /* that it will be typed is being written down */
+        MAIL_WRITING,    /* the terminal takes the text */
+        MAIL_SUBMITTING, /* a pause before the key */
+        MAIL_KEYED,      /* the terminal takes the key */
+        MAIL_RESTING,    /* the preamble is in, the messages follow */
+        _MAIL_PHASES,
+} MailPhase;
+
+struct Mailbox {
+        Delivery *delivery;
+        Mailbox *next;
+        char *actor;
+        MailItem *items, **items_end;
+        size_t n_items;
+        Timer timer;
+        MailPhase phase;
+        MailWhy why; /* of MAIL_WAITING */
+        int64_t due_ms;
+
+        char session[48]; /* "<pid>:<start µs>" of the terminal that the rest is about; "": none */
+        bool is_introduced,
+                is_preamble; /* the session knows who it is; the text under way is what says so */
+        int64_t queued_ms, started_ms, output_ms, paste_ms, tried_ms, failed_ms;
+        Viewer viewer; /* for the first output and the paste mode */
+
+        Buf text;         /* being typed */
+        size_t n_written; /* bytes of it, as they went to the terminal */
+        size_t n_pending; /* bytes that the terminal had not taken right after that */
+        int64_t written_ms;
+        LedgerRead read;
+};
+
+struct Delivery {
+        Collab *collab;
+        Group *group; /* NULL: it has gone before us */
+        unsigned n_refs;
+        char *path, *state_path, *sent_path;
+        Ledger *ledger; /* ours; NULL: not open */
+        bool is_opening, is_ready;
+        LedgerFollower lines;       /* of the group's ledger: those before its position were judged */
+        struct FactRecord *judging; /* what the lines of this turn have queued; NULL: nothing yet */
+        Mailbox *mailboxes;
+};
+
+/* An automation notice is typed whatever its priority is. */
+void delivery_queue_notice(Group *group, Str actor, Str event_id, Str kind);
+
+extern const CollabPart delivery_part;
+
+/* For the parts of delivery*.c and mailbox*.c. */
+Delivery *delivery_of(const Group *group); /* NULL: nothing was ever delivered here */
+Delivery *delivery_ref(Delivery *delivery);
+void delivery_unref(Delivery *delivery);
+bool delivery_is_live(const Delivery *delivery); /* the group is there and not being deleted */
+const char *mail_fact_name(MailFact fact);
+
+/* delivery-ledger.c: lines of our own ledger. */
+/* Facts that go together; done may be NULL. file: one that is replaced with them, or NULL. */
+typedef struct FactRecord FactRecord;
+struct FactRecord {
+        Delivery *delivery;
+        Mailbox *mailbox;
+        void (*done)(FactRecord *record, int r); /* before the record is freed */
+        LedgerChange change;
+        int r;
+};
+FactRecord *fact_record_new(Delivery *delivery, Mailbox *mailbox, void (*done)(FactRecord *record, int r));
+void fact_record_add(FactRecord *record, MailFact fact, Str actor, const MailItem *item, const char *why);
+int fact_record_commit(FactRecord *record); /* takes it; negative: done() does not follow */
+
+int delivery_open(Delivery *delivery); /* then replays it and begins to judge */
+
+/* mailbox.c */
+Mailbox *mailbox_get(Delivery *delivery, Str actor); /* made when missing; NULL without memory */
+Mailbox *mailbox_find(const Delivery *delivery, Str actor);
+void mailbox_free(Mailbox *mailbox);
+MailItem *mailbox_push(Mailbox *mailbox, Str event_id, Str what,
+                       int64_t now_us); /* NULL: full, without memory */
+MailItem *mailbox_item(const Mailbox *mailbox, Str event_id);
+void mailbox_remove(Mailbox *mailbox, MailItem *item);
+/* Drops those that should go, and writes it down. */
+void mailbox_drop(Mailbox *mailbox, bool (*is_dropped)(const MailItem *item), const char *why);
+void mailbox_kick(Mailbox *mailbox);             /* something has changed: looks again in the next turn */
+const char *mailbox_why(const Mailbox *mailbox); /* nothing is typed now; or what is done */
+bool mail_item_is_automation(const MailItem *item);
+
+Runner *mailbox_runner(const Mailbox *mailbox); /* its terminal; NULL: does not run */
+bool mailbox_has_session(const Mailbox *mailbox);
+size_t runner_session(const Runner *runner, char out[48]);
+
+/* mailbox-type.c */
+void mailbox_prepare(Mailbox *mailbox);
+/* Ends what is under way: it will be typed again (the terminal took nothing of it, or is gone). */
+void mailbox_requeue(Mailbox *mailbox, bool is_failed);
+void mailbox_phase(Mailbox *mailbox, MailPhase phase, int64_t after_ms); /* < 0: no timer */
+void mailbox_record_typing(Mailbox *mailbox, MailFact fact);

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/exec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/macro.h"
+
+enum { EXEC_PIECE = 16 * 1024 };
+
+typedef struct {
+        const ExecSpec *spec;
+        ExecResult *result;
+        int pipes[2][2]; /* of stdout and stderr: our end, its end */
+        int pidfd;
+        pid_t pid;
+        int64_t deadline_ms;
+} ExecRun;
+
+void exec_result_deinit(ExecResult *result) {
+        buf_deinit(&result->out);
+        buf_deinit(&result->err);
+}
+
+Str exec_first_line(const ExecResult *result) {
+        Str text = str_trim(buf_str(&result->err));
+        const char *end;
+
+        if (!text.n)
+                text = str_trim(buf_str(&result->out));
+        end = text.n ? memchr(text.data, '\n', text.n) : NULL;
+        return str_trim((Str){text.data, end ? (size_t)(end - text.data) : text.n});
+}
+
+static int64_t exec_now_ms(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+/* No signal is blocked or ignored in it, and it leads a group of its own. */
+static int exec_attributes(posix_spawnattr_t *attributes) {
+        sigset_t none, all;
+        int r;
+
+        sigemptyset(&none);
+        sigfillset(&all);
+        r = posix_spawnattr_setsigmask(attributes, &none);
+        if (!r)
+                r = posix_spawnattr_setsigdefault(attributes, &all);
+        if (!r)
+                r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                                 POSIX_SPAWN_SETPGROUP);
+        return r;
+}
+
+static int exec_actions(const ExecRun *run, posix_spawn_file_actions_t *actions) {
+        int r = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+
+        for (int i = 0; !r && i < 2; i++)
+                r = posix_spawn_file_actions_adddup2(actions, run->pipes[i][1], i + 1);
+        if (!r && run->spec->folder)
+                r = posix_spawn_file_actions_addchdir_np(actions, run->spec->folder);
+        return r;
+}
+
+static int exec_spawn(ExecRun *run) {
+        char *const *env = run->spec->env ? run->spec->env : environ;
+        posix_spawn_file_actions_t actions;
+        posix_spawnattr_t attributes;
+        int r = posix_spawn_file_actions_init(&actions);
+
+        if (r)
+                return error_origin(-r);
+        r = posix_spawnattr_init(&attributes);
+        if (!r) {
+                r = exec_attributes(&attributes);
+                if (!r)
+                        r = exec_actions(run, &actions);
+                if (!r)
+                        r = posix_spawn(&run->pid, run->spec->argv[0], &actions, &attributes,
+                                        run->spec->argv, env);
+                posix_spawnattr_destroy(&attributes);
+        }
+        posix_spawn_file_actions_destroy(&actions);
+        return r ? error_origin(-r) : 0;
+}
+
+static int exec_open(ExecRun *run) {
+        int r = 0;
+
+        for (int i = 0; !r && i < 2; i++)
+                r = pipe2(run->pipes[i], O_CLOEXEC) ? error_origin(-errno) : 0;
+        if (!r)
+                r = exec_spawn(run);
+        for (int i = 0; i < 2; i++)
+                run->pipes[i][1] = close_fd(run->pipes[i][1]);
+        for (int i = 0; !r && i < 2; i++)
+                (void)fcntl(run->pipes[i][0], F_SETFL, O_NONBLOCK);
+        return r;
+}
+
+static void exec_close(ExecRun *run) {
+        for (int i = 0; i < 2; i++) {
+                (void)close_fd(run->pipes[i][0]);
+                (void)close_fd(run->pipes[i][1]);
+        }
+        (void)close_fd(run->pidfd);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* Takes what is there. False: nothing more will come. */
+static bool exec_take(const ExecRun *run, int which) {
+        Buf *out = which ? &run->result->err : &run->result->out;
+        char piece[EXEC_PIECE];
+        ssize_t n;
+
+        while ((n = read(run->pipes[which][0], piece, sizeof(piece))) > 0 || (n < 0 && errno == EINTR))
+                if (n > 0 && out->n < run->spec->n_max)
+                        (void)buf_append(
+                                out, piece,
+                                MIN((size_t)n, run->spec->n_max - out->n)); /* without memory: less */
+        return n < 0 && errno == EAGAIN;
+}
+
+/* Until the process has ended or its time is over. */
+static int exec_watch(ExecRun *run) {
+        for (;;) {
+                int64_t left = run->deadline_ms - exec_now_ms();
+                struct pollfd fds[] = {{.fd = run->pidfd, .events = POLLIN},
+                                       {.fd = run->pipes[0][0], .events = POLLIN},
+                                       {.fd = run->pipes[1][0], .events = POLLIN}};
+
+                if (left <= 0)
+                        return -ETIMEDOUT;
+                if (poll(fds, ARRAY_SIZE(fds), (int)left) < 0 && errno != EINTR)
+                        return error_origin(-errno);
+                for (int i = 0; i < 2; i++)
+                        if (fds[i + 1].revents && !exec_take(run, i))
+                                run->pipes[i][0] = close_fd(run->pipes[i][0]);
+                if (fds[0].revents)
+                        return 0;
+        }
+}
+
+/* The group goes before its leader is reaped, so that its number cannot be another's by then. */
+static void exec_end(ExecRun *run) {
+        (void)kill(-run->pid, SIGKILL);
+        while (waitpid(run->pid, &run->result->status, 0) < 0 && errno == EINTR)
+                ;
+        for (int i = 0; i < 2; i++)
+                if (run->pipes[i][0] >= 0)
+                        (void)exec_take(run, i);
+}
+
+int exec_run(const ExecSpec *spec, ExecResult *ret) {
+        ExecRun run = {.spec = spec, .result = ret, .pipes = {{-1, -1}, {-1, -1}}, .pidfd = -1};
+        int r = exec_open(&run);
+
+        *ret = EXEC_RESULT_NULL;
+        if (!r) {
+                run.deadline_ms = exec_now_ms() + spec->limit_ms;
+                run.pidfd = pidfd_open(run.pid, 0);
+                r = run.pidfd < 0 ? error_origin(-errno) : exec_watch(&run);
+                exec_end(&run);
+        }
+        exec_close(&run);
+        if (r)
+                exec_result_deinit(ret);
+        return r;
+}

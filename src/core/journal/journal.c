@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/journal/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/id.h"
+#include "base/macro.h"
+#include "base/siphash.h"
+
+enum { INODES_PER_BLOCK = 16 }; /* ext4: 256 bytes each */
+
+static const SipKey journal_key = {0x6d7573746572206a,
+                                   0x6f75726e616c206b}; /* against accidents, not against people */
+
+uint64_t journal_head_sum(const JournalHead *head) {
+        return siphash(journal_key, (Str){(const char *)head, offsetof(JournalHead, sum)});
+}
+
+static uint64_t journal_mark_sum(const JournalMark *mark, Str bytes) {
+        SipKey own = {siphash(journal_key, (Str){(const char *)mark, offsetof(JournalMark, sum)}),
+                      journal_key.k1};
+
+        return siphash(own, bytes);
+}
+
+size_t journal_padded(uint64_t n) {
+        return (size_t)((n + 7) & ~UINT64_C(7));
+}
+
+static int journal_write_at(int fd, Str bytes, uint64_t at) {
+        while (bytes.n) {
+                ssize_t n = pwrite(fd, bytes.data, bytes.n, (off_t)at);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return error_origin(-errno);
+                bytes.data += n;
+                bytes.n -= (size_t)n;
+                at += (uint64_t)n;
+        }
+        return 0;
+}
+
+/* As long as it will ever be, and all of it written: then a write in place changes nothing but bytes. */
+static int journal_fill(int fd, int dir, size_t n_size) {
+        _cleanup_(freep) char *zeros = calloc(1, n_size);
+        int r;
+
+        if (!zeros)
+                return error_origin(-ENOMEM);
+        r = journal_write_at(fd, (Str){zeros, n_size}, 0);
+        if (r == 0 && (ftruncate(fd, (off_t)n_size) < 0 || fsync(fd) < 0))
+                r = error_origin(-errno);
+        if (r == 0 && fsync(dir) < 0 && errno != EINVAL) /* EINVAL: a file system that has no such thing */
+                r = error_origin(-errno);
+        return error_trace(r);
+}
+
+static bool are_neighbours(uint64_t a, uint64_t b) {
+        return b && (a - 1) / INODES_PER_BLOCK == (b - 1) / INODES_PER_BLOCK;
+}
+
+/*
+ * A new file. Where the file system keeps no journal of its own, syncing a file writes the block that its
+ * inode lies in, if that is dirty; and that of a file which grows all the time is. So ours shall lie in
+ * another one, and a journal at the end of its block, since the files and folders that are made next come
+ * behind it. Those that do not are kept until one does, else we would get the same number again.
+ */
+static int create_apart(int dir, const char *name, uint64_t ino, bool is_last) {
+        int crowd[2 * INODES_PER_BLOCK], fd;
+        size_t n = 0;
+        struct stat st;
+
+        for (;;) {
+                (void)unlinkat(dir, name, 0);
+                fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
+                if (fd < 0 || n == ARRAY_SIZE(crowd) || fstat(fd, &st) < 0 ||
+                    (!are_neighbours(st.st_ino, ino) && (!is_last || st.st_ino % INODES_PER_BLOCK == 0)))
+                        break;
+                crowd[n++] = fd;
+        }
+        while (n > 0)
+                close_fd(crowd[--n]);
+        return fd < 0 ? error_origin(-errno) : fd;
+}
+
+int journal_create_apart(int dir, const char *name, uint64_t ino) {
+        return create_apart(dir, name, ino, false);
+}
+
+int journal_create(Journal *journal, int dir, const char *name, size_t n_size, uint64_t apart) {
+        _cleanup_(closep) int fd = create_apart(dir, name, apart, true);
+        int r = fd < 0 ? fd : journal_fill(fd, dir, n_size);
+
+        if (r)
+                return error_trace(r);
+        *journal = (Journal){.fd = fd, .n_size = n_size, .epoch = journal->epoch};
+        fd = -1;
+        return 0;
+}
+
+/* Records of epochs that nobody remembers still lie in it: the next one gets a number by chance. */
+int journal_reuse(Journal *journal, int dir, const char *name, size_t n_size) {
+        _cleanup_(closep) int fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
+        uint64_t epoch;
+        struct stat st;
+        int r;
+
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return error_origin(-errno);
+        if (!S_ISREG(st.st_mode) || st.st_size < 0 || (size_t)st.st_size != n_size)
+                return error_origin(-EINVAL);
+        r = random_bytes(&epoch, sizeof(epoch));
+        if (r)
+                return error_trace(r);
+        *journal = (Journal){.fd = fd, .n_size = n_size, .epoch = epoch >> 1};
+        fd = -1;
+        return 0;
+}
+
+bool journal_has_room(const Journal *journal, size_t n) {
+        return journal->at + sizeof(JournalHead) + sizeof(JournalMark) + journal_padded(n) <=
+               journal->n_size;
+}
+
+static int journal_add_head(Journal *journal, const uint64_t words[JOURNAL_WORDS], Buf *out) {
+        JournalHead head = {.epoch = journal->epoch + 1};
+
+        memcpy(head.magic, JOURNAL_MAGIC, sizeof(JOURNAL_MAGIC));
+        memcpy(head.words, words, sizeof(head.words));
+        head.sum = journal_head_sum(&head);
+        journal->epoch = head.epoch;
+        return error_trace(buf_append(out, &head, sizeof(head)));
+}
+
+static int journal_add_record(Journal *journal, uint64_t tag, Str bytes, Buf *out) {
+        JournalMark mark = {.epoch = journal->epoch, .tag = tag, .n = bytes.n};
+        int r;
+
+        mark.sum = journal_mark_sum(&mark, bytes);
+        r = buf_append(out, &mark, sizeof(mark));
+        if (r == 0)
+                r = buf_append_str(out, bytes);
+        if (r == 0)
+                r = buf_append(out, "\0\0\0\0\0\0\0", journal_padded(bytes.n) - bytes.n);
+        return error_trace(r);
+}
+
+int journal_append(Journal *journal, const uint64_t words[JOURNAL_WORDS], uint64_t tag, Str bytes,
+                   bool is_synced) {
+        _cleanup_(buf_deinit) Buf out = BUF_NULL;
+        int r = journal->at ? 0 : journal_add_head(journal, words, &out);
+
+        if (r == 0)
+                r = journal_add_record(journal, tag, bytes, &out);
+        if (r == 0)
+                r = journal_write_at(journal->fd, buf_str(&out), journal->at);
+        if (r == 0 && is_synced && fdatasync(journal->fd) < 0)
+                r = error_origin(-errno);
+        if (r)
+                return error_trace(r);
+        journal->at += out.n;
+        return 0;
+}
+
+void journal_restart(Journal *journal) {
+        const JournalHead none = {0};
+
+        if (journal->fd >= 0 && journal->at)
+                (void)journal_write_at(journal->fd, (Str){(const char *)&none, sizeof(none)}, 0);
+        journal->at = 0;
+}
+
+void journal_close(Journal *journal) {
+        close_fd(journal->fd);
+        *journal = JOURNAL_NULL;
+}
+
+bool journal_head(Str file, JournalHead *ret) {
+        if (file.n < sizeof(*ret))
+                return false;
+        memcpy(ret, file.data, sizeof(*ret));
+        return memcmp(ret->magic, JOURNAL_MAGIC, sizeof(JOURNAL_MAGIC)) == 0 &&
+               ret->sum == journal_head_sum(ret);
+}
+
+bool journal_next(Str file, const JournalHead *head, size_t n_max, size_t *at, uint64_t *ret_tag, Str *ret) {
+        JournalMark mark;
+
+        if (file.n < *at || file.n - *at < sizeof(mark))
+                return false;
+        memcpy(&mark, file.data + *at, sizeof(mark));
+        if (mark.epoch != head->epoch || mark.n == 0 || mark.n > n_max ||
+            mark.n > file.n - *at - sizeof(mark))
+                return false;
+        *ret = (Str){file.data + *at + sizeof(mark), (size_t)mark.n};
+        *ret_tag = mark.tag;
+        *at += MIN(sizeof(mark) + journal_padded(mark.n), file.n - *at);
+        return mark.sum == journal_mark_sum(&mark, *ret);
+}
+
+int journal_replay(Str file, const JournalHead *head, size_t n_max,
+                   int (*record)(void *user, uint64_t tag, Str bytes), void *user) {
+        size_t at = sizeof(*head);
+        uint64_t tag;
+        Str bytes;
+        int r = 0;
+
+        while (r == 0 && journal_next(file, head, n_max, &at, &tag, &bytes))
+                r = record(user, tag, bytes);
+        return error_trace(r);
+}

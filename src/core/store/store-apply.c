@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One change into the files. What is likely to fail comes first (folders, temp files: no space), then appends, then
+ * the renames that make documents visible. Where a step fails, those before it are taken back: a document that was
+ * replaced changed places with its temp file, so the old one is still there until all is done.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "core/store/store-internal.h"
+
+typedef enum AppliedState { APPLIED_NOT, APPLIED_TEMP, APPLIED_APPENDED, APPLIED_PUBLISHED } AppliedState;
+
+typedef struct Applied {
+        Step step;
+        AppliedState state;
+        bool has_old;   /* the temp file is what was there before */
+        bool is_new;    /* the file that was appended to */
+        uint64_t at, n; /* of what was appended */
+} Applied;
+
+int store_write_all(int fd, Str bytes, size_t *ret_n) {
+        size_t n_done = 0;
+        int r = 0;
+
+        while (r == 0 && n_done < bytes.n) {
+                ssize_t n = write(fd, bytes.data + n_done, bytes.n - n_done);
+
+                if (n < 0 && errno != EINTR)
+                        r = error_origin(-errno);
+                n_done += n > 0 ? (size_t)n : 0;
+        }
+        if (ret_n)
+                *ret_n = n_done;
+        return r;
+}
+
+static int store_write_temp(StoreDisk *disk, int dir, const char *name, const Step *step) {
+        const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+        _cleanup_(closep) int fd = -1;
+        char temp[STORE_TEMP_MAX];
+        struct stat st;
+        int r;
+
+        store_temp_name(name, step->head.stamp, temp);
+        store_disk_step(disk, "temp");
+        fd = openat(dir, temp, flags, 0666);
+        if (fd < 0 && errno == EEXIST && unlinkat(dir, temp, 0) == 0) /* of a try before */
+                fd = openat(dir, temp, flags, 0666);
+        if (fd < 0)
+                return error_origin(-errno);
+        r = store_write_all(fd, step->bytes, NULL);
+        if (r == 0 && step->head.kind == STEP_REPLACE && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode) && fchmod(fd, st.st_mode & 0777) < 0)
+                r = error_origin(-errno);
+        if (r)
+                (void)unlinkat(dir, temp, 0);
+        return error_trace(r);
+}
+
+static int apply_temp(StoreDisk *disk, Applied *applied) {
+        const char *name;
+        int dir = store_parent(disk, applied->step.path, &name);
+        int r = dir < 0 ? dir : store_write_temp(disk, dir, name, &applied->step);
+
+        if (r == 0)
+                applied->state = APPLIED_TEMP;
+        return error_trace(r);
+}
+
+/* Bytes of ours that nobody has written behind. */
+static void store_cut_back(int fd, uint64_t at, uint64_t n) {
+        struct stat st;
+
+        if (n && fstat(fd, &st) == 0 && (uint64_t)st.st_size == at + n && ftruncate(fd, (off_t)at) < 0)
+                return; /* they stay, as a line that does not parse */
+}
+
+static int apply_append(StoreDisk *disk, Applied *applied) {
+        int fd = store_open_append(disk, applied->step.path, &applied->is_new);
+        size_t n = 0;
+        off_t end;
+        int r;
+
+        if (fd < 0)
+                return error_trace(fd);
+        store_disk_step(disk, "append");
+        r = store_write_all(fd, applied->step.bytes, &n);
+        end = lseek(fd, 0, SEEK_CUR);
+        applied->at = end < (off_t)n ? 0 : (uint64_t)end - n;
+        applied->n = n;
+        if (r) {
+                store_cut_back(fd, applied->at, n);
+                return error_trace(r);
+        }
+        if (applied->at != applied->step.head.at)
+                store_trail_missed(disk, applied->step.path); /* others were faster */
+        applied->state = APPLIED_APPENDED;
+        return 0;
+}
+
+static int store_exchange(int dir, const char *temp, const char *name, bool *ret_has_old) {
+        *ret_has_old = true;
+        if (renameat2(dir, temp, dir, name, RENAME_EXCHANGE) == 0)
+                return 0;
+        *ret_has_old = false;
+        if (errno != ENOENT && errno != EINVAL && errno != ENOSYS)
+                return error_origin(-errno);
+        return renameat(dir, temp, dir, name) < 0 ? error_origin(-errno) : 0;
+}
+
+static int store_publish(int dir, const char *temp, const char *name, const Step *step, bool *ret_has_old) {
+        if (step->head.kind == STEP_REMOVE) {
+                *ret_has_old = renameat(dir, name, dir, temp) == 0;
+                return *ret_has_old || errno == ENOENT ? 0 : error_origin(-errno);
+        }
+        if (step->head.kind == STEP_REPLACE)
+                return error_trace(store_exchange(dir, temp, name, ret_has_old));
+        if (renameat2(dir, temp, dir, name, RENAME_NOREPLACE) == 0)
+                return 0;
+        if (errno == EEXIST)
+                return error_origin(-ESTALE); /* made by somebody who does not ask for the lock */
+        if (errno != EINVAL && errno != ENOSYS)
+                return error_origin(-errno);
+        return renameat(dir, temp, dir, name) < 0 ? error_origin(-errno) : 0;
+}
+
+static int apply_publish(StoreDisk *disk, Applied *applied) {
+        const char *name;
+        int dir = store_parent(disk, applied->step.path, &name);
+        char temp[STORE_TEMP_MAX];
+        int r;
+
+        if (dir < 0)
+                return applied->step.head.kind == STEP_REMOVE && dir == -ENOENT ? 0 : error_trace(dir);
+        store_temp_name(name, applied->step.head.stamp, temp);
+        store_disk_step(disk, "publish");
+        store_reach_forget_file(disk, applied->step.path);
+        r = store_publish(dir, temp, name, &applied->step, &applied->has_old);
+        if (r == 0)
+                applied->state = APPLIED_PUBLISHED;
+        return error_trace(r);
+}
+
+/* What was there before is needed no more, or what was to come is not. */
+static void apply_drop_temp(StoreDisk *disk, const Applied *applied) {
+        const char *name;
+        int dir = store_parent(disk, applied->step.path, &name);
+        char temp[STORE_TEMP_MAX];
+
+        if (dir < 0)
+                return;
+        store_temp_name(name, applied->step.head.stamp, temp);
+        (void)unlinkat(dir, temp, 0);
+}
+
+static void apply_unpublish(StoreDisk *disk, const Applied *applied) {
+        const char *name;
+        int dir = store_parent(disk, applied->step.path, &name);
+        char temp[STORE_TEMP_MAX];
+
+        if (dir < 0)
+                return;
+        store_temp_name(name, applied->step.head.stamp, temp);
+        if (applied->step.head.kind == STEP_REPLACE && applied->has_old)
+                (void)renameat2(dir, temp, dir, name, RENAME_EXCHANGE);
+        else if (applied->step.head.kind == STEP_REMOVE && applied->has_old)
+                (void)renameat(dir, temp, dir, name);
+        else if (applied->step.head.kind != STEP_REMOVE)
+                (void)renameat(dir, name, dir, temp);
+}
+
+/* A file that had to be made for its first line. */
+static void apply_drop_new(StoreDisk *disk, const char *path) {
+        const char *name;
+        int dir = store_parent(disk, path, &name);
+        struct stat st;
+
+        if (dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size == 0)
+                (void)unlinkat(dir, name, 0);
+}
+
+static void apply_take_back(StoreDisk *disk, Applied *applied) {
+        if (applied->state == APPLIED_APPENDED) {
+                int fd = store_open_append(disk, applied->step.path, NULL);
+
+                if (fd >= 0)
+                        store_cut_back(fd, applied->at, applied->n);
+        }
+        if (applied->is_new)
+                apply_drop_new(disk, applied->step.path);
+        if (applied->state == APPLIED_PUBLISHED)
+                apply_unpublish(disk, applied);
+        if (step_is_content(&applied->step))
+                apply_drop_temp(disk, applied);
+}
+
+static void apply_take_all_back(StoreDisk *disk, Applied *applied, size_t n, const Buf *made) {
+        size_t end = made->n;
+
+        store_reach_forget(disk);
+        while (n > 0)
+                apply_take_back(disk, &applied[--n]);
+        while (end > 0) { /* the folders, those made last first */
+                size_t start = end - 1;
+                const char *name;
+                int dir;
+
+                while (start > 0 && made->data[start - 1])
+                        start--;
+                dir = store_parent(disk, made->data + start, &name);
+                if (dir >= 0)
+                        (void)unlinkat(dir, name, AT_REMOVEDIR);
+                end = start;
+        }
+        store_reach_forget(disk); /* some of it is gone now */
+}
+
+static int apply_prepare(StoreDisk *disk, Applied *applied, Buf *made) {
+        const Step *step = &applied->step;
+        char inside[STORE_PATH_MAX + 2];
+        int r;
+
+        if (step->head.kind == STEP_REMOVE)
+                return 0;
+        snprintf(inside, sizeof(inside), "%s%s", step->path, step->head.kind == STEP_MKDIR ? "/." : "");
+        r = store_make_parents(disk, inside, made);
+        if (r == 0 && (step->head.kind == STEP_CREATE || step->head.kind == STEP_REPLACE))
+                r = apply_temp(disk, applied);
+        return error_trace(r);
+}
+
+static int apply_all(StoreDisk *disk, Applied *applied, size_t n, Buf *made) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = apply_prepare(disk, &applied[i], made);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                if (applied[i].step.head.kind >= STEP_APPEND)
+                        r = apply_append(disk, &applied[i]);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                if (step_is_content(&applied[i].step))
+                        r = apply_publish(disk, &applied[i]);
+        return error_trace(r);
+}
+
+int store_apply(StoreDisk *disk, Str steps, uint64_t change) {
+        _cleanup_(buf_deinit) Buf all = BUF_NULL, made = BUF_NULL;
+        Applied one = {0}, *applied;
+        size_t at = 0, n = 0;
+        int r = 0;
+
+        while (r == 0 && step_next(steps, &at, &one.step)) {
+                if (one.step.head.change != change)
+                        continue;
+                r = buf_append(&all, &one, sizeof(one));
+                n++;
+        }
+        applied = (Applied *)(void *)all.data;
+        r = r ? r : apply_all(disk, applied, n, &made);
+        if (r) {
+                apply_take_all_back(disk, applied, all.n / sizeof(one), &made);
+                return error_trace(r);
+        }
+        for (size_t i = 0; i < n; i++) {
+                if (applied[i].has_old)
+                        apply_drop_temp(disk, &applied[i]);
+                store_disk_touch(disk, applied[i].step.path);
+        }
+        store_disk_step(disk, "applied");
+        return 0;
+}
+
+int store_put(StoreDisk *disk, const Step *step) {
+        Applied applied = {.step = *step};
+        int r = apply_prepare(disk, &applied, NULL);
+
+        r = r ? r : apply_publish(disk, &applied);
+        apply_drop_temp(disk, &applied);
+        if (r == 0)
+                store_disk_touch(disk, step->path);
+        return error_trace(r);
+}

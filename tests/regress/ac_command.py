@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""`ac`, the command line of AgentCompany, under whose name muster can be called (docs/company.md). Scripts and the desktop apps read what it
+prints: JSON with two blanks, ids alone on a line, "ERROR: …" on stderr, status 1, and 2 for a verdict or a command that is not there."""
+import json
+import os
+import re
+
+from company import make_project
+from harness import MUSTER, Home, check, equal, read_text, run, shared, write_text
+
+
+def _link(home):
+    path = os.path.join(home.base, "ac")
+    if not os.path.lexists(path):
+        os.symlink(MUSTER, path)
+    return path
+
+
+def ac(*words, home=None, **kw):
+    home = home or shared(only="native").home
+    return run([_link(home), *words], home, **kw)
+
+
+def test_an_error_of_the_server_is_one_line():
+    status, out, err = ac("rpc:call", "--method", "no.such", "--params", "{}")
+    equal((status, out, err), (1, "", "ERROR: Unknown method: no.such\n"))
+
+
+def test_words_that_do_not_fit_are_refused_before_anything_is_called():
+    for words, text in ((["rpc:call"], "--method is required"),
+                        (["rpc:call", "--method", " "], "--method is required"),
+                        (["rpc:call", "--method"], "option '--method' needs a value behind it"),
+                        (["rpc:call", "--method", "x", "--nope", "1"], "unknown option '--nope'"),
+                        (["run:list"], "missing required argument 'workspace_dir'"),
+                        (["run:list", "a", "b"], "too many words: b"),
+                        (["run:replay", "a", "--project", "p"], "--run is required"),
+                        (["index:runs", "a", "--limit", "many"], "--limit must be a number"),
+                        (["no:such"], "unknown command 'no:such'")):
+        status, out, err = ac(*words)
+        equal((status, out, err), (1, "", "ERROR: %s\n" % text), words)
+    status, _, err = ac("rpc:call", "--method", "x", "--params", "{")
+    check(status == 1 and err.startswith("ERROR: --params must be valid JSON: "), err)
+
+
+def test_commands_that_are_not_there_say_so():
+    for name, why in (("run:execute", "is not served yet"), ("ui:web", "needs the web console, which is not there yet"), ("pipeline:plan", "is not part of muster"),
+                      ("demo:init", "is not part of muster")):
+        equal(ac(name, "x"), (2, "", "ERROR: %s %s\n" % (name, why)))
+
+
+def test_a_first_word_that_is_its_own_path_is_passed_over():
+    home = shared(only="native").home
+    for own in (_link(home), os.path.realpath(MUSTER)):
+        equal(ac(own, "rpc:call", "--method", "no.such")[2], "ERROR: Unknown method: no.such\n")
+
+
+def test_help_names_every_command():
+    status, out, _ = ac("--help")
+    check(status == 0 and "  rpc:call --method [--params]\n" in out and "  server:start\n" in out, out)
+    equal(ac()[1], out)
+
+
+def test_a_daemon_is_started_when_none_runs():
+    with Home() as home:
+        status, _, err = ac("rpc:call", "--method", "no.such", home=home)
+        check(status == 1 and "ERROR: Unknown method: no.such\n" in err, err)
+        equal(home.muster("down")[0], 0)
+
+
+def test_server_start_is_the_pipe():
+    status, out, _ = ac("server:start", stdin=b'{"jsonrpc":"2.0","id":1,"method":"no.such"}\n')
+    equal((status, json.loads(out)["error"]["code"]), (0, -32601))
+
+
+def test_a_workspace_from_the_shell():
+    home = shared(only="native").home
+    here = os.path.join(home.base, "folder")
+    os.mkdir(here)
+
+    def good(*words):
+        status, out, err = ac(*words, cwd=here)
+        equal((status, err), (0, ""), "%s: %s" % (words, out))
+        return out
+    equal(good("workspace:init", "ws", "--name", "Acme"), "Initialized workspace at ws\n")
+    check(os.path.exists(os.path.join(here, "ws", "company", "company.yaml")), "the folder of the caller does not count")
+    equal(good("workspace:validate", "ws"), "OK\n")
+    make_project(os.path.join(here, "ws"), "p")
+    run_id = json.loads(good("run:new", "ws", "--project", "p", "--agent", "agent_w", "--provider", "cmd"))["run_id"]
+    equal([r["run_id"] for r in json.loads(good("run:list", "ws", "--project=p"))], [run_id])
+    lines = good("run:replay", "ws", "--project", "p", "--run", run_id, "--mode", "deterministic").split("\n")
+    check(lines[0].endswith(" run.started actor=system") and lines[1] == "[deterministic] ok", lines)
+    write_text(os.path.join(here, "ws/work/projects/p/memory.md"), "## Decisions\n\n## Links\n")
+    delta = json.loads(good("memory:delta", "ws", "--project", "p", "--title", "T", "--under", "## Decisions", "--insert", "- one", "two", "--run", run_id))
+    equal(json.loads(good("memory:approve", "ws", "--project", "p", "--artifact", delta["artifact_id"]))["decision"], "approved")
+    equal(read_text(os.path.join(here, "ws/work/projects/p/memory.md")), "## Decisions\n\n- one\ntwo\n\n## Links\n")
+    os.unlink(os.path.join(here, "ws/company/policy.yaml"))
+    status, out, err = ac("workspace:validate", "ws", cwd=here)
+    equal((status, out, err.split("\n")[0]), (2, "", "VALIDATION FAILED"))
+    check(err.split("\n")[1].startswith("- "), err)
+
+
+def test_a_call_prints_json_with_two_blanks_and_nothing_is_observed():
+    home = shared(only="native").home
+    ac("workspace:init", "seen", cwd=home.base)
+    status, out, _ = ac("rpc:call", "--method", "heartbeat.status", "--params", json.dumps({"workspace_dir": os.path.join(home.base, "seen")}))
+    equal((status, out), (0, json.dumps(json.loads(out), indent=2, ensure_ascii=False) + "\n"))
+    equal(json.loads(out)["observed"], False)
+
+
+def test_what_outside_tools_made():
+    home = shared(only="native").home
+    here = os.path.join(home.base, "tools")
+    os.mkdir(here)
+
+    def good(*words):
+        status, out, err = ac(*words, cwd=here)
+        equal((status, err), (0, ""), "%s: %s" % (words, out))
+        return out
+
+    def new(prefix, *words):
+        out = good(*words)
+        check(re.fullmatch(prefix + "_[0-9A-Z]{26}\n", out), out)
+        return out.strip()
+    made = json.loads(good("workspace:bootstrap", "ws", "--name", "Acme", "--departments", "data", "qa", "--no-ceo"))
+    equal((made["company_name"], [one["key"] for one in made["departments"]], list(made["agents"])), ("Acme", ["data", "qa"], ["director_agent_id"]))
+    check(os.path.exists(os.path.join(here, "ws/company/company.yaml")), "the folder of the caller does not count")
+    team = new("team", "team:new", "ws", "--name", "Payments")
+    agent = new("agent", "agent:new", "ws", "--name", "Ann", "--role", "worker", "--provider", "codex", "--team", team)
+    project = new("proj", "project:new", "ws", "--name", "Alpha")
+    task = new("task", "task:new", "ws", "--project", project, "--title", "Do it", "--assignee", agent)
+    new("ms", "task:add-milestone", "ws", "--project", project, "--task", task, "--title", "m", "--kind", "coding", "--accept", "a", "b")
+    equal(good("machine:set-repo", "ws", "--repo", "core", "--path", "sub/core"), "OK\n")
+    equal(good("machine:set-provider-bin", "ws", "--provider", "codex", "--path", "codex"), "OK\n")
+    machine = read_text(os.path.join(here, "ws/.local/machine.yaml"))
+    check(os.path.join(here, "sub/core") in machine and "  codex: codex\n" in machine, machine)
+    equal(good("workspace:validate", "ws"), "OK\n")
+    for words, text in ((["agent:new", "ws", "--name", "x", "--role", "boss", "--provider", "p"], "ERROR: role "), (["team:new", "ws"], "ERROR: --name is required\n"),
+                        (["machine:set-repo", "ws", "--repo", "x"], "ERROR: --path is required\n"), (["workspace:bootstrap", "ws"], "ERROR: ")):
+        status, out, err = ac(*words, cwd=here)
+        check((status, out) == (1, "") and err.startswith(text), (words, err))
