@@ -52,3 +52,46 @@ void accounts_deinit(Accounts *accounts) {
 bool account_has_room(const Account *account) {
         return !account->owner->max_bytes || account->n_bytes <= account->owner->max_bytes;
 }
+
+Share *share_open(Account *account, uint32_t peer) {
+        size_t chain = peer % ACCOUNT_CHAINS;
+        Share *share;
+
+        LIST_FOREACH (share, &account->shares[chain], link)
+                if (share->peer == peer)
+                        break;
+        if (!share) {
+                share = calloc(1, sizeof(*share));
+                if (!share)
+                        return NULL;
+                share->peer = peer;
+                LIST_INSERT_HEAD(&account->shares[chain], share, link);
+        }
+        share->n_refs++;
+        share->n_conns++;
+        return share;
+}
+
+Share *share_unref(Share *share) {
+        if (--share->n_refs)
+                return NULL;
+        assert(!share->n_conns && !share->n_bytes);
+        LIST_REMOVE(share, link);
+        free(share);
+        return NULL;
+}
+
+Share *share_largest(Account *account, bool by_bytes) {
+        Share *found = NULL, *share;
+        size_t most = 0;
+
+        for (size_t i = 0; i < ACCOUNT_CHAINS; i++)
+                LIST_FOREACH (share, &account->shares[i], link) {
+                        size_t n = by_bytes ? share->n_bytes : share->n_conns;
+                        if (n <= most)
+                                continue;
+                        most = n;
+                        found = share;
+                }
+        return found;
+}

@@ -10,6 +10,7 @@
  * its counters) until the daemon ends: on this machine there are only as many as users and allowed TCP
  * hosts. Owned by the Accounts of the Daemon.
  */
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #include <stdbool.h>
@@ -18,6 +19,18 @@
 
 typedef struct Account Account;
 typedef struct Accounts Accounts;
+typedef struct Share Share;
+
+enum { ACCOUNT_CHAINS = 64 };
+
+/* What one process of the peer has open. It is there as long as one of its connections is. */
+struct Share {
+        LIST_ENTRY(Share) link;
+        uint32_t peer;  /* pid, or IPv4 address */
+        size_t n_refs;  /* connections, with those that are closed and not freed yet */
+        size_t n_conns; /* … without them */
+        size_t n_bytes; /* charged to open ones */
+};
 
 struct Account {
         Accounts *owner;
@@ -28,6 +41,7 @@ struct Account {
         size_t n_bytes; /* input buffered, output queued, and what calls that wait hold */
         uint64_t n_requests;
         struct Conn *conns; /* by account_next of each */
+        LIST_HEAD(, Share) shares[ACCOUNT_CHAINS];
 };
 
 struct Accounts {
@@ -42,4 +56,10 @@ enum { _ACCOUNT_E_SUCCESS, ACCOUNT_E_QUOTA };
 int account_open(Accounts *accounts, bool is_remote, uint32_t key, Account **ret);
 Account *account_close(Account *account);      /* returns it; NULL */
 bool account_has_room(const Account *account); /* its queued bytes are within the quota */
-void accounts_deinit(Accounts *accounts);      /* no connection may be left */
+
+/* The share of a process, counted as one more connection; NULL: out of memory. */
+Share *share_open(Account *account, uint32_t peer);
+Share *share_unref(Share *share); /* of a connection that is closed; NULL */
+/* Whose share is the largest, in connections or in bytes. NULL: nobody has anything. */
+Share *share_largest(Account *account, bool by_bytes);
+void accounts_deinit(Accounts *accounts); /* no connection may be left */

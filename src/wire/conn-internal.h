@@ -13,6 +13,7 @@ struct Conn {
         ConnPeer peer;
         Account *account;
         Conn *account_next, **account_link;
+        Share *share;    /* of its process */
         bool is_evicted; /* its place in the account is somebody else's */
         size_t n_charged;
         size_t n_held;    /* bytes that others hold for it */

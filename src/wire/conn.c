@@ -10,8 +10,6 @@
 #include "base/error.h"
 #include "wire/conn-internal.h"
 
-enum { QUOTA_BUCKETS = 64 };
-
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* of Linux 6.5; the headers may be older than the kernel */
 #endif
@@ -56,10 +54,16 @@ void conn_await_silence(Conn *conn) {
 }
 
 int conn_new(Conn **ret, ConnShared *shared, int fd_in, int fd_out, const ConnPeer *peer, Account *account) {
+        uint32_t process = peer->is_remote ? peer->address : (uint32_t)peer->pid;
         Conn *conn = calloc(1, sizeof(*conn));
 
         if (!conn)
                 return error_origin(-ENOMEM);
+        conn->share = share_open(account, process);
+        if (!conn->share) {
+                free(conn);
+                return error_origin(-ENOMEM);
+        }
         conn->shared = shared;
         conn->fd_in = fd_in;
         conn->fd_out = fd_out;
@@ -70,8 +74,7 @@ int conn_new(Conn **ret, ConnShared *shared, int fd_in, int fd_out, const ConnPe
         if (conn->account_next)
                 conn->account_next->account_link = &conn->account_next;
         account->conns = conn;
-        conn->turn =
-                (Turn){.peer = peer->is_remote ? peer->address : (uint32_t)peer->pid, .run = conn_on_turn};
+        conn->turn = (Turn){.peer = process, .run = conn_on_turn};
         timer_init(&conn->deadline, shared->loop, on_deadline);
         deferred_init(&conn->work, shared->loop, conn_on_work);
         shared->n_accepted++;
@@ -111,6 +114,7 @@ static void conn_free(Conn *conn) {
         if (conn->account_next)
                 conn->account_next->account_link = conn->account_link;
         conn->account->n_bytes -= conn->n_charged;
+        share_unref(conn->share);
         if (!conn->is_evicted)
                 account_close(conn->account);
         free(conn);
@@ -124,6 +128,8 @@ void conn_abort(Conn *conn, const char *reason) {
         if (conn->is_closed)
                 return;
         conn->is_closed = true;
+        conn->share->n_conns--;
+        conn->share->n_bytes -= conn->n_charged;
         conn->reason = reason;
         close_descriptors(conn);
         if (!conn->depth)
@@ -210,37 +216,25 @@ static void conn_flush(Conn *conn) {
         }
 }
 
-/* The largest connection of the process that holds most. Processes are told apart by a few bits, which keeps
- * the look short: one that shares them with a greedy one may lose a connection that is as large. */
-static Conn *greediest(const Account *account) {
-        size_t held[QUOTA_BUCKETS] = {0}, worst = 0;
+/* The largest connection of the process that holds most. */
+static Conn *greediest(Account *account) {
+        Share *worst = share_largest(account, true);
         Conn *found = NULL;
 
-        for (const Conn *c = account->conns; c; c = c->account_next)
-                held[c->turn.peer % QUOTA_BUCKETS] += c->is_closed ? 0 : c->n_charged;
-        for (size_t i = 1; i < QUOTA_BUCKETS; i++)
-                if (held[i] > held[worst])
-                        worst = i;
         for (Conn *c = account->conns; c; c = c->account_next)
-                if (!c->is_closed && c->turn.peer % QUOTA_BUCKETS == worst &&
-                    (!found || c->n_charged > found->n_charged))
+                if (!c->is_closed && c->share == worst && (!found || c->n_charged > found->n_charged))
                         found = c;
         return found;
 }
 
 bool conn_evict(Account *account, uint32_t peer) {
-        size_t n[QUOTA_BUCKETS] = {0}, worst = 0;
+        Share *worst = share_largest(account, false);
         Conn *oldest = NULL;
 
-        for (const Conn *c = account->conns; c; c = c->account_next)
-                n[c->turn.peer % QUOTA_BUCKETS] += !c->is_closed;
-        for (size_t i = 1; i < QUOTA_BUCKETS; i++)
-                if (n[i] > n[worst])
-                        worst = i;
-        if (peer % QUOTA_BUCKETS == worst)
+        if (!worst || worst->peer == peer)
                 return false;
         for (Conn *c = account->conns; c; c = c->account_next) /* the newest first */
-                if (!c->is_closed && !c->is_paused && c->turn.peer % QUOTA_BUCKETS == worst)
+                if (!c->is_closed && !c->is_paused && c->share == worst)
                         oldest = c;
         if (!oldest)
                 return false;
@@ -255,15 +249,16 @@ static void charge(Conn *conn) {
                 conn->in.cap + outq_pending(&conn->out) + conn->n_held + conn->n_lent + conn->n_waiting;
 
         conn->account->n_bytes += held - conn->n_charged;
+        conn->share->n_bytes += conn->is_closed ? 0 : held - conn->n_charged;
         conn->n_charged = held;
         while (!account_has_room(conn->account)) {
                 Conn *victim = greediest(conn->account);
 
                 if (!victim)
                         return;
+                conn_abort(victim, "quota of the peer used up");
                 conn->account->n_bytes -= victim->n_charged; /* it is given back in this turn */
                 victim->n_charged = 0;
-                conn_abort(victim, "quota of the peer used up");
         }
 }
 

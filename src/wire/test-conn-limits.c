@@ -314,6 +314,25 @@ static void test_quota_of_a_greedy_one(void **state) {
         assert_int_equal(bench->accounts.first->n_bytes, 0);
 }
 
+/* Two processes whose pids fell into one slot of 64 were taken for one: the greedy one kept the other out. */
+static void test_eviction_knows_processes_apart(void **state) {
+        Bench *bench = *state;
+        Link links[3];
+
+        for (size_t i = 0; i < 3; i++)
+                link_begin(&links[i], bench);
+        bench->accounts.max_conns = 3;
+        assert_false(conn_evict(links[0].account, 8)); /* it has most itself */
+        assert_true(conn_evict(links[0].account, 8 + ACCOUNT_CHAINS));
+        turns(bench, 1);
+        assert_closed(&links[0], "quota of the peer used up");
+        assert_int_equal(links[1].account->n_conns, 2);
+        for (size_t i = 0; i < 3; i++)
+                link_end(&links[i]);
+        assert_int_equal(bench->accounts.first->n_conns, 0);
+        assert_null(share_largest(bench->accounts.first, false));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 conn_test(test_handshake_deadline),
@@ -330,6 +349,7 @@ int main(void) {
                 conn_test(test_charges),
                 conn_test(test_quota),
                 conn_test(test_quota_of_a_greedy_one),
+                conn_test(test_eviction_knows_processes_apart),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
