@@ -233,7 +233,8 @@ def _vanished(make_vanish, come_back):
         if come_back:
             come_back(project)
             equal(t.client.ended(t.client.submit("again"))["result"], "again\n")
-            equal(sorted(r["id"] for r in t.store()["tasks"]), ["task-000%d" % i for i in range(4)])
+            # Where the last writing of it took long nobody waits for tasks.json: it may be a second behind.
+            eventually(lambda: sorted(r["id"] for r in t.store()["tasks"]) == ["task-000%d" % i for i in range(4)], what="all of them in tasks.json")
             return
         with t.daemon.native() as n:
             check(n.result("project.rm", {"dir": project})["removed"], "removed")

@@ -28,7 +28,7 @@ def test_of_the_original():
             equal((got["state"], got["error"], got["pid"]), ("failed", "daemon restarted", None))
         equal(t.client.submit("echo:x"), "task-0008", "ids go on")
         t.client.ended("task-0008")
-        equal([r["id"] for r in t.store()["tasks"]], ["task-%04d" % i for i in (0, 1, 2, 3, 4, 7, 8)])
+        eventually(lambda: [r["id"] for r in t.store()["tasks"]] == ["task-%04d" % i for i in (0, 1, 2, 3, 4, 7, 8)], what="tasks.json")
         equal(t.store()["version"], 1)
         t.restart("stop")
         equal(len(_ids(t)), 7, "taken in once")
