@@ -1,5 +1,21 @@
 # SPDX-License-Identifier: MIT
-# Bash completion for muster. What could come next is known to the program itself (src/cli/complete).
+# Bash completion for muster, and for ac, which is muster under another name. What could come next is known to the program itself (src/cli/complete).
+
+# Without the package bash-completion: what readline cut at colons and equals signs becomes words again.
+_muster_words() {
+        local i glue=
+        words=() cword=0
+        for ((i = 0; i <= COMP_CWORD; i++)); do
+                if ((i > 1)) && [[ $glue || ${COMP_WORDS[i]} == [:=]* ]]; then
+                        words[cword]+=${COMP_WORDS[i]}
+                else
+                        words+=("${COMP_WORDS[i]}")
+                        cword=$((${#words[@]} - 1))
+                fi
+                [[ ${COMP_WORDS[i]} == *[:=] ]] && glue=1 || glue=
+        done
+        cur=${words[cword]}
+}
 
 _muster() {
         local cur prev words cword candidate IFS=$'\n'
@@ -7,7 +23,7 @@ _muster() {
         if declare -F _get_comp_words_by_ref >/dev/null; then
                 _get_comp_words_by_ref -n := cur prev words cword
         else
-                words=("${COMP_WORDS[@]}") cword=$COMP_CWORD cur=${COMP_WORDS[COMP_CWORD]}
+                _muster_words
         fi
         while read -r candidate; do
                 case $candidate in
@@ -23,7 +39,7 @@ _muster() {
                 esac
         done < <("${words[0]}" __complete "${words[@]:1:cword}" 2>/dev/null)
         # Readline replaces what stands behind the last colon only.
-        ! declare -F __ltrim_colon_completions >/dev/null || __ltrim_colon_completions "$cur"
+        [[ $cur != *:* || $COMP_WORDBREAKS != *:* ]] || COMPREPLY=("${COMPREPLY[@]#"${cur%"${cur##*:}"}"}")
 }
 
-complete -F _muster muster
+complete -F _muster muster ac

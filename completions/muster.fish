@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Fish completion for muster. What could come next is known to the program itself (src/cli/complete).
+# Fish completion for muster, and for ac, which is muster under another name. What could come next is known to the program itself (src/cli/complete).
 
 function __muster_complete
     set -l words (commandline -opc)
@@ -20,3 +20,4 @@ function __muster_complete
 end
 
 complete -c muster -f -a '(__muster_complete)'
+complete -c ac -f -a '(__muster_complete)'

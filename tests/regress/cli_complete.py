@@ -6,16 +6,20 @@ import re
 import shutil
 import subprocess
 
-from harness import DEADLINE, MUSTER, MUSTERD, ROOT, Daemon, Home, Skip, check, equal, shared
+from harness import DEADLINE, MUSTER, MUSTERD, ROOT, Daemon, Home, Skip, check, equal, run, shared, write_text
 from home import numbers
+
+
+def _candidates(answer, words):
+    status, out, err = answer
+    equal((status, err), (0, ""), "__complete %r" % (words,))
+    lines = [line for line in out.splitlines() if line]
+    return dict((line + "\t").split("\t")[:2] for line in lines if line[0] != ":"), {line for line in lines if line[0] == ":"}
 
 
 def _complete(home, *words, **kw):
     """{candidate: summary} and what is left to the shell."""
-    status, out, err = home.muster("__complete", *words, **kw)
-    equal((status, err), (0, ""), "muster __complete %r" % (words,))
-    lines = [line for line in out.splitlines() if line]
-    return dict((line + "\t").split("\t")[:2] for line in lines if line[0] != ":"), {line for line in lines if line[0] == ":"}
+    return _candidates(home.muster("__complete", *words, **kw), words)
 
 
 def _names(home, *words, **kw):
@@ -119,11 +123,76 @@ def test_tasks_of_the_project():
         equal(list(_complete(d.home, "task", "get", "--project", d.home.project, "")[0]), [answer["taskId"]])
 
 
+# ---------------------------------------------------------------------------------------------------- ac
+def _ac_folder(home):
+    """A folder for PATH with muster under its other name."""
+    folder = os.path.join(home.base, "bin")
+    if not os.path.isdir(folder):
+        os.mkdir(folder)
+        os.symlink(os.path.abspath(MUSTER), os.path.join(folder, "ac"))
+    return folder
+
+
+def _complete_ac(home, *words):
+    return _candidates(run([os.path.join(_ac_folder(home), "ac"), "__complete", *words], home), words)
+
+
+def _ac_help(home):
+    """{command: its options} as the help has them."""
+    out = run([os.path.join(_ac_folder(home), "ac"), "--help"], home)[1]
+    return {line.split()[0]: set(re.findall(r"--[a-z-]+", line)) for line in out.splitlines() if line.startswith("  ")}
+
+
+def test_ac_every_command_and_every_option():
+    with Home() as home:
+        commands = _ac_help(home)
+        check(len(commands) > 40, repr(commands))
+        found, wishes = _complete_ac(home, "")
+        equal((set(found) - {"help", "--help", "--version"}, wishes), (set(commands), set()))
+        for command, options in commands.items():
+            check(found[command], "%s has no summary" % command)
+            offered = _complete_ac(home, command, "-")[0]
+            equal(set(offered), options, "options of %s" % command)
+            check(all(offered.values()), "%s: an option has no summary: %r" % (command, offered))
+
+
+def test_ac_words():
+    with Home() as home:
+        equal(list(_complete_ac(home, "workspace:im")[0]), ["workspace:import"])
+        equal(_complete_ac(home, "workspace:export", "w", "")[1], {":folders"})
+        equal(set(_complete_ac(home, "comment:add", "w", "--role", "m")[0]), {"manager"})
+        equal(set(_complete_ac(home, "task:new", "w", "--visibility", "")[0]), {"private_agent", "team", "managers", "org"})
+        equal(set(_complete_ac(home, "rpc:call", "--method", "comment.")[0]), {"comment.add", "comment.list"})
+        equal(_complete_ac(home, "machine:set-repo", "w", "--path", "")[1], {":folders"})
+        equal(_complete_ac(home, "machine:set-provider-bin", "w", "--path", "")[1], {":programs"})
+        equal(set(_complete_ac(home, "run:list", "w", "")[0]), {"--project"})
+        equal(_complete_ac(home, "no:such", ""), ({}, set()))
+        equal(_complete_ac(home, "memory:delta", "w", "--insert", "one", "--"), _complete_ac(home, "memory:delta", "w", "--"))
+
+
+def test_ac_ids_are_those_of_the_workspace():
+    """Names of files are enough: no daemon is asked, and none is started."""
+    with Home() as home:
+        there = os.path.join(home.cwd, "there")
+        for name in ("work/projects/proj_a/runs/run_1", "work/projects/proj_a/tasks", "org/agents/agent_x", "org/teams/team_y"):
+            os.makedirs(os.path.join(there, name))
+        for name in ("task_1.md", "task_1.md.bak", ".hidden.md"):
+            write_text(os.path.join(there, "work/projects/proj_a/tasks", name), "")
+        equal(list(_complete_ac(home, "run:list", there, "--project", "")[0]), ["proj_a"])
+        equal(list(_complete_ac(home, "run:replay", there, "--project", "proj_a", "--run", "r")[0]), ["run_1"])
+        equal(list(_complete_ac(home, "milestone:approve", there, "--project", "proj_a", "--task", "")[0]), ["task_1"])
+        equal(list(_complete_ac(home, "run:new", there, "--agent", "")[0]), ["agent_x"])
+        equal(list(_complete_ac(home, "agent:new", there, "--team", "")[0]), ["team_y"])
+        equal(_complete_ac(home, "run:replay", there, "--run", ""), ({}, set()))
+        check(not os.path.exists(home.native_sock) and not os.path.exists(home.muster_home), "a daemon was started")
+
+
+# ---------------------------------------------------------------------------------------------------- shells
 def _bash(home, line):
     """What bash would offer for a line."""
-    words = line.split(" ")
-    script = 'source %s; PATH=%s:$PATH; COMP_WORDS=(%s); COMP_CWORD=%d; _muster; printf "%%s\\n" "${COMPREPLY[@]}"' % (
-        os.path.join(ROOT, "completions", "muster.bash"), os.path.dirname(MUSTER), " ".join("'%s'" % w for w in words), len(words) - 1)
+    words = re.findall("[:=]+|[^ :=]+", line) + [""] * line.endswith(" ")  # as readline cuts it
+    script = 'source %s; PATH=%s:%s:$PATH; COMP_WORDS=(%s); COMP_CWORD=%d; _muster; printf "%%s\\n" "${COMPREPLY[@]}"' % (
+        os.path.join(ROOT, "completions", "muster.bash"), os.path.dirname(MUSTER), _ac_folder(home), " ".join("'%s'" % w for w in words), len(words) - 1)
     return subprocess.run(["bash", "--norc", "-c", script], env=home.env(), cwd=home.cwd, check=True, text=True, stdout=subprocess.PIPE).stdout.split("\n")[:-1]
 
 
@@ -137,19 +206,30 @@ def test_bash():
         check("bash" in _bash(home, "muster new -- ba"), "programs")
 
 
+def test_bash_of_ac():
+    """Readline cuts words at colons, and replaces what stands behind the last one only."""
+    with Home() as home:
+        os.mkdir(os.path.join(home.cwd, "folder with blanks"))
+        equal(_bash(home, "ac workspace:imp"), ["import"])
+        equal(_bash(home, "ac workspace:"), ["init", "bootstrap", "validate", "doctor", "diagnostics", "migrate", "export", "import"])
+        equal(_bash(home, "ac rpc"), ["rpc:call"])
+        equal(_bash(home, "ac run:list fol"), ["folder with blanks"])
+        equal(_bash(home, "ac rpc:call --method comment.a"), ["comment.add"])
+
+
 def _shell(home, name, *argv):
     if not shutil.which(name):
         raise Skip("%s is not installed" % name)
-    path = os.pathsep.join((os.path.dirname(os.path.abspath(MUSTER)), os.environ["PATH"]))
+    path = os.pathsep.join((_ac_folder(home), os.path.dirname(os.path.abspath(MUSTER)), os.environ["PATH"]))
     return subprocess.run([name, *argv], env=home.env({"PATH": path, "TERM": "dumb"}), cwd=home.cwd, check=True, text=True, stdout=subprocess.PIPE, timeout=DEADLINE).stdout
 
 
 def test_fish():
     with Home() as home:
         os.mkdir(os.path.join(home.cwd, "folder"))
-        lines = "; ".join("complete -C '%s'" % line for line in ("muster led", "muster ledger v", "muster group attach fol"))
+        lines = "; ".join("complete -C '%s'" % line for line in ("muster led", "muster ledger v", "muster group attach fol", "ac workspace:imp", "ac run:list fol"))
         out = _shell(home, "fish", "--no-config", "-c", "source %s; %s" % (os.path.join(ROOT, "completions", "muster.fish"), lines))
-        equal([line.split("\t")[0] for line in out.splitlines()], ["ledger", "verify", "folder/"])
+        equal([line.split("\t")[0] for line in out.splitlines()], ["ledger", "verify", "folder/", "workspace:import", "folder/"])
 
 
 def test_zsh():
@@ -158,5 +238,5 @@ def test_zsh():
         setup = "fpath=(%s $fpath); autoload -Uz compinit; compinit -u -D; print ready-$((1+1))" % os.path.join(ROOT, "completions")
         script = ("zmodload zsh/zpty; zpty z zsh -f -i; zpty -w z '%s'; zpty -r -m z out '*ready-2*';"
                   "zpty -n -w z $'muster led\\t'; zpty -r -m z out '*muster ledger *';"
-                  "zpty -n -w z $'v\\t'; zpty -r -m z out '*verify *'; print found" % setup)
+                  "zpty -n -w z $'v\\t'; zpty -r -m z out '*verify *'; zpty -n -w z $'\\x15ac workspace:imp\\t'; zpty -r -m z out '*ac workspace:import *'; print found" % setup)
         equal(_shell(home, "zsh", "-f", "-c", script), "found\n")

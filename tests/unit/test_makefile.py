@@ -104,7 +104,8 @@ def test_uninstall_removes_what_install_put():
         installed = set(_tree(base)) - set(neighbours)
         for name in ("bin/musterd", "bin/muster", "libexec/muster/muster-shim", "libexec/muster/muster-sandbox", "share/man/man1/muster.1",
                      "share/man/man8/musterd.8", "share/man/man5/muster.toml.5", "share/bash-completion/completions/muster",
-                     "share/zsh/site-functions/_muster", "share/fish/vendor_completions.d/muster.fish", "lib/systemd/user/musterd.service",
+                     "share/bash-completion/completions/ac", "share/zsh/site-functions/_muster", "share/fish/vendor_completions.d/muster.fish",
+                     "share/fish/vendor_completions.d/ac.fish", "lib/systemd/user/musterd.service",
                      "lib/systemd/user/musterd.socket"):
             check(name in installed, "%s is not installed: %r" % (name, sorted(installed)))
         with open(os.path.join(base, "lib/systemd/user/musterd.service"), encoding="utf-8") as f:

@@ -18,13 +18,6 @@ typedef struct {
         int n_operands;
 } AcArgs;
 
-static const AcOption *ac_find_option(const AcCommand *command, const char *word, size_t n) {
-        for (size_t i = 0; i < AC_OPTIONS_MAX && command->options[i].flag; i++)
-                if (!strncmp(command->options[i].flag, word, n) && !command->options[i].flag[n])
-                        return &command->options[i];
-        return NULL;
-}
-
 /* Takes value; 0 or an exit status. */
 static int ac_set(AcArgs *args, const char *param, Json *value) {
         return json_set(args->arena, args->params, str_from(param), value) ? ac_fail("out of memory")

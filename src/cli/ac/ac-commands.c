@@ -339,6 +339,20 @@ const AcCommand ac_commands[] = {
 };
 const size_t n_ac_commands = ARRAY_SIZE(ac_commands);
 
+const AcCommand *ac_find_command(const char *name) {
+        for (size_t i = 0; i < n_ac_commands; i++)
+                if (!strcmp(ac_commands[i].name, name))
+                        return &ac_commands[i];
+        return NULL;
+}
+
+const AcOption *ac_find_option(const AcCommand *command, const char *word, size_t n_bytes) {
+        for (size_t i = 0; i < AC_OPTIONS_MAX && command->options[i].flag; i++)
+                if (!strncmp(command->options[i].flag, word, n_bytes) && !command->options[i].flag[n_bytes])
+                        return &command->options[i];
+        return NULL;
+}
+
 /* ---- what is not there ----------------------------------------------------------------------- */
 
 static const char *const not_yet[] = {"run:execute", "worktree:cleanup", "sharepack:create",

@@ -11,6 +11,7 @@
 #include "base/json/json-writer.h"
 #include "base/macro.h"
 #include "cli/cli.h"
+#include "cli/complete/complete.h"
 #include "cli/link/exchange.h"
 #include "cli/link/find.h"
 #include "cli/link/greeting.h"
@@ -110,13 +111,6 @@ static int ac_call(const AcCommand *command, const char *method, const Json *par
 
 /* ---- which command --------------------------------------------------------------------------- */
 
-static const AcCommand *ac_find(const char *name) {
-        for (size_t i = 0; i < n_ac_commands; i++)
-                if (!strcmp(ac_commands[i].name, name))
-                        return &ac_commands[i];
-        return NULL;
-}
-
 static int ac_help(void) {
         print("Usage: ac COMMAND [WORDS…] [OPTIONS…]\n\n"
               "The command line of AgentCompany, served by musterd. Commands:\n\n  server:start\n");
@@ -167,6 +161,7 @@ static bool ac_is_own_path(const char *word) {
 }
 
 int ac_main(int argc, char **argv) {
+        const AcCommand *command;
         const char *word;
 
         argc--, argv++;
@@ -179,5 +174,8 @@ int ac_main(int argc, char **argv) {
                 return print("%s\n", MUSTER_VERSION), CLI_OK;
         if (!strcmp(word, "server:start"))
                 return cmd_stdio(&(Options){.wait_ms = -1});
-        return ac_find(word) ? ac_run(ac_find(word), argc - 1, argv + 1) : ac_refuse(word);
+        if (!strcmp(word, "__complete")) /* of the completion scripts; in no list */
+                return complete_ac(argc - 1, argv + 1);
+        command = ac_find_command(word);
+        return command ? ac_run(command, argc - 1, argv + 1) : ac_refuse(word);
 }

@@ -45,6 +45,8 @@ bool ac_is_native(const char *method);
 
 extern const AcCommand ac_commands[];
 extern const size_t n_ac_commands;
+const AcCommand *ac_find_command(const char *name);                                         /* NULL: none */
+const AcOption *ac_find_option(const AcCommand *command, const char *word, size_t n_bytes); /* NULL: none */
 /* Why a command of the original is not there; NULL: it never was one. */
 const char *ac_why_not(const char *name);
 

@@ -4,15 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "cli/call/opdoc.h"
 #include "cli/commands.h"
+#include "cli/complete/candidate.h"
 #include "cli/complete/helptext.h"
 #include "cli/complete/names.h"
 #include "cli/options.h"
 #include "cli/print/report.h"
-
-enum { SUMMARY_MAX = 60 };
 
 typedef struct Line {
         const Command *command;
@@ -28,30 +26,11 @@ typedef struct Line {
 /* ---- candidates ------------------------------------------------------------------------------ */
 
 static void line_put(void *user, Str name, Str summary) {
-        const Line *line = user;
-        size_t n = strlen(line->current);
-
-        if (name.n < n || memcmp(name.data, line->current, n) != 0 || memchr(name.data, '\n', name.n))
-                return;
-        text_put(stdout, name);
-        if (summary.n) {
-                const char *end = memchr(summary.data, '\n', summary.n);
-
-                putchar('\t');
-                text_put(stdout,
-                         utf8_first(end ? (Str){summary.data, (size_t)(end - summary.data)} : summary,
-                                    SUMMARY_MAX));
-        }
-        putchar('\n');
+        candidate_put(((const Line *)user)->current, name, summary);
 }
 
 static void line_put_words(const Line *line, const char *words) {
-        while (*words) {
-                size_t n = strcspn(words, " ");
-
-                line_put((void *)line, (Str){words, n}, STR_NULL);
-                words += n + strspn(words + n, " ");
-        }
+        candidate_put_words(line->current, words);
 }
 
 static void line_put_operations(const Line *line) {

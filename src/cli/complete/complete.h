@@ -12,3 +12,5 @@
 
 /* words: what stands behind `muster`, the last one being written, maybe empty. Returns an exit status. */
 int complete(int n, char **words);
+/* The same behind `ac` (src/cli/ac). */
+int complete_ac(int n, char **words);
