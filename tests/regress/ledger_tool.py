@@ -5,6 +5,7 @@ import glob
 import json
 import os
 
+from company import Office
 from harness import Daemon, Home, check, equal, read_text, write_text
 
 EVENTS = ['{"v":1,"id":"e%d","ts":"2026-01-02T03:04:0%d.000000Z","kind":"chat.message","by":"user","data":{}}\n' % (i, i) for i in range(1, 5)]
@@ -113,3 +114,66 @@ def test_beside_a_daemon():
         equal(_json(d.home, "repair", group)[0]["moved_lines"], 1)
         equal(d.cccc("group_update", {"group_id": group, "patch": {"title": "two"}})["ok"], True)
         equal(_json(d.home, "verify", group)[0]["events"], 2)
+
+
+# ---------------------------------------------------------------------------------------------------- workspaces of AgentCompany
+STILL = {"MUSTER_TEST_CLOCK": "1"}  # the files are not synced before they are looked at
+
+
+def _crashed_workspace(d):
+    """One whose daemon was killed before its files were synced, and what a power loss then took: a new document and the last event."""
+    with Office(d) as c:
+        ws = c.make()
+        run = c.result("run.create", workspace_dir=ws, project_id="proj_a", agent_id="agent_w", provider="cmd")["run_id"]
+        comment = c.result("comment.add", workspace_dir=ws, project_id="proj_a", target_run_id=run, author_id="human", author_role="human", body="b")["comment_id"]
+    events = "%s/work/projects/proj_a/runs/%s/events.jsonl" % (ws, run)
+    document = "%s/inbox/comments/%s.yaml" % (ws, comment)
+    d.kill()
+    before = read_text(events), read_text(document)
+    os.unlink(document)
+    write_text(events, "".join(before[0].splitlines(keepends=True)[:-1]))
+    return ws, events, document, before
+
+
+def test_a_workspace_after_a_power_loss():
+    with Daemon(env=STILL) as d:
+        ws, events, document, before = _crashed_workspace(d)
+        status, out, err = d.home.muster("ledger", "repair", ws)
+        equal((status, err), (0, ""))
+        check(out.startswith("%s: " % ws) and out.endswith(" steps put back from the journal\n"), out)
+        equal((read_text(events), read_text(document)), before)
+        equal(_json(d.home, "verify", ws), [{"path": events, "ok": True, "bytes": len(before[0]), "lines": 2, "events": 2, "damaged": 0, "issues": 0,
+                                             "first_issue": None}])
+        equal(d.home.muster("ledger", "repair", ws), (0, "%s: nothing to repair\n" % ws, ""))
+        equal(_json(d.home, "repair", ws), [{"path": ws, "restored": 0, "aside": 0, "cut": None}])
+
+
+def test_a_workspace_in_which_others_have_written_since():
+    """Theirs stays; ours is beside it."""
+    with Daemon(env=STILL) as d:
+        ws, _, document, before = _crashed_workspace(d)
+        write_text(document, "of another program\n")
+        [doc] = _json(d.home, "repair", ws)
+        equal((doc["restored"], doc["aside"]), (1, 1))
+        equal(read_text(document), "of another program\n")
+        check(before[1] in read_text("%s/.local/muster/%s" % (ws, doc["cut"])), "ours is not there")
+
+
+def test_a_workspace_that_needs_no_repair():
+    with Home() as home:
+        ws = os.path.join(home.cwd, "ws")
+        os.makedirs(os.path.join(ws, "company"))
+        write_text(os.path.join(ws, "company/company.yaml"), "")
+        equal(home.muster("ledger", "repair", ws), (0, "%s: nothing to repair\n" % ws, ""))
+        equal(os.listdir(ws), ["company"])
+
+
+def test_a_workspace_is_not_repaired_under_a_daemon():
+    with Daemon() as d:
+        with Office(d) as c:
+            ws = c.make()
+            c.result("run.create", workspace_dir=ws, project_id="proj_a", agent_id="agent_w", provider="cmd")
+        status, out, err = d.home.muster("ledger", "repair", ws)
+        equal((status, out), (1, ""))
+        check("cannot repair %s: the daemon with pid %d has it open" % (ws, d.pid) in err, err)
+        equal(d.home.muster("ledger", "verify", ws)[0], 0)

@@ -16,6 +16,7 @@
 #include "base/mapping.h"
 #include "base/time.h"
 #include "cli/cli.h"
+#include "cli/cmd/ledger-workspace.h"
 #include "cli/link/group-name.h"
 #include "cli/print/progress.h"
 #include "cli/print/report.h"
@@ -87,10 +88,6 @@ static int run_one(const Options *options, const char *word, TargetFn fn) {
         return fn(options, &target);
 }
 
-static int worse(int a, int b) {
-        return MAX(a, b);
-}
-
 /* Every group of the CCCC home. */
 static int ledger_run_all(const Options *options, TargetFn fn) {
         _cleanup_(freep) char *home = ledger_cccc_home(), *groups = home ? path_join(home, "groups") : NULL;
@@ -102,7 +99,7 @@ static int ledger_run_all(const Options *options, TargetFn fn) {
                                 strerror(errno));
         for (int i = 0; i < n; i++) {
                 if (entries[i]->d_name[0] != '.')
-                        worst = worse(worst, run_one(options, entries[i]->d_name, fn));
+                        worst = MAX(worst, run_one(options, entries[i]->d_name, fn));
                 free(entries[i]);
         }
         free(entries);
@@ -210,55 +207,6 @@ static int inspect(const Target *target, LedgerReport *report) {
         return r ? complain(CLI_FAILED, "cannot read %s: %s", target->path, strerror(-r)) : CLI_OK;
 }
 
-static void trail_print_json(const Target *target, const TrailReport *report, bool is_sound) {
-        Buf text = BUF_NULL;
-        JsonWriter w = JSON_WRITER(&text);
-
-        jw_begin_object(&w);
-        jw_field_cstr(&w, "path", target->path);
-        jw_field_bool(&w, "ok", is_sound);
-        jw_field_uint(&w, "bytes", report->n_bytes);
-        jw_field_uint(&w, "lines", report->n_lines);
-        jw_field_uint(&w, "events", report->n_events);
-        jw_field_uint(&w, "damaged", report->n_damaged);
-        jw_field_uint(&w, "issues", report->n_issues);
-        jw_key(&w, "first_issue");
-        if (report->n_issues) {
-                jw_begin_object(&w);
-                jw_field_uint(&w, "seq", report->first.seq);
-                jw_field_cstr(&w, "code", trail_fault_name(report->first.fault));
-                jw_end_object(&w);
-        } else
-                jw_null(&w);
-        jw_end_object(&w);
-        print_line(&text, w.failed);
-}
-
-/* The events of a run of AgentCompany: the chain is inside the lines. */
-static int verify_trail(const Options *options, const Target *target, int fd, uint64_t size) {
-        TrailReport report;
-        int r = trail_verify(fd, size, &report);
-        bool is_sound = !report.n_issues && !report.n_damaged && !report.is_torn;
-
-        if (r)
-                return complain(CLI_FAILED, "cannot read %s: %s", target->path, strerror(-r));
-        if (options->json) {
-                trail_print_json(target, &report, is_sound);
-                return is_sound ? CLI_OK : CLI_FAILED;
-        }
-        print("%s: %s, %llu events, %llu bytes\n", target->name, is_sound ? "ok" : "damaged",
-              (unsigned long long)report.n_events, (unsigned long long)report.n_bytes);
-        if (report.n_damaged)
-                print("  %llu lines are no events\n", (unsigned long long)report.n_damaged);
-        if (report.is_torn)
-                print("  the last line has no newline\n");
-        if (report.n_issues)
-                print("  %llu faults of the chain and the envelope, the first at event %llu: %s\n",
-                      (unsigned long long)report.n_issues, (unsigned long long)report.first.seq,
-                      trail_fault_name(report.first.fault));
-        return is_sound ? CLI_OK : CLI_FAILED;
-}
-
 /* One whose lines have hashes of events; what cannot be read at all is no trail. */
 static bool is_trail(const Target *target, int *ret_fd, uint64_t *ret_size) {
         TrailTail tail = {0};
@@ -271,69 +219,16 @@ static bool is_trail(const Target *target, int *ret_fd, uint64_t *ret_size) {
         return trail_tail(*ret_fd, *ret_size, &tail) == 0 && *tail.hash;
 }
 
-/* ---- a workspace of AgentCompany: the events of all of its runs ------------------------------ */
-
-static bool is_workspace(const char *path) {
-        _cleanup_(freep) char *company = path_join(path, "company/company.yaml");
-        struct stat st;
-
-        return !stat(path, &st) && S_ISDIR(st.st_mode) && company && !access(company, F_OK);
-}
-
-static int verify_run(const Options *options, const char *runs, const char *run) {
-        _cleanup_(freep) char *folder = path_join(runs, run);
-        Target target = {.path = folder ? path_join(folder, "events.jsonl") : NULL};
-        int fd = target.path ? open(target.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW)
-                             : -1;
-        struct stat st;
-        int status = CLI_OK;
-
-        target.name = target.path;
-        if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode))
-                status = verify_trail(options, &target, fd, (uint64_t)st.st_size);
-        else if (errno != ENOENT && errno != ENOTDIR)
-                status = complain(CLI_FAILED, "cannot read %s", target.path ? target.path : run);
-        if (fd >= 0)
-                close(fd);
-        target_deinit(&target);
-        return status;
-}
-
-/* fn for each name in the folder; one that is not there has none. */
-static int verify_each(const Options *options, const char *folder,
-                       int (*fn)(const Options *options, const char *folder, const char *name)) {
-        struct dirent **entries = NULL;
-        int n = folder ? scandir(folder, &entries, NULL, alphasort) : 0, worst = CLI_OK;
-
-        for (int i = 0; i < n; i++) {
-                if (entries[i]->d_name[0] != '.')
-                        worst = worse(worst, fn(options, folder, entries[i]->d_name));
-                free(entries[i]);
-        }
-        free(entries);
-        return worst;
-}
-
-static int verify_project(const Options *options, const char *projects, const char *project) {
-        _cleanup_(freep) char *folder = path_join(projects, project);
-        _cleanup_(freep) char *runs = folder ? path_join(folder, "runs") : NULL;
-
-        return verify_each(options, runs, verify_run);
-}
-
 static int verify_one(const Options *options, const Target *target) {
         _cleanup_(ledger_report_deinit) LedgerReport report = {0};
         _cleanup_(closep) int fd = -1;
         uint64_t size = 0;
         int r;
 
-        if (is_workspace(target->path)) {
-                _cleanup_(freep) char *projects = path_join(target->path, "work/projects");
-
-                return verify_each(options, projects, verify_project);
-        }
+        if (workspace_is(target->path))
+                return workspace_verify(options, target->path);
         if (is_trail(target, &fd, &size))
-                return verify_trail(options, target, fd, size);
+                return workspace_verify_trail(options, target->path, target->name, fd, size);
         r = inspect(target, &report);
         if (r)
                 return r;
@@ -383,7 +278,7 @@ static int stat_one(const Options *options, const Target *target) {
         return CLI_OK;
 }
 
-static int repair_one(const Options *options, const Target *target) {
+static int repair_ledger(const Options *options, const Target *target) {
         Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
         Progress progress = progress_begin(target->name);
@@ -418,6 +313,11 @@ static int repair_one(const Options *options, const Target *target) {
         return CLI_OK;
 }
 
+static int repair_one(const Options *options, const Target *target) {
+        return workspace_is(target->path) ? workspace_repair(options, target->path)
+                                          : repair_ledger(options, target);
+}
+
 static const struct {
         const char *name;
         TargetFn fn;
@@ -433,7 +333,7 @@ int cmd_ledger(const Options *options) {
                 if (options->n_operands == 1)
                         return ledger_run_all(options, verbs[i].fn);
                 for (int k = 1; k < options->n_operands; k++)
-                        worst = worse(worst, run_one(options, options->operands[k], verbs[i].fn));
+                        worst = MAX(worst, run_one(options, options->operands[k], verbs[i].fn));
                 return worst;
         }
         complain(CLI_USAGE, "ledger knows verify, repair and stat, not %s", options->operands[0]);

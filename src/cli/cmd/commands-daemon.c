@@ -230,24 +230,28 @@ const Command daemon_commands[] = {
         {
                 .name = "ledger",
                 .summary = "check, mend and describe ledger files, without the daemon",
-                .usage = "verify|repair|stat [GROUP|FILE…] [--json]",
-                .details = "Without a name: every group in the CCCC home ($CCCC_HOME, else ~/.cccc). A word "
-                           "with a "
-                           "slash,\n"
-                           "or of a file that is there, is a file.\n"
-                           "\n"
-                           "  verify   reads every line and names what is no event, by its offset; a torn "
-                           "tail; "
-                           "the\n"
-                           "           SHA-256 chain, where there is one. Status 1 when something is wrong\n"
-                           "  repair   cuts a torn tail and takes damaged lines out; both are kept in "
-                           "state/ledger/cut.*.\n"
-                           "           The daemon may run meanwhile\n"
-                           "  stat     lines, events by kind, times, index, chain\n"
-                           "  --json   one JSON object per ledger\n",
+                .usage = "verify|repair|stat [GROUP|FILE|FOLDER…] [--json]",
+                .details =
+                        "Without a name: every group in the CCCC home ($CCCC_HOME, else ~/.cccc). A word "
+                        "with a "
+                        "slash,\n"
+                        "or of a file that is there, is a file. A folder is a workspace of AgentCompany.\n"
+                        "\n"
+                        "  verify   reads every line and names what is no event, by its offset; a torn "
+                        "tail; "
+                        "the\n"
+                        "           SHA-256 chain, where there is one. Status 1 when something is wrong\n"
+                        "  repair   cuts a torn tail and takes damaged lines out; both are kept in "
+                        "state/ledger/cut.*.\n"
+                        "           The daemon may run meanwhile. Of a workspace: puts what a power loss "
+                        "left in\n"
+                        "           its journal into the files; refused while a daemon has it open\n"
+                        "  stat     lines, events by kind, times, index, chain\n"
+                        "  --json   one JSON object per ledger\n",
                 .examples = "  muster ledger verify\n"
                             "  muster ledger verify g_0123456789ab --json\n"
-                            "  muster ledger repair ~/.cccc/groups/g_0123456789ab/ledger.jsonl\n",
+                            "  muster ledger repair ~/.cccc/groups/g_0123456789ab/ledger.jsonl\n"
+                            "  muster ledger repair ~/company\n",
                 .takes = "json",
                 .n_min = 1,
                 .n_max = -1,
