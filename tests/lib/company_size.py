@@ -41,7 +41,8 @@ def run(folder, i, n_events, status="ended", text="x"):
     os.makedirs(f"{folder}/runs/{name}", exist_ok=True)
     with open(f"{folder}/runs/{name}/run.yaml", "w", encoding="utf-8") as file:
         file.write(f"schema_version: 1\ntype: run\nid: {name}\nproject_id: {of}\nagent_id: agent_{i % 7}\nprovider: cmd\ncreated_at: {moment(i)}\n"
-                   f"status: {status}\ncontext_pack_id: ctx_x\nevents_relpath: runs/{name}/events.jsonl\n")
+                   f"status: {status}\ncontext_pack_id: ctx_x\nevents_relpath: runs/{name}/events.jsonl\n"
+                   f"usage:\n  source: provider_reported\n  confidence: high\n  total_tokens: 10\n  cost_usd: 0.1\n")
     with open(f"{folder}/runs/{name}/events.jsonl", "w", encoding="utf-8") as file:
         file.writelines(event(k, "usage.reported" if k == 1 else "provider.raw", text) + "\n" for k in range(n_events))
     return name
@@ -59,8 +60,18 @@ def comment(ws, i, of, name="proj_a"):
                    f"target:\n  project_id: {name}\n  run_id: {of}\nbody: b{i}\n")
 
 
+def decided(ws, folder, i):
+    """An artifact that waited for a decision, and its review."""
+    of = os.path.basename(folder)
+    write(f"{folder}/artifacts/art_{i:06d}.md", f"---\nschema_version: 1\ntype: memory_delta\nid: art_{i:06d}\ncreated_at: {moment(i)}\ntitle: T\n"
+          "visibility: org\nproduced_by: human\nrun_id: run_x\ncontext_pack_id: ctx_x\n---\nb\n")
+    write(f"{ws}/inbox/reviews/rev_{i:06d}.yaml", f"schema_version: 1\ntype: review\nid: rev_{i:06d}\ncreated_at: {moment(i)}\nactor_id: human\n"
+          f"actor_role: human\ndecision: approved\nsubject:\n  kind: memory_delta\n  artifact_id: art_{i:06d}\n  project_id: {of}\n"
+          "policy:\n  allowed: true\n  rule_id: vis.org\n  reason: org_visible\n")
+
+
 def fill(ws, n_runs, n_events=3, first=0):
-    """Runs that each have a session and a comment, up to n_runs."""
+    """Runs that each have a session, a comment and a decision, up to n_runs."""
     folder = project(ws)
     for part in (".local/sessions", "inbox/comments"):
         os.makedirs(f"{ws}/{part}", exist_ok=True)
@@ -68,4 +79,5 @@ def fill(ws, n_runs, n_events=3, first=0):
         name = run(folder, i, n_events)
         session(ws, i, name)
         comment(ws, i, name)
+        decided(ws, folder, i)
     return folder

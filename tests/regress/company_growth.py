@@ -40,6 +40,14 @@ def costs(d, c, ws, n):
         "ui": ("ui.snapshot", {"monitor_limit": 20, "pending_limit": 20, "decisions_limit": 20}),
         "ui of a project": ("ui.snapshot", {"project_id": "proj_a", "monitor_limit": 20, "pending_limit": 20, "decisions_limit": 20}),
         "monitor": ("monitor.snapshot", {"limit": 20}),
+        "inbox": ("inbox.snapshot", {"pending_limit": 20, "decisions_limit": 20}),
+        "home": ("workspace.home.snapshot", {}),
+        "projects": ("workspace.projects.list", {}),
+        "plan": ("pm.snapshot", {"scope": "workspace"}),
+        "plan of a project": ("pm.snapshot", {"scope": "project", "project_id": "proj_a"}),
+        "resources": ("resources.snapshot", {}),
+        "resources of a project": ("resources.snapshot", {"project_id": "proj_a"}),
+        "desktop": ("desktop.bootstrap.snapshot", {"actor_id": "human", "scope": "workspace", "view": "home"}),
         "comments": ("comment.list", {"project_id": "proj_a", "limit": 20}),
         "comments of a run": ("comment.list", {"project_id": "proj_a", "target_run_id": last, "limit": 20}),
     }
@@ -68,6 +76,8 @@ def test_with_what_is_shown():
         for name, (looked, read, steps) in large.items():
             equal((looked, read), (0, 0), name)
             check(steps <= 1.2 * small[name][2] + 50, lambda: "%s: %d steps at %d runs, %d at %d" % (name, small[name][2], SMALL, steps, LARGE))
+        totals = c.result("resources.snapshot", workspace_dir=ws)["totals"]
+        equal((totals["runs_indexed"], totals["total_tokens"], totals["total_cost_usd"]), (LARGE, 10 * LARGE, LARGE / 10))
         shown = c.result("ui.snapshot", workspace_dir=ws, project_id="proj_a", monitor_limit=20)
         equal(len(shown["monitor"]["rows"]), 20)
         equal(shown["monitor"]["rows"][0]["session_ref"], "s%d" % (LARGE - 1))
@@ -102,6 +112,24 @@ def test_with_what_is_new():
         equal(c.result("index.sync", workspace_dir=ws)["runs_upserted"], SMALL + 1)
         os.unlink(f"{ws}/inbox/comments/cmt_00000005.yaml")
         equal(c.result("comment.list", workspace_dir=ws, project_id="proj_a", target_run_id="run_000005"), [])
+
+
+def test_a_run_among_many_of_its_agent():
+    """What one more run of an agent costs: once all of its runs were added up again for its counters."""
+    steps = {}
+    for n in (SMALL, LARGE):
+        with size.roomy(64 << 20) as top, Daemon(only="native") as d, Office(d, top) as c:
+            ws = c.make()
+            folder = size.fill(ws, n)
+            for _ in range(2):
+                c.result("index.sync", workspace_dir=ws)
+            with Cost(d) as cost:
+                size.run(folder, n, 1)
+                c.result("index.sync", workspace_dir=ws)
+            steps[n] = cost["steps"]
+            counted = {one["provider"]: one["run_count"] for one in c.result("resources.snapshot", workspace_dir=ws)["providers"]}
+            equal(counted, {"cmd": n + 1})
+    check(steps[LARGE] <= 1.2 * steps[SMALL] + 100, steps)
 
 
 def test_the_dead_are_buried():

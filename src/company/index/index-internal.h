@@ -10,14 +10,17 @@
 #include "core/lane.h"
 
 /* ---- tables (tables.c) ---- */
-enum { INDEX_VERSION = 2, INDEX_COLUMNS_MAX = 20 };
+enum { INDEX_VERSION = 3, INDEX_COLUMNS_MAX = 20 };
 extern const char index_schema[];  /* tables */
 extern const char index_indexes[]; /* made when the tables are filled */
 extern const char *const index_table_names[INDEX_N_TABLES];
 extern const char *const index_inserts[INDEX_N_TABLES];
 extern const char index_running[]; /* how many records of sessions say that they run */
 int index_count(Sql *sql, int64_t n_total[INDEX_N_TABLES]);
-int index_count_agents(Sql *sql);              /* makes all counters of agents anew */
+
+/* ---- sums (sums.c) ---- */
+int index_sum_up(Sql *sql);       /* fills muster_sums and muster_pending, which triggers then keep; once */
+int index_count_agents(Sql *sql); /* makes all counters of agents anew, from the sums */
 int index_count_agent(Sql *sql, Str agent_id); /* of one */
 
 /* ---- rows (rows.c) ---- */

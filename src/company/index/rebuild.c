@@ -151,6 +151,8 @@ static int rebuild_tables(Rebuild *rebuild) {
         if (!r)
                 r = sql_run(rebuild->sql, index_indexes);
         if (!r)
+                r = index_sum_up(rebuild->sql);
+        if (!r)
                 r = index_count_agents(rebuild->sql);
         snprintf(meta, sizeof(meta), "INSERT INTO muster_meta VALUES('version',%d),('contested',%d); COMMIT",
                  INDEX_VERSION, rebuild->is_contested);

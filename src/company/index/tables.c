@@ -61,6 +61,12 @@ const char index_schema[] =
         "CREATE TABLE muster_comments(name TEXT NOT NULL PRIMARY KEY, project_id TEXT NOT NULL, agent_id "
         "TEXT,"
         " artifact_id TEXT, run_id TEXT, comment_json TEXT NOT NULL);"
+        "CREATE TABLE muster_sums(project_id TEXT NOT NULL, agent_id TEXT, provider TEXT, n_runs INTEGER,"
+        " n_running INTEGER, n_ended INTEGER, n_failed INTEGER, n_stopped INTEGER, n_tokens INTEGER,"
+        " n_picodollars INTEGER, n_cycles INTEGER, n_cycles_known INTEGER, n_cycles_unknown INTEGER);"
+        "CREATE TABLE muster_pending(project_id TEXT NOT NULL, artifact_id TEXT NOT NULL, kind TEXT NOT "
+        "NULL,"
+        " PRIMARY KEY(project_id, artifact_id)) WITHOUT ROWID;"
         "CREATE TABLE muster_files(path TEXT NOT NULL PRIMARY KEY, item TEXT, inode INTEGER, n_size INTEGER,"
         " mtime_ns INTEGER, ctime_ns INTEGER, n_lines INTEGER, n_bytes INTEGER, tail INTEGER) WITHOUT ROWID;"
         "CREATE TABLE muster_meta(name TEXT NOT NULL PRIMARY KEY, value INTEGER) WITHOUT ROWID;";
@@ -80,6 +86,10 @@ const char index_indexes[] =
         "CREATE INDEX muster_runs_newest ON runs(project_id, created_at DESC, run_id DESC);"
         "CREATE INDEX muster_runs_newest_of_all ON runs(created_at DESC, run_id DESC);"
         "CREATE INDEX muster_runs_running ON runs(project_id, run_id) WHERE status='running';"
+        "CREATE INDEX muster_sums_of ON muster_sums(project_id, agent_id, provider);"
+        "CREATE INDEX muster_sums_of_agent ON muster_sums(agent_id);"
+        "CREATE INDEX muster_reviews_newest ON reviews(project_id, created_at DESC, review_id DESC);"
+        "CREATE INDEX muster_reviews_newest_of_all ON reviews(created_at DESC, review_id DESC);"
         "CREATE INDEX muster_sessions_of_run ON muster_sessions(project_id, run_id, started_ms DESC);"
         "CREATE INDEX muster_sessions_running ON muster_sessions(started_ms DESC, name) WHERE "
         "status='running';"
@@ -145,45 +155,5 @@ int index_count(Sql *sql, int64_t n_total[INDEX_N_TABLES]) {
 
         for (unsigned i = 0; !r && i < INDEX_N_TABLES; i++)
                 r = sql_number(sql, texts[i], &n_total[i]);
-        return r;
-}
-
-/* ---- counters of agents ---------------------------------------------------------------------- */
-
-/* Of agents that have a document, then of ids that stand in runs only. */
-#define INDEX_COUNTED                                                                                       \
-        "count(r.run_id), coalesce(sum(r.status='running'),0), coalesce(sum(r.status='ended'),0),"          \
-        " coalesce(sum(r.status='failed'),0), coalesce(sum(r.status='stopped'),0),"                         \
-        " coalesce(sum(r.usage_total_tokens),0), round(coalesce(sum(r.usage_cost_usd),0),6),"               \
-        " coalesce(sum(CASE WHEN r.context_cycles_source='provider_signal' THEN r.context_cycles_count "    \
-        "END),0),"                                                                                          \
-        " coalesce(sum(r.context_cycles_source='provider_signal'),0),"                                      \
-        " coalesce(sum(r.context_cycles_source<>'provider_signal'),0)"
-#define INDEX_OF_AGENTS                                                                                     \
-        "INSERT INTO agent_counters SELECT a.agent_id, a.name, a.role, a.provider, a.model_hint, "          \
-        "a.team_id, " INDEX_COUNTED " FROM muster_agents a LEFT JOIN runs r ON r.agent_id=a.agent_id"
-#define INDEX_OF_OTHERS                                                                                     \
-        "INSERT INTO agent_counters SELECT r.agent_id, r.agent_id, 'worker', min(r.provider), NULL, "       \
-        "NULL, " INDEX_COUNTED " FROM runs r WHERE r.agent_id NOT IN (SELECT agent_id FROM muster_agents)"
-
-int index_count_agents(Sql *sql) {
-        return sql_run(sql, "DELETE FROM agent_counters;" INDEX_OF_AGENTS
-                            " GROUP BY a.agent_id;" INDEX_OF_OTHERS " GROUP BY r.agent_id");
-}
-
-int index_count_agent(Sql *sql, Str agent_id) {
-        static const char *const texts[] = {"DELETE FROM agent_counters WHERE agent_id=?",
-                                            INDEX_OF_AGENTS " WHERE a.agent_id=? GROUP BY a.agent_id",
-                                            INDEX_OF_OTHERS " AND r.agent_id=? GROUP BY r.agent_id"};
-        SqlStatement *statement = NULL;
-        int r = 0;
-
-        for (size_t i = 0; !r && i < ARRAY_SIZE(texts); i++) {
-                r = sql_prepare(sql, texts[i], &statement);
-                if (r)
-                        break;
-                sql_bind_str(statement, 0, agent_id);
-                r = sql_finish(statement);
-        }
         return r;
 }

@@ -80,6 +80,13 @@ static void begin_anew(void) {
 
 static void edit_run(unsigned project, unsigned run) {
         static const char *const states[] = {"running", "ended", "failed", "stopped", "nonsense"};
+        static const char *const usages[] = {
+                "", "",
+                "usage:\n  source: provider_reported\n  confidence: high\n  total_tokens: 12\n"
+                "  cost_usd: 0.1\n  cost_source: provider_rate_card\n"
+                "context_cycles:\n  count: 2\n  source: provider_signal\n",
+                "usage:\n  source: estimated_chars\n  confidence: low\n  total_tokens: 7\n"
+                "  cost_usd: 0.0000007\ncontext_cycles:\n  count: 0\n  source: unknown\n"};
         char name[200];
 
         snprintf(name, sizeof(name), "work/projects/p%u/runs/run_%u/run.yaml", project, run);
@@ -88,11 +95,7 @@ static void edit_run(unsigned project, unsigned run) {
                    "agent_%u\nprovider: cmd\n"
                    "created_at: 2026-01-02T03:04:05.000Z\nstatus: %s\ncontext_pack_id: ctx\n"
                    "events_relpath: runs/run_%u/events.jsonl\n%s",
-                   run, project, throw(4), states[throw(5)], run,
-                   throw(2) ? ""
-                            : "usage:\n  source: provider_reported\n  confidence: high\n  total_tokens: 12\n"
-                              "  cost_usd: 0.25\n  cost_source: provider_rate_card\n"
-                              "context_cycles:\n  count: 2\n  source: provider_signal\n");
+                   run, project, throw(4), states[throw(5)], run, usages[throw(4)]);
 }
 
 static void edit_events(unsigned project, unsigned run) {
@@ -140,8 +143,9 @@ static void edit_documents(void) {
                 break;
         case 2:
                 snprintf(name, sizeof(name), "work/projects/p%u/artifacts/art_%u.md", throw(2), n);
-                write_file("w", name, "---\ntype: memory_delta\nid: art_%u\ntitle: T%u\n%s---\nbody\n", id,
-                           throw(1000), throw(5) ? "" : "broken: [\n");
+                write_file("w", name, "---\ntype: %s\nid: art_%u\ntitle: T%u\n%s---\nbody\n",
+                           throw(4) ? "memory_delta" : "milestone_report", id, throw(1000),
+                           throw(5) ? "" : "broken: [\n");
                 break;
         case 3:
                 snprintf(name, sizeof(name), "work/projects/p0/tasks/task_%u.md", n);
@@ -263,8 +267,10 @@ static const char *const texts[] = {
         "SELECT * FROM muster_jobs ORDER BY 1,2",
         "SELECT * FROM muster_comments ORDER BY 1",
         "SELECT path, item, n_lines, n_bytes, tail FROM muster_files ORDER BY 1",
+        "SELECT * FROM muster_sums ORDER BY 1,2,3",
+        "SELECT * FROM muster_pending ORDER BY 1,2",
 };
-static const int n_columns[] = {17, 11, 5, 10, 9, 8, 11, 3, 11, 20, 10, 16, 6, 6, 3, 6, 5};
+static const int n_columns[] = {17, 11, 5, 10, 9, 8, 11, 3, 11, 20, 10, 16, 6, 6, 3, 6, 5, 13, 3};
 
 static void dump(Index *index, unsigned table, Buf *out) {
         SqlStatement *statement = NULL;
@@ -298,7 +304,8 @@ static void compare(void) {
         for (unsigned i = 0; i < ARRAY_SIZE(texts); i++) {
                 dump(other, i, &rebuilt);
                 assert_string_equal(synced[i].data, rebuilt.data);
-                assert_int_equal(n_total[i], other->n_total[i]);
+                if (i < INDEX_N_TABLES)
+                        assert_int_equal(n_total[i], other->n_total[i]);
                 buf_deinit(&synced[i]);
         }
         index_end(other);

@@ -3,13 +3,6 @@
 #include "base/error.h"
 #include "company/view/view.h"
 
-/* Artifacts that want a decision, and have no review of their kind. */
-#define INBOX_PENDING                                                                                       \
-        "a.type IN ('memory_delta','milestone_report','heartbeat_action_proposal') AND NOT EXISTS (SELECT " \
-        "1 "                                                                                                \
-        "FROM reviews r WHERE r.project_id=a.project_id AND r.subject_artifact_id=a.artifact_id AND "       \
-        "r.subject_kind=CASE a.type WHEN 'memory_delta' THEN 'memory_delta' WHEN 'milestone_report' THEN "  \
-        "'milestone' ELSE 'heartbeat_action' END)"
 #define INBOX_ERRORS                                                                                        \
         "(SELECT count(*) FROM event_parse_errors e WHERE e.project_id=a.project_id AND e.run_id=a.run_id)"
 
@@ -54,11 +47,13 @@ static int inbox_write_pending(View *view, const ViewInbox *inbox, InboxErrors *
         IndexQuery query;
         int r;
 
+        /* CROSS: in this order, from the few that wait to their artifacts. */
         index_query_init(&query, view->reading->arena,
                          "SELECT a.project_id, a.artifact_id, a.type, a.title, a.visibility, a.produced_by,"
-                         " a.run_id, a.created_at, " INBOX_ERRORS " FROM artifacts a");
-        index_query_where(&query, INBOX_PENDING);
-        index_query_str(&query, "a.project_id=?", inbox->project_id);
+                         " a.run_id, a.created_at, " INBOX_ERRORS
+                         " FROM muster_pending p CROSS JOIN artifacts a ON a.project_id=p.project_id AND"
+                         " a.artifact_id=p.artifact_id");
+        index_query_str(&query, "p.project_id=?", inbox->project_id);
         index_query_tail(&query, "ORDER BY a.created_at DESC, a.artifact_id DESC");
         r = index_query_run(&query, view->sql, inbox->pending_limit, &rows);
         return r ? r : inbox_write_rows(view, rows, names, &errors->n_pending, &errors->n_max);
@@ -123,9 +118,7 @@ int view_inbox(View *view, const ViewInbox *inbox) {
 
 int view_count_pending(View *view, Str project_id, int64_t *ret) {
         SqlStatement *count = NULL;
-        int r = sql_prepare(view->sql,
-                            "SELECT count(*) FROM artifacts a WHERE a.project_id=? AND " INBOX_PENDING,
-                            &count);
+        int r = sql_prepare(view->sql, "SELECT count(*) FROM muster_pending WHERE project_id=?", &count);
 
         if (r)
                 return r;

@@ -71,11 +71,10 @@ static void view_write_agent(View *view, const Json *agent) {
 }
 
 #define VIEW_OF_AGENT                                                                                       \
-        "SELECT count(*), coalesce(sum(status='running'),0), coalesce(sum(status='ended'),0),"              \
-        " coalesce(sum(status='failed'),0), coalesce(sum(status='stopped'),0),"                             \
-        " coalesce(sum(usage_total_tokens),0), coalesce(sum(usage_cost_usd),0.0),"                          \
-        " sum(CASE WHEN context_cycles_source='provider_signal' THEN context_cycles_count END),"            \
-        " coalesce(sum(context_cycles_source='provider_signal'),0) FROM runs WHERE agent_id=?"
+        "SELECT coalesce(sum(n_runs),0), coalesce(sum(n_running),0), coalesce(sum(n_ended),0),"             \
+        " coalesce(sum(n_failed),0), coalesce(sum(n_stopped),0), coalesce(sum(n_tokens),0),"                \
+        " coalesce(sum(n_picodollars),0)/1e12, coalesce(sum(n_cycles),0), coalesce(sum(n_cycles_known),0)"  \
+        " FROM muster_sums WHERE agent_id=?"
 
 static int view_write_metrics(View *view, Str agent_id, Str project_id) {
         static const char *const names[] = {"total_runs",  "running_runs", "ended_runs",

@@ -106,7 +106,7 @@ static int projects_read(View *view, ViewProjects *ret) {
                 sum += project->percent;
         }
         ret->percent = ret->n ? round(sum / (double)ret->n * 10) / 10 : 0;
-        r = projects_ask(view, "SELECT coalesce(sum(usage_total_tokens),0) FROM runs", STR_NULL, STR_NULL,
+        r = projects_ask(view, "SELECT coalesce(sum(n_tokens),0) FROM muster_sums", STR_NULL, STR_NULL,
                          &n_tokens);
         ret->n_tokens = (double)n_tokens;
         return r;

@@ -4,11 +4,12 @@
 #include "company/view/view.h"
 
 #define RESOURCES_OF_RUNS                                                                                   \
-        "count(*), coalesce(sum(usage_total_tokens),0), coalesce(sum(usage_cost_usd),0.0),"                 \
-        " coalesce(sum(CASE WHEN context_cycles_source='provider_signal' THEN context_cycles_count "        \
-        "END),0),"                                                                                          \
-        " coalesce(sum(context_cycles_source='provider_signal'),0),"                                        \
-        " coalesce(sum(context_cycles_source<>'provider_signal'),0) FROM runs"
+        "coalesce(sum(n_runs),0), coalesce(sum(n_tokens),0), coalesce(sum(n_picodollars),0)/1e12,"          \
+        " coalesce(sum(n_cycles),0), coalesce(sum(n_cycles_known),0), coalesce(sum(n_cycles_unknown),0)"    \
+        " FROM muster_sums"
+#define RESOURCES_OF_PROVIDERS                                                                              \
+        "SELECT provider, sum(n_runs), sum(n_tokens) AS n, round(sum(n_picodollars)/1e12,6) FROM "          \
+        "muster_sums"
 
 /* The first row of a statement about all runs, or those of one project. */
 static int resources_ask(View *view, const char *of_all, const char *of_project, Str project_id,
@@ -62,13 +63,9 @@ static int resources_totals(View *view, Str project_id) {
 static int resources_providers(View *view, Str project_id) {
         static const char *const names[] = {"provider", "run_count", "total_tokens", "total_cost_usd", NULL};
         SqlStatement *rows = NULL;
-        int r = resources_ask(view,
-                              "SELECT provider, count(*), coalesce(sum(usage_total_tokens),0) AS n,"
-                              " round(coalesce(sum(usage_cost_usd),0),6) FROM runs GROUP BY provider"
-                              " ORDER BY n DESC, provider",
-                              "SELECT provider, count(*), coalesce(sum(usage_total_tokens),0) AS n,"
-                              " round(coalesce(sum(usage_cost_usd),0),6) FROM runs WHERE project_id=?"
-                              " GROUP BY provider ORDER BY n DESC, provider",
+        int r = resources_ask(view, RESOURCES_OF_PROVIDERS " GROUP BY provider ORDER BY n DESC, provider",
+                              RESOURCES_OF_PROVIDERS
+                              " WHERE project_id=? GROUP BY provider ORDER BY n DESC, provider",
                               project_id, &rows);
 
         jw_key(view->w, "providers");
