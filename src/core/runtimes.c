@@ -3,6 +3,7 @@
 
 #include "base/json/json.h"
 #include "base/macro.h"
+#include "core/usage/usage.h"
 
 static const Runtime runtimes[] = {
         {.name = "aider",
@@ -119,12 +120,7 @@ const Runtime *runtime_of_command(Str command) {
 /* ---- structured output ----------------------------------------------------------------------- */
 
 static int64_t count_of(const Json *object, const char *const *names) {
-        int64_t value;
-
-        for (; *names; names++)
-                if (json_int64(json_get(object, *names), &value) && value > 0)
-                        return value;
-        return 0;
+        return MAX(usage_number(object, names), 0);
 }
 
 static void add_usage(const Json *usage, RuntimeReading *reading) {

@@ -23,7 +23,8 @@ void bill_make(Bill *bill, const UsageMeter *meter, int64_t n_input_units, Str p
 void bill_write_reported(JsonWriter *w, const UsageCount *count, Str provider);
 void bill_write_estimated(JsonWriter *w, const Bill *bill); /* payload of usage.estimated */
 void bill_write_usage(JsonWriter *w, const Bill *bill);     /* `usage` of run.yaml, and token_usage.json */
-void bill_write_cost(JsonWriter *w, const Bill *bill); /* payload of usage.cost_computed; only with has_cost */
+void bill_write_cost(JsonWriter *w,
+                     const Bill *bill); /* payload of usage.cost_computed; only with has_cost */
 void bill_write_cycles(JsonWriter *w, const UsageMeter *meter); /* `context_cycles` of run.yaml */
 /* Payload of context.cycle.detected. */
 void bill_write_cycle(JsonWriter *w, UsageSource source, const UsageCycle *cycle);

@@ -6,7 +6,7 @@
  *
  *   usage_meter_feed(&meter, USAGE_STDOUT, piece, &told);      // as often as something comes
  *   usage_meter_end(&meter, &told);                            // a last line without its newline
- *   if (!meter.has_best)
+ *   if (!usage_meter_best(&meter, &count))
  *           usage_estimate(n_input_units, usage_meter_units(&meter), &count);
  *
  * Somebody who comes later (a daemon that was started again) feeds what was kept of the outputs first, with
@@ -20,8 +20,8 @@
 enum {
         USAGE_LINE_MAX = 1 << 20,   /* bytes; a longer line is passed over */
         USAGE_VALUES_MAX = 1 << 16, /* of JSON in a line; the same */
-        USAGE_COUNTS_MAX = 1024,    /* different ones that are told; of later ones the largest still counts */
-        USAGE_CYCLES_MAX = 256,     /* different ones that are told and summed up */
+        USAGE_COUNTS_MAX = 1024, /* different ones that are told; of later ones the largest still counts */
+        USAGE_CYCLES_MAX = 256,  /* different ones that are told and summed up */
 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -60,13 +60,14 @@ typedef struct UsageTold {
 } UsageTold;
 
 typedef struct UsageMeter {
-        bool has_best;
-        UsageCount best; /* the largest total, of those the first */
-        char best_from[USAGE_NAME_MAX];
         UsageSeen *cycles; /* in the order in which they were found */
         int64_t n_cycles;  /* sum of what they count */
 
-        UsageLines lines[USAGE_N_STREAMS]; /* private from here on */
+        UsageCount best; /* private from here on */
+        bool has_best;
+        size_t n_best_from;
+        char best_from[USAGE_NAME_MAX];
+        UsageLines lines[USAGE_N_STREAMS];
         UsageUnits units[USAGE_N_STREAMS];
         Arena scratch, kept; /* a line's tree; the signs */
         Buf mended;          /* a line that was no UTF-8 */
@@ -84,6 +85,8 @@ void usage_meter_end(UsageMeter *meter, const UsageTold *told);
  * usage_meter_count(). */
 void usage_meter_notice(UsageMeter *meter, const Json *message, const UsageTold *told);
 void usage_meter_count(UsageMeter *meter, const UsageCount *count, const UsageTold *told);
+/* The largest total, of those the first; false: there was none. Its text lies in the meter. */
+bool usage_meter_best(const UsageMeter *meter, UsageCount *ret);
 /* UTF-16 units of all outputs, for an estimate. */
 int64_t usage_meter_units(const UsageMeter *meter);
 void usage_meter_deinit(UsageMeter *meter);

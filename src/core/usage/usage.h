@@ -11,11 +11,12 @@
 #include <stdint.h>
 
 #include "base/json/json.h"
+#include "base/utf8.h"
 
 enum {
         USAGE_UNSAID = -1,
-        USAGE_DEPTH_MAX = 8,   /* of objects and arrays below the outermost that are searched for counts */
-        USAGE_NAME_MAX = 256,  /* bytes of a name in `from`, and of a path: what is longer counts as absent */
+        USAGE_DEPTH_MAX = 8,  /* of objects and arrays below the outermost that are searched for counts */
+        USAGE_NAME_MAX = 256, /* bytes of a name in `from`, and of a path: what is longer counts as absent */
         USAGE_UNITS_TOKEN = 4, /* UTF-16 units that an estimate takes for one token */
 };
 
@@ -35,7 +36,6 @@ int64_t usage_number(const Json *object, const char *const *names);
 bool usage_count_of(const Json *object, UsageCount *ret);
 /* The same for what an app server tells with inputTokens, …: `last` of it, else `total`, else itself. */
 bool usage_count_of_thread(const Json *token_usage, UsageCount *ret);
-bool usage_count_is(const UsageCount *a, const UsageCount *b); /* also by `from` */
 
 /* Calls found() for every object in the tree that counts, outer ones and earlier ones first. The count is good
  * for as long as the tree is. */
@@ -45,8 +45,8 @@ void usage_find_counts(const Json *json, UsageCountFn found, void *user);
 /* ---- signs of a compacted context ------------------------------------------------------------ */
 
 typedef struct UsageCycle {
-        int64_t n;   /* how often, at least 1 */
-        Str path;    /* names of members from the outermost object on, in lower case, with dots between */
+        int64_t n; /* how often, at least 1 */
+        Str path;  /* names of members from the outermost object on, in lower case, with dots between */
 } UsageCycle;
 
 /* Calls found() for every such member of an object; an array's elements have the array's path. The cycle is good
@@ -60,8 +60,7 @@ void usage_find_cycles(const Json *json, UsageCycleFn found, void *user);
  * stands for them when they are shown. Initialise with {0}. */
 typedef struct UsageUnits {
         int64_t n;
-        uint8_t n_open, n_more; /* the rest is private: a character that is not whole yet */
-        unsigned char low, high;
+        Utf8Open open; /* private: a character that is not whole yet */
 } UsageUnits;
 void usage_units_add(UsageUnits *units, Str piece);
 int64_t usage_units_total(const UsageUnits *units); /* as if nothing more came */
