@@ -98,10 +98,32 @@ static void test_every_combination(_unused_ void **state) {
                         }
 }
 
+/* A launch asks for a run, which is its agent's team's, or everybody's. */
+static void test_a_launch(_unused_ void **state) {
+        PolicyResource of_team = policy_run(STR("agent_w"), STR("team_pay")),
+                       of_all = policy_run(STR("agent_w"), STR_NULL);
+        PolicyActor worker = {.id = STR("agent_z"), .role = STR("worker"), .team = STR("team_other")};
+        PolicyVerdict verdict = policy_decide(&worker, POLICY_LAUNCH, &of_team);
+
+        assert_true(str_is(of_team.visibility, "team") && str_is(of_all.visibility, "org"));
+        assert_true(str_is(of_team.producer, "agent_w"));
+        assert_false(verdict.is_allowed);
+        assert_string_equal(verdict.rule_id, "vis.team.mismatch");
+        worker.team = STR("team_pay");
+        assert_string_equal(policy_decide(&worker, POLICY_LAUNCH, &of_team).rule_id, "vis.team.same_team");
+        worker.role = STR("human");
+        assert_string_equal(policy_decide(&worker, POLICY_LAUNCH, &of_team).rule_id,
+                            "vis.team.manager_override");
+        worker.role = STR("worker");
+        assert_string_equal(policy_decide(&worker, POLICY_LAUNCH, &of_all).rule_id, "vis.org");
+        assert_string_equal(policy_action_name(POLICY_LAUNCH), "launch");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_rows),
                 cmocka_unit_test(test_every_combination),
+                cmocka_unit_test(test_a_launch),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
