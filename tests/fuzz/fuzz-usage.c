@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The output of a program, in pieces as the first byte says and at once: the same things are found in it, and
- * they are within their bounds.
+ * The output of a program, in pieces as the first byte says and at once: the same things are found in it,
+ * and they are within their bounds.
  */
 #include <stdlib.h>
 

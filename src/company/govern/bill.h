@@ -1,8 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Bill: what a run has used and what it cost, as its document, token_usage.json and events have it. Made from what
- * core/usage found; it borrows all texts.
+ * Bill: what a run has used and what it cost, as its document, token_usage.json and events have it. Made
+ * from what core/usage found; it borrows all texts.
  */
 #include "base/json/json-writer.h"
 #include "core/usage/usage-meter.h"

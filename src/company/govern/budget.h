@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Budget: thresholds of tokens and cost that a run, its project and its task may have, and what becomes of
- * them: before a program starts (preflight) and when it has ended. A threshold is reached when what was used is
- * as much or more; a soft one alerts, a hard one is exceeded.
+ * them: before a program starts (preflight) and when it has ended. A threshold is reached when what was
+ * used is as much or more; a soft one alerts, a hard one is exceeded.
  *
  * Pure functions on what was read: no file, no clock, no workspace. Sums over runs: company/govern/totals.h.
  */
@@ -23,8 +23,8 @@ typedef struct BudgetUsed {
         double usd, n_tokens;
 } BudgetUsed;
 
-/* Of a document or of a call: {soft_cost_usd?, hard_cost_usd?, soft_tokens?, hard_tokens?}; what is no object has
- * none. */
+/* Of a document or of a call: {soft_cost_usd?, hard_cost_usd?, soft_tokens?, hard_tokens?}; what is no
+ * object has none. */
 Budget budget_of(const Json *object);
 bool budget_is_none(const Budget *budget); /* nothing has to be summed up for it */
 
@@ -45,8 +45,8 @@ typedef struct BudgetReport {
         bool is_exceeded; /* a hard one is: no launch, or an ended run has failed */
 } BudgetReport;
 
-/* Before the program starts. used[BUDGET_RUN] does not count: a run begins with nothing. used of a scope without
- * budget need not be known. */
+/* Before the program starts. used[BUDGET_RUN] does not count: a run begins with nothing. used of a scope
+ * without budget need not be known. */
 void budget_preflight(const Budget budgets[BUDGET_N_SCOPES], const BudgetUsed used[BUDGET_N_SCOPES],
                       BudgetReport *ret);
 /* When it has ended. used: of the run itself, and of project and task with it. */

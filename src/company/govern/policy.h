@@ -25,6 +25,6 @@ typedef struct PolicyVerdict {
 } PolicyVerdict;
 
 PolicyVerdict policy_decide(const PolicyActor *actor, PolicyAction action, const PolicyResource *resource);
-/* What is asked for when a run is to be launched: it is its agent's, and its team's when the agent has one. */
+/* What is asked for when a run is to be launched: its agent's team's, or everybody's when that has none. */
 PolicyResource policy_run(Str agent_id, Str team);
 const char *policy_action_name(PolicyAction action);

@@ -3,9 +3,9 @@
 /*
  * Totals: what the runs of a project, and those of one of its tasks, have used, for their budgets.
  *
- * From the index, which is brought up to date first, so that only what is new is read; when that cannot be used
- * (another program holds it, it cannot be written) from the run.yaml of every run of the project. Worker side, in a
- * turn of the index (company/index/turn.h).
+ * From the index, which is brought up to date first, so that only what is new is read; when that cannot be
+ * used (another program holds it, it cannot be written) from the run.yaml of every run of the project.
+ * Worker side, in a turn of the index (company/index/turn.h).
  */
 #include "company/govern/budget.h"
 #include "company/index/index.h"

@@ -1,8 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * UsageMeter: what one program has used, read from its outputs while they arrive in pieces, line by line. Each
- * count and each sign of a compacted context is told once; the largest count is the program's.
+ * UsageMeter: what one program has used, read from its outputs while they arrive in pieces, line by line.
+ * Each count and each sign of a compacted context is told once; the largest count is the program's.
  *
  *   usage_meter_feed(&meter, USAGE_STDOUT, piece, &told);      // as often as something comes
  *   usage_meter_end(&meter, &told);                            // a last line without its newline
@@ -33,7 +33,8 @@ typedef struct UsageLines {
         uint64_t n_skipped; /* lines that were too long */
 } UsageLines;
 
-/* The line has no newline, is not empty, and good until the function returns: it may lie in the piece itself. */
+/* The line has no newline, is not empty, and good until the function returns: it may lie in the piece
+ * itself. */
 typedef void (*UsageLineFn)(void *user, Str line);
 /* 0, or -ENOMEM: the line under way is passed over then, and nothing else is lost. */
 int usage_lines_feed(UsageLines *lines, Str piece, UsageLineFn line, void *user);

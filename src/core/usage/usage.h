@@ -26,7 +26,7 @@ enum {
 typedef struct UsageCount {
         int64_t n_input, n_cached, n_output, n_reasoning; /* USAGE_UNSAID: nothing */
         int64_t n_total;
-        Str from; /* through which member it was found, else the object's own type; empty: neither is known */
+        Str from; /* through which member it was found, else the object's own type; empty: neither */
 } UsageCount;
 
 /* A number of tokens under the first of these names that has one: rounded down; USAGE_UNSAID when none is
@@ -37,8 +37,8 @@ bool usage_count_of(const Json *object, UsageCount *ret);
 /* The same for what an app server tells with inputTokens, …: `last` of it, else `total`, else itself. */
 bool usage_count_of_thread(const Json *token_usage, UsageCount *ret);
 
-/* Calls found() for every object in the tree that counts, outer ones and earlier ones first. The count is good
- * for as long as the tree is. */
+/* Calls found() for every object in the tree that counts, outer ones and earlier ones first. The count is
+ * good for as long as the tree is. */
 typedef void (*UsageCountFn)(void *user, const UsageCount *count);
 void usage_find_counts(const Json *json, UsageCountFn found, void *user);
 
@@ -49,8 +49,8 @@ typedef struct UsageCycle {
         Str path;  /* names of members from the outermost object on, in lower case, with dots between */
 } UsageCycle;
 
-/* Calls found() for every such member of an object; an array's elements have the array's path. The cycle is good
- * until found() returns. Of what is no object nothing is a sign. */
+/* Calls found() for every such member of an object; an array's elements have the array's path. The cycle is
+ * good until found() returns. Of what is no object nothing is a sign. */
 typedef void (*UsageCycleFn)(void *user, const UsageCycle *cycle);
 void usage_find_cycles(const Json *json, UsageCycleFn found, void *user);
 
