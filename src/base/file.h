@@ -37,6 +37,10 @@ int file_sync_name(const char *path); /* … in the folder that path is in */
 /* Where the next bytes stand that a file really has, from `from` up to `end`: a hole of a sparse one is zeros that need not be
  * read. `from` itself when that cannot be told, `end` when there are none. Moves the descriptor's offset. */
 uint64_t file_next_data(int fd, uint64_t from, uint64_t end);
+/* Whole, in as many pieces as the system takes; the offset of the descriptor is not used. */
+int file_write_at(int fd, Str bytes, uint64_t offset);
+int file_read_at(int fd, char *to, size_t n, uint64_t offset,
+                 size_t *ret_n); /* short only at the end of the file */
 /* Opens (and creates, 0600) a lock file and takes an exclusive flock without waiting. Condition:
  * FILE_E_LOCKED. The lock is held while *ret is open and dies with the process: what the process's children
  * still hold of it on their way to exec is waited for, two seconds at most. */

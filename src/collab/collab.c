@@ -204,6 +204,6 @@ const char *collab_version(const Collab *collab) {
 
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
-        &runner_part,   &compaction_part, &context_part,  &inbox_part,      &announce_part, &streams_part,
+        &runner_part,   &compaction_part, &context_part,  &inbox_part,      &announce_part,
         &delivery_part, &reminder_part,   &crossing_part, &group_idle_part, NULL,
 };

@@ -278,7 +278,7 @@ int call_work(Call *call, CallRunFn run, CallThenFn then, const Carry *carry) {
 static int call_decode(Call *call, const Json *args, void **ret, OpFault *reterr) {
         Request *request = call->client->request;
 
-        if (request_has_args(request, call->op, args)) {
+        if (request && request_has_args(request, call->op, args)) {
                 *ret = request->decoded;
                 *reterr = request->decode_fault;
                 return request->decode_r ? request->decode_r

@@ -16,10 +16,21 @@
 #include "core/principal.h"
 #include "core/request.h"
 
+/* A long line: a worker parses it, and its dialect is called when that is done. */
+static bool client_is_read_later(Client *client, Str frame, bool is_eof) {
+        return frame.n > TURN_BYTES && client->dialect->parse && request_begin(client, frame, is_eof);
+}
+
+int client_parse(Client *client, Str *line, Json **ret, JsonFault *fault) {
+        return client->request ? request_tree(client->request, line, ret, fault)
+                               : client->dialect->parse(client->dialect, &client->daemon->envelope, line,
+                                                        ret, fault);
+}
+
 static void client_on_frame(void *user, Str frame) {
         Client *client = user;
 
-        if (client->stream || request_begin(client, frame, false))
+        if (client->stream || client_is_read_later(client, frame, false))
                 return;
         client->frame = frame;
         client->dialect->frame(client, frame);
@@ -32,7 +43,7 @@ static void client_on_eof(void *user, Str rest) {
 
         if (client->stream)
                 conn_finish(client->conn, "end of stream");
-        else if (!request_begin(client, rest, true)) {
+        else if (!client_is_read_later(client, rest, true)) {
                 client->frame = rest;
                 client->dialect->eof(client, rest);
                 client->frame = STR_NULL;
@@ -95,7 +106,8 @@ static void enlist(Client *client, Endpoint *endpoint) {
         endpoint->n_clients++;
 }
 
-void client_start(Endpoint *endpoint, Conn *conn) {
+void client_start(void *user, Conn *conn) {
+        Endpoint *endpoint = user;
         const EndpointType *type = endpoint->type;
         Client *client = calloc(1, sizeof(*client));
         ConnLimits limits = type->limits;

@@ -43,9 +43,12 @@ struct Client {
                 Client *client); /* answers conn_want_drained() of a stream; NULL: the dialect does */
 };
 
-/* Makes the client of an accepted connection and starts it: both may be gone when this returns. Takes conn.
- */
-void client_start(Endpoint *endpoint, Conn *conn);
+/* Makes the client of a connection that the listener of this Endpoint accepted, and starts it: both may be gone
+ * when this returns. Takes conn. */
+void client_start(void *endpoint, Conn *conn);
+/* For dialects: the tree of the line being handled, parsed now or, of a long one, by a worker before. As
+ * json_parse(). */
+int client_parse(Client *client, Str *line, Json **ret, JsonFault *fault);
 
 /* Of the process that connected; 0: over TCP, or not known. */
 static inline pid_t client_pid(const Client *client) {

@@ -157,10 +157,6 @@ void endpoint_close(Endpoint *endpoint) {
 
 /* ---- for the types --------------------------------------------------------------------------- */
 
-static void on_connection(void *user, Conn *conn) {
-        client_start(user, conn);
-}
-
 static bool endpoint_on_stranger(void *user, const ConnPeer *peer) {
         Endpoint *endpoint = user;
 
@@ -174,7 +170,7 @@ int endpoint_listen(Endpoint *endpoint, int fd) {
                                    .admit = endpoint->type->admit ? endpoint_on_stranger : NULL,
                                    .accounts = &daemon->accounts,
                                    .shared = &daemon->shared};
-        int r = listener_new(&endpoint->listener, fd, &options, on_connection, endpoint);
+        int r = listener_new(&endpoint->listener, fd, &options, client_start, endpoint);
 
         if (r)
                 close_fd(fd);

@@ -98,11 +98,8 @@ void request_leave(Request *request) {
 }
 
 bool request_begin(Client *client, Str frame, bool is_eof) {
-        Request *request;
+        Request *request = calloc(1, sizeof(*request));
 
-        if (frame.n <= TURN_BYTES || !client->dialect->parse)
-                return false;
-        request = calloc(1, sizeof(*request));
         if (!request)
                 return false;
         *request = (Request){.n_refs = 1,
@@ -130,11 +127,7 @@ bool request_begin(Client *client, Str frame, bool is_eof) {
 
 /* ---- for those who handle it ----------------------------------------------------------------- */
 
-int request_parse(Client *client, Str *line, Json **ret, JsonFault *fault) {
-        const Request *request = client->request;
-
-        if (!request)
-                return client->dialect->parse(client->dialect, &client->daemon->envelope, line, ret, fault);
+int request_tree(const Request *request, Str *line, Json **ret, JsonFault *fault) {
         *line = request->line;
         *ret = request->json;
         *fault = request->fault;
@@ -142,5 +135,5 @@ int request_parse(Client *client, Str *line, Json **ret, JsonFault *fault) {
 }
 
 bool request_has_args(const Request *request, const Op *op, const Json *args) {
-        return request && request->decoded && request->op == op && request->args == args;
+        return request->decoded && request->op == op && request->args == args;
 }

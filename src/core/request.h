@@ -37,14 +37,14 @@ typedef struct Request {
         int decode_r;
 } Request;
 
-/* True: the frame is on its way to a worker, and its dialect will be called later. */
+/* True: the frame is on its way to a worker, and its dialect will be called later. False: there is no memory for that. */
 bool request_begin(Client *client, Str frame, bool is_eof);
 void request_leave(Request *request); /* its client goes */
 Request *request_ref(Request *request);
 void request_unref(void *object); /* a Request; NULL is fine */
 size_t request_n_bytes(const Request *request);
 
-/* For dialects: the tree of the line being handled, from its request or parsed now. As json_parse(). */
-int request_parse(Client *client, Str *line, Json **ret, JsonFault *fault);
+/* What the worker made of the line; as json_parse(). */
+int request_tree(const Request *request, Str *line, Json **ret, JsonFault *fault);
 /* For calls: whether the arguments of this operation are decoded already. */
 bool request_has_args(const Request *request, const Op *op, const Json *args);

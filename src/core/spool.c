@@ -33,19 +33,14 @@ static int spool_open(const char *folder) {
 }
 
 static int spool_keep(Spool *spool, Str bytes) {
+        int r;
+
         if (spool->n_kept + bytes.n > (uint64_t)SPOOL_GIB_MAX << 30)
                 return error_origin(-EFBIG);
-        while (bytes.n) {
-                ssize_t n = pwrite(spool->fd, bytes.data, bytes.n, (off_t)spool->n_kept);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return error_origin(-errno);
-                spool->n_kept += (uint64_t)n;
-                bytes = (Str){bytes.data + n, bytes.n - (size_t)n};
-        }
-        return 0;
+        r = file_write_at(spool->fd, bytes, spool->n_kept);
+        if (!r)
+                spool->n_kept += bytes.n;
+        return error_trace(r);
 }
 
 /* What stands in memory goes to the file. A buffer that one long value has made large is given back. */

@@ -270,9 +270,11 @@ static void live_tell(LedgerFollower *live, LedgerLine *line) {
         }
 }
 
+/* While a commit is under way the file is not looked at; so it is looked at behind it. */
 static void live_told(LedgerFollower *live) {
-        const Streams *streams = container_of(live, Streams, live);
+        Streams *streams = container_of(live, Streams, live);
 
+        deferred_schedule(&streams->check);
         for (EventStream *stream = LIST_FIRST(&streams->all); stream; stream = LIST_NEXT(stream, link))
                 if (stream->is_blocked && live->position > stream->past.position + STREAM_LAG)
                         conn_abort(stream->client->conn, "slow subscriber");
@@ -346,7 +348,6 @@ static void ledger_watch_close(LedgerWatch *watch) {
 
 /* ---- the ledger ------------------------------------------------------------------------------ */
 
-/* While a commit is under way the file is not looked at; so it is looked at again behind it. */
 static void on_check(Deferred *deferred) {
         Streams *streams = container_of(deferred, Streams, check);
 
@@ -357,13 +358,6 @@ static void on_file_changed(LedgerWatch *watch) {
         Streams *streams = container_of(watch, Streams, watch);
 
         (void)ledger_check(streams->group->ledger);
-}
-
-static void streams_on_committed(Group *group, _unused_ uint64_t first, _unused_ uint64_t n) {
-        Streams *streams = group->slots[GROUP_SLOT_STREAMS];
-
-        if (streams)
-                deferred_schedule(&streams->check);
 }
 
 /* ---- joining and leaving --------------------------------------------------------------------- */
@@ -415,11 +409,6 @@ static void streams_remove(EventStream *stream) {
         if (LIST_EMPTY(&streams->all))
                 free_streams(streams);
 }
-
-const CollabPart streams_part = {
-        .name = "streams",
-        .committed = streams_on_committed,
-};
 
 /* ---- life ------------------------------------------------------------------------------------ */
 

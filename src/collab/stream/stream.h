@@ -17,7 +17,6 @@
  * with its connection.
  */
 #include "collab/group/group.h"
-#include "collab/parts.h"
 
 enum {
         STREAM_QUEUE = 256 * 1024,
@@ -25,5 +24,3 @@ enum {
         STREAM_STALL_MS = 5000,
         STREAM_HEARTBEAT_MS = 30000,
 };
-
-extern const CollabPart streams_part;

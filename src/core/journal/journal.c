@@ -33,21 +33,6 @@ size_t journal_padded(uint64_t n) {
         return (size_t)((n + 7) & ~UINT64_C(7));
 }
 
-static int journal_write_at(int fd, Str bytes, uint64_t at) {
-        while (bytes.n) {
-                ssize_t n = pwrite(fd, bytes.data, bytes.n, (off_t)at);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return error_origin(-errno);
-                bytes.data += n;
-                bytes.n -= (size_t)n;
-                at += (uint64_t)n;
-        }
-        return 0;
-}
-
 /* As long as it will ever be, and all of it written: then a write in place changes nothing but bytes. */
 static int journal_fill(int fd, int dir, size_t n_size) {
         _cleanup_(freep) char *zeros = calloc(1, n_size);
@@ -55,7 +40,7 @@ static int journal_fill(int fd, int dir, size_t n_size) {
 
         if (!zeros)
                 return error_origin(-ENOMEM);
-        r = journal_write_at(fd, (Str){zeros, n_size}, 0);
+        r = file_write_at(fd, (Str){zeros, n_size}, 0);
         if (r == 0 && (ftruncate(fd, (off_t)n_size) < 0 || fsync(fd) < 0))
                 r = error_origin(-errno);
         if (r == 0 && fsync(dir) < 0 && errno != EINVAL) /* EINVAL: a file system that has no such thing */
@@ -161,7 +146,7 @@ int journal_append(Journal *journal, const uint64_t words[JOURNAL_WORDS], uint64
         if (r == 0)
                 r = journal_add_record(journal, tag, bytes, &out);
         if (r == 0)
-                r = journal_write_at(journal->fd, buf_str(&out), journal->at);
+                r = file_write_at(journal->fd, buf_str(&out), journal->at);
         if (r == 0 && is_synced && fdatasync(journal->fd) < 0)
                 r = error_origin(-errno);
         if (r)
@@ -174,7 +159,7 @@ void journal_restart(Journal *journal) {
         const JournalHead none = {0};
 
         if (journal->fd >= 0 && journal->at)
-                (void)journal_write_at(journal->fd, (Str){(const char *)&none, sizeof(none)}, 0);
+                (void)file_write_at(journal->fd, (Str){(const char *)&none, sizeof(none)}, 0);
         journal->at = 0;
 }
 

@@ -72,22 +72,16 @@ static void chain_deinit(Chain *chain) {
 }
 
 static int ledger_chain_flush(Chain *chain) {
-        Str rest = buf_str(&chain->out);
-        off_t at = (off_t)(chain->n * CHAIN_RECORD);
+        uint64_t at = chain->n * CHAIN_RECORD;
+        int r = file_write_at(chain->fd, buf_str(&chain->out), at);
 
-        while (rest.n) {
-                ssize_t n = pwrite(chain->fd, rest.data, rest.n, at);
-
-                if (n <= 0)
-                        return error_origin(n < 0 ? -errno : -EIO);
-                at += n;
-                rest.data += n;
-                rest.n -= (size_t)n;
-        }
+        if (r)
+                return error_trace(r);
+        at += chain->out.n;
         chain->n += chain->out.n / CHAIN_RECORD;
         chain->out.n = 0;
-        return ftruncate(chain->fd, at) < 0 ? error_origin(-errno)
-                                            : 0; /* half a record of a crash, an older chain */
+        return ftruncate(chain->fd, (off_t)at) < 0 ? error_origin(-errno)
+                                                   : 0; /* half a record of a crash, an older chain */
 }
 
 static int hash_line(Chain *chain, Str piece, bool is_end) {

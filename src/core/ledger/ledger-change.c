@@ -36,7 +36,7 @@ static int ledger_change_describe(LedgerChange *change, Str line, Str outline, L
                 return error_origin(-EMSGSIZE);
         arena_reset(arena);
         if (line.n == 0 || memchr(line.data, '\n', line.n) ||
-            !scan_classify(arena, change->ledger->place.classify, outline, facts))
+            !record_classify(arena, change->ledger->place.classify, outline, facts))
                 return error_origin(-EINVAL);
         return error_trace(record_append(&change->records, change->ledger->index, facts, change->bytes.n,
                                          (uint32_t)line.n));

@@ -161,10 +161,10 @@ static void ledger_commit_commit(LedgerJob *job) {
         r = buf_reserve(&job->group->bytes, job->group->n_bytes - job->group->bytes.n);
         if (r == 0) {
                 stage_all(job);
-                r = ledger_intent_write(job, file->ino, &has_intent);
+                r = has_files(job->group) ? ledger_intent_write(job, file->ino, &has_intent) : 0;
         }
         if (r == 0)
-                r = ledger_write_at(fd, buf_str(&job->group->bytes), job->own_start);
+                r = file_write_at(fd, buf_str(&job->group->bytes), job->own_start);
         if (r == 0)
                 r = sync_lines(job, fd, file->ino);
         if (r) {

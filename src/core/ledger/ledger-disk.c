@@ -77,7 +77,7 @@ static int copy_range(int from, int to, uint64_t at, uint64_t end) {
                         return error_origin(-errno);
                 if (n == 0) /* nothing but a hole, or it was cut meanwhile */
                         break;
-                r = ledger_write_at(to, (Str){room, (size_t)n}, at - begin);
+                r = file_write_at(to, (Str){room, (size_t)n}, at - begin);
                 if (r)
                         return error_trace(r);
                 at += (uint64_t)n;
@@ -105,7 +105,7 @@ int ledger_mend_tail(const LedgerPlace *place, int fd, const Scan *scan, int64_t
         if (scan->at >= *size)
                 return 0;
         if (scan->is_tail_event) {
-                r = ledger_write_at(fd, STR("\n"), *size);
+                r = file_write_at(fd, STR("\n"), *size);
                 *size += r == 0;
                 return error_trace(r);
         }

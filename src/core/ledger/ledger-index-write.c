@@ -60,20 +60,12 @@ int index_tail_hash(int ledger_fd, SipKey key, uint64_t end, uint64_t *ret) {
 }
 
 static int ledger_index_write_flush(Writer *writer) {
-        Str rest = buf_str(&writer->block);
+        int r = file_write_at(writer->fd, buf_str(&writer->block), writer->at);
 
-        writer->sum = index_sum(writer->sum, rest.data, rest.n);
-        while (rest.n) {
-                ssize_t n = pwrite(writer->fd, rest.data, rest.n, (off_t)writer->at);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        return error_origin(n < 0 ? -errno : -EIO);
-                rest.data += n;
-                rest.n -= (size_t)n;
-                writer->at += (uint64_t)n;
-        }
+        if (r)
+                return error_trace(r);
+        writer->sum = index_sum(writer->sum, writer->block.data, writer->block.n);
+        writer->at += writer->block.n;
         writer->block.n = 0;
         return 0;
 }

@@ -110,6 +110,14 @@ uint16_t index_kind(Index *index, Str kind) {
         return (uint16_t)index->n_kinds++;
 }
 
+bool record_classify(Arena *arena, LedgerClassifyFn classify, Str line, LedgerFacts *facts) {
+        Json *json;
+
+        *facts = (LedgerFacts){0};
+        return json_parse(arena, line.data, line.n, NULL, &json, NULL) == 0 && json_is(json, JSON_OBJECT) &&
+               classify(arena, json, facts);
+}
+
 int record_append(Buf *records, const Index *index, const LedgerFacts *facts, uint64_t offset,
                   uint32_t n_bytes) {
         size_t n_kind = facts->kind.n <= LEDGER_KIND_MAX ? facts->kind.n : 0;

@@ -91,6 +91,8 @@ typedef struct Record {
         uint16_t n_tags, n_kind;
         uint64_t tags[];
 } Record;
+/* Whether a line is one event, and what is to be known of it; the facts point into line and arena. */
+bool record_classify(Arena *arena, LedgerClassifyFn classify, Str line, LedgerFacts *facts);
 int record_append(Buf *records, const Index *index, const LedgerFacts *facts, uint64_t offset,
                   uint32_t n_bytes);
 /* The next of a Buf, or NULL; advances *at. */

@@ -69,7 +69,7 @@ static int ledger_intent_store(const LedgerPlace *place, const Buf *text) {
         fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0)
                 return error_origin(-errno);
-        r = ledger_write_at(fd, buf_str(text), 0);
+        r = file_write_at(fd, buf_str(text), 0);
         if (r == 0 && ftruncate(fd, (off_t)text->n) < 0)
                 r = error_origin(-errno);
         if (r == 0 && place->policy == LEDGER_COMMIT && fdatasync(fd) < 0)
@@ -129,7 +129,7 @@ static bool are_lines_there(int fd, uint64_t at, uint64_t n, uint64_t hash) {
         _cleanup_(freep) char *bytes = n <= LEDGER_GROUP_MAX ? malloc(n + 1) : NULL;
         size_t n_read = 0;
 
-        return bytes && !ledger_read_at(fd, bytes, (size_t)n, at, &n_read) && n_read == n &&
+        return bytes && !file_read_at(fd, bytes, (size_t)n, at, &n_read) && n_read == n &&
                siphash(intent_key, (Str){bytes, (size_t)n}) == hash;
 }
 

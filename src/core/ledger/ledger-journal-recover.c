@@ -33,7 +33,7 @@ static int look_at_place(Recovery *recovery, uint64_t offset, Str lines, bool *r
                          uint64_t *ret_n_lost) {
         _cleanup_(freep) char *there = malloc(lines.n + 1);
         size_t n;
-        int r = there ? ledger_read_at(recovery->file, there, lines.n, offset, &n) : error_origin(-ENOMEM);
+        int r = there ? file_read_at(recovery->file, there, lines.n, offset, &n) : error_origin(-ENOMEM);
 
         if (r)
                 return error_trace(r);
@@ -58,7 +58,7 @@ static int ledger_journal_recover_put_back(Recovery *recovery, uint64_t offset, 
                 return error_trace(buf_append_str(&recovery->aside, lines));
         }
         recovery->found->n_restored += n_lost;
-        return recovery->is_dry ? 0 : error_trace(ledger_write_at(recovery->file, lines, offset));
+        return recovery->is_dry ? 0 : error_trace(file_write_at(recovery->file, lines, offset));
 }
 
 /* Only records that go on where the last one ended. */
@@ -82,7 +82,7 @@ static int ledger_journal_recover_keep_aside(Recovery *recovery) {
 
         if (fd < 0)
                 return error_trace(fd);
-        r = ledger_write_at(fd, buf_str(&recovery->aside), 0);
+        r = file_write_at(fd, buf_str(&recovery->aside), 0);
         if (r == 0 && fsync(fd) < 0)
                 r = error_origin(-errno);
         return error_trace(r ? r : dir_sync(recovery->place->state_path));

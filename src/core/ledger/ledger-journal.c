@@ -25,7 +25,7 @@ char *ledger_journal_path(const LedgerPlace *place) {
 int ledger_journal_witness(int file, uint64_t base, uint64_t *ret) {
         char bytes[LEDGER_JOURNAL_SEEN];
         size_t want = (size_t)MIN(base, (uint64_t)LEDGER_JOURNAL_SEEN), n;
-        int r = ledger_read_at(file, bytes, want, base - want, &n);
+        int r = file_read_at(file, bytes, want, base - want, &n);
 
         *ret = siphash(ledger_journal_key, (Str){bytes, n});
         return error_trace(r);

@@ -9,30 +9,14 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/id.h"
 #include "base/macro.h"
 
 enum { FLUSH = 256 * 1024 };
 
-int ledger_write_at(int fd, Str bytes, uint64_t offset) {
-        while (bytes.n > 0) {
-                ssize_t n = pwrite(fd, bytes.data, bytes.n, (off_t)offset);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return error_origin(-errno);
-                if (n == 0)
-                        return error_origin(-EIO);
-                bytes.data += n;
-                bytes.n -= (size_t)n;
-                offset += (uint64_t)n;
-        }
-        return 0;
-}
-
 static int ledger_output_flush(LedgerOutput *output) {
-        int r = ledger_write_at(output->fd, buf_str(&output->bytes), output->at);
+        int r = file_write_at(output->fd, buf_str(&output->bytes), output->at);
 
         output->at += output->bytes.n;
         output->bytes.n = 0;
@@ -79,21 +63,5 @@ int ledger_output_temp(LedgerOutput *output, const char *path, int like, char **
         if (fstat(like, &st) == 0)
                 (void)fchmod(output->fd, st.st_mode & 07777);
         *ret_path = steal(&temp);
-        return 0;
-}
-
-int ledger_read_at(int fd, char *to, size_t n, uint64_t at, size_t *ret_n) {
-        *ret_n = 0;
-        while (*ret_n < n) {
-                ssize_t got = pread(fd, to + *ret_n, n - *ret_n, (off_t)(at + *ret_n));
-
-                if (got < 0 && errno == EINTR)
-                        continue;
-                if (got < 0)
-                        return error_origin(-errno);
-                if (got == 0)
-                        break;
-                *ret_n += (size_t)got;
-        }
         return 0;
 }

@@ -19,7 +19,3 @@ int ledger_output_temp(LedgerOutput *output, const char *path, int like, char **
 int ledger_output_put(LedgerOutput *output, Str piece);
 int ledger_output_finish(LedgerOutput *output); /* the rest, and fsync */
 void ledger_output_deinit(LedgerOutput *output);
-/* Whole, wherever it ends up on the way. */
-int ledger_write_at(int fd, Str bytes, uint64_t offset);
-int ledger_read_at(int fd, char *to, size_t n, uint64_t at,
-                   size_t *ret_n); /* short only at the end of the file */

@@ -21,14 +21,6 @@ void ledger_facts_tag(LedgerFacts *facts, Arena *arena, Str prefix, Str word) {
         facts->tags[facts->n_tags++] = (Str){text, prefix.n + word.n};
 }
 
-bool scan_classify(Arena *arena, LedgerClassifyFn classify, Str line, LedgerFacts *facts) {
-        Json *json;
-
-        *facts = (LedgerFacts){0};
-        return json_parse(arena, line.data, line.n, NULL, &json, NULL) == 0 && json_is(json, JSON_OBJECT) &&
-               classify(arena, json, facts);
-}
-
 static bool is_binary(Str line) {
         for (size_t i = 0; i < line.n; i++)
                 if ((unsigned char)line.data[i] < ' ' && line.data[i] != '\t' && line.data[i] != '\r' &&
@@ -60,7 +52,7 @@ static int one_line(Scan *scan, Str line) {
         if (text.n == 0 || !scan->classify)
                 return 0;
         arena_reset(&scan->arena);
-        if (!scan_classify(&scan->arena, scan->classify, text, &facts)) {
+        if (!record_classify(&scan->arena, scan->classify, text, &facts)) {
                 note_damage(scan, line, scan->at);
                 return 0;
         }
@@ -150,7 +142,7 @@ static void look_at_tail(Scan *scan) {
 
         arena_reset(&scan->arena);
         scan->is_tail_event = text.n && scan->classify && !scan->n_skipped &&
-                              scan_classify(&scan->arena, scan->classify, text, &facts);
+                              record_classify(&scan->arena, scan->classify, text, &facts);
 }
 
 int scan_run(Scan *scan) {

@@ -46,5 +46,3 @@ int scan_run(Scan *scan); /* `at`, `end`, `fd`, … set; the rest zero */
 int scan_run_ahead(
         Scan *scan); /* the same with take() and without line(), on two threads; take() in this one */
 void scan_deinit(Scan *scan);
-/* Whether this is one event; the facts point into line and arena. */
-bool scan_classify(Arena *arena, LedgerClassifyFn classify, Str line, LedgerFacts *facts);

@@ -205,7 +205,7 @@ static int sort_line(void *user, Str piece, uint64_t offset _unused_, bool is_en
 
         arena_reset(&sorting->arena);
         is_event = is_end && !sorting->is_inside &&
-                   scan_classify(&sorting->arena, ledger_tool_classify, str_trim(piece), &facts);
+                   record_classify(&sorting->arena, ledger_tool_classify, str_trim(piece), &facts);
         sorting->is_inside = !is_end;
         if (is_event)
                 return error_trace(ledger_output_put(&sorting->kept, piece));

@@ -208,22 +208,13 @@ static int redo_write_at(Redo *redo, const Step *step) {
         _cleanup_(closep) int fd = -1;
         const char *name;
         int dir = store_parent(redo->disk, step->path, &name);
-        Str rest = step->bytes;
-        uint64_t at = step->head.at;
 
         if (dir < 0)
                 return error_trace(dir);
         fd = openat(dir, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-        while (fd >= 0 && rest.n) {
-                ssize_t n = pwrite(fd, rest.data, rest.n, (off_t)at);
-
-                if (n < 0 && errno != EINTR)
-                        return error_origin(-errno);
-                n = MAX(n, 0);
-                rest = (Str){rest.data + n, rest.n - (size_t)n};
-                at += (uint64_t)n;
-        }
-        return fd < 0 ? error_origin(-errno) : 0;
+        if (fd < 0)
+                return error_origin(-errno);
+        return error_trace(file_write_at(fd, step->bytes, step->head.at));
 }
 
 /* Others have written where it should have landed: it comes behind them, sealed anew. */

@@ -3,7 +3,6 @@
 
 #include "base/utf8.h"
 #include "core/daemon.h"
-#include "core/request.h"
 #include "dialect/cccc/cccc-gate.h"
 #include "gen/cccc-ops.h"
 
@@ -90,7 +89,7 @@ static void cccc_on_frame(Client *client, Str line) {
         const char *wrong;
         const Op *op;
         Json *json = NULL;
-        int r = request_parse(client, &line, &json, &fault);
+        int r = client_parse(client, &line, &json, &fault);
 
         if (r)
                 return cccc_refuse(client, r < 0 ? "out of memory" : fault.what);

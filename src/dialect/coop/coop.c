@@ -2,7 +2,6 @@
 #include "dialect/coop/coop.h"
 
 #include "core/daemon.h"
-#include "core/request.h"
 #include "gen/coop-ops.h"
 
 /* client->state of a client whose handshake was good. */
@@ -112,7 +111,7 @@ static void coop_aim(_unused_ const Dialect *dialect, const Json *message, const
 static void coop_on_frame(Client *client, Str frame) {
         Json *json = NULL;
         JsonFault fault = {0};
-        int r = request_parse(client, &frame, &json, &fault);
+        int r = client_parse(client, &frame, &json, &fault);
 
         if (!client->state)
                 coop_greet(client, r ? NULL : json);

@@ -3,7 +3,6 @@
 
 #include "base/utf8.h"
 #include "core/daemon.h"
-#include "core/request.h"
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
@@ -105,7 +104,7 @@ void jsonrpc_frame(Client *client, Str line) {
         if (!line.n)
                 return;
         jsonrpc_trace(client, "<-", line);
-        r = request_parse(client, &line, &json, &fault);
+        r = client_parse(client, &line, &json, &fault);
         if (r)
                 client_refuse(client, CALL_E_PARSE, STR("null"), NULL, "Parse error: %s",
                               r < 0 ? "no memory" : fault.what);

@@ -8,7 +8,6 @@
 #include "core/daemon.h"
 #include "core/dialect.h"
 #include "core/hello.h"
-#include "core/request.h"
 #include "dialect/agentcompany/agentcompany.h"
 #include "dialect/aiwg/aiwg.h"
 #include "dialect/cccc/cccc.h"
@@ -103,7 +102,7 @@ static bool native_take_hello(Client *client, Str line) {
 
         if (line.n > HELLO_BYTES_MAX)
                 why = "it is over 1 MiB";
-        else if (!request_parse(client, &line, &object, &fault))
+        else if (!client_parse(client, &line, &object, &fault))
                 r = hello_new(&client->hello, object, &why);
         if (r < 0)
                 why = "out of memory";
@@ -180,8 +179,8 @@ static const Dialect *recognise(Client *client, Str line) {
         JsonFault fault = {0};
         Json *json = NULL;
 
-        return request_parse(client, &line, &json, &fault) ? &native_dialect.dialect
-                                                           : native_dialect_of(json);
+        return client_parse(client, &line, &json, &fault) ? &native_dialect.dialect
+                                                          : native_dialect_of(json);
 }
 
 static void first_line(Client *client, Str line) {

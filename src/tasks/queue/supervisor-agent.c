@@ -128,7 +128,7 @@ static void supervisor_agent_on_started(Hosted *hosted, int error) {
         }
         task_ticket_drop(task);
         supervisor_agent_show(task);
-        supervisor_tell_later(task, tell_started);
+        task_tell_later(task, tell_started);
         if (task->is_cancelled)
                 host_kill(hosted, TASK_KILL_MS);
         supervisor_check_drained(task->project);

@@ -15,54 +15,6 @@
 
 enum { SHORT_UNITS = 80 };
 
-static void supervisor_submit_answer(Task *task) {
-        Call *call = steal(&task->submit);
-        JsonWriter *w;
-
-        if (!call)
-                return;
-        w = call_result(call);
-        jw_begin_object(w);
-        jw_field_cstr(w, "taskId", task->id);
-        if (task->says_state)
-                jw_field_cstr(w, "state", task_state_name(task->state));
-        jw_end_object(w);
-        call_finish(call, 0);
-}
-
-void supervisor_tell_now(Task *task) {
-        TaskNews *news = steal(&task->news);
-
-        supervisor_submit_answer(task);
-        if (!news)
-                return;
-        news->task = NULL;
-        news->tell(task);
-}
-
-static void on_written(TaskStoreWait *wait) {
-        TaskNews *news = container_of(wait, TaskNews, wait);
-
-        if (news->task)
-                supervisor_tell_now(news->task);
-        free(news);
-}
-
-void supervisor_tell_later(Task *task, void (*tell)(const Task *task)) {
-        TaskNews *news = malloc(sizeof(*news));
-
-        if (task->news)
-                supervisor_tell_now(task); /* that it was queued comes first */
-        if (!news) {
-                supervisor_submit_answer(task);
-                tell(task);
-                return;
-        }
-        *news = (TaskNews){.wait = {.done = on_written}, .task = task, .tell = tell};
-        task->news = news;
-        task_store_changed(&task->project->store, &news->wait);
-}
-
 Str task_short_prompt(Str prompt) {
         size_t n = 0;
 
@@ -132,7 +84,7 @@ static void on_submitted(LedgerChange *change, int r) {
                 return;
         }
         supervisor_enqueue(task);
-        supervisor_tell_later(task, tell_queued);
+        task_tell_later(task, tell_queued);
         if (s->is_stopping && s->stop != TASK_STOP_LEAVE)
                 supervisor_cancel_queue(project); /* it was on its way to the disk when that began */
         supervisor_pump(project);

@@ -206,7 +206,7 @@ void supervisor_end(Task *task, const TaskEnd *end) {
 
         if (task->is_ending || !task_may_become(task->state, end->state))
                 return;
-        supervisor_tell_now(task); /* it was announced as running, whatever became of it */
+        task_tell_now(task); /* it was announced as running, whatever became of it */
         if (task->state == TASK_QUEUED) {
                 supervisor_dequeue(task);
                 supervisor_link(task);

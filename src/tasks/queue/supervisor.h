@@ -101,13 +101,10 @@ void supervisor_cancel_queue(Project *project);      /* at a stop that ends task
 void supervisor_check_drained(Project *project);     /* something that a stop waits for has come */
 void supervisor_pump(Project *project);              /* starts what may start */
 void supervisor_end(Task *task, const TaskEnd *end); /* decides an end; all the rest follows */
-/* Answers and tells that it is queued, or started: once tasks.json says so, see task_store_changed(). */
-void supervisor_tell_later(Task *task, void (*tell)(const Task *task));
-void supervisor_tell_now(Task *task); /* what is still to be told, and the answer */
-void supervisor_add(Task *task);      /* clients can find it from now on */
-void supervisor_link(Task *task);     /* into the list of those under way */
-void supervisor_unlink(Task *task);   /* from the list in which it is, if any */
-void supervisor_remove(Task *task);   /* clients cannot find it any more */
+void supervisor_add(Task *task);                     /* clients can find it from now on */
+void supervisor_link(Task *task);                    /* into the list of those under way */
+void supervisor_unlink(Task *task);                  /* from the list in which it is, if any */
+void supervisor_remove(Task *task);                  /* clients cannot find it any more */
 void supervisor_enqueue(Task *task);
 void supervisor_dequeue(Task *task);
 /* Out of the queue: it stands in the project's folder, where an agent in a sandbox can write, and has no
@@ -143,6 +140,9 @@ void supervisor_leave_agent(Task *task); /* hears no more of it; it runs on for 
 /* task-events.c: what clients are told. */
 void task_tell(Project *project, const char *name, Str params);
 void task_announce(const Task *task, const char *kind); /* into the daemon's feed */
+/* Answers and tells that it is queued, or started: once tasks.json says so, see task_store_changed(). */
+void task_tell_later(Task *task, void (*tell)(const Task *task));
+void task_tell_now(Task *task); /* what is still to be told, and the answer */
 void task_tell_output(Task *task, HostOutput *output);
 void task_tell_rest(Task *task);                           /* characters that never became whole */
 int task_follow(Project *project, Client *client, Str id); /* id: empty for all */

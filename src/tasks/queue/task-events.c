@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What clients are told without asking. Every connected client of the project gets every event but the
+ * What clients are told without asking, and the answer to task.submit, which comes with it. Every connected client of the project gets every event but the
  * output of agents, which goes to those who follow it.
  *
  * A client that does not read is closed at the hard limit of its connection. Output is dropped long before
@@ -49,6 +49,56 @@ void task_announce(const Task *task, const char *kind) {
         jw_end_object(&w);
         feed_place(&place, "tasks", str_from(task->project->endpoint->where), str_from(kind), FEED_NOWHERE);
         (void)feed_push(task->project->daemon->feed, &place, w.failed ? NULL : chunk_new(buf_str(&text)));
+}
+
+/* ---- that it was taken, or has started -------------------------------------------------------- */
+
+static void task_answer(Task *task) {
+        Call *call = steal(&task->submit);
+        JsonWriter *w;
+
+        if (!call)
+                return;
+        w = call_result(call);
+        jw_begin_object(w);
+        jw_field_cstr(w, "taskId", task->id);
+        if (task->says_state)
+                jw_field_cstr(w, "state", task_state_name(task->state));
+        jw_end_object(w);
+        call_finish(call, 0);
+}
+
+void task_tell_now(Task *task) {
+        TaskNews *news = steal(&task->news);
+
+        task_answer(task);
+        if (!news)
+                return;
+        news->task = NULL;
+        news->tell(task);
+}
+
+static void task_on_written(TaskStoreWait *wait) {
+        TaskNews *news = container_of(wait, TaskNews, wait);
+
+        if (news->task)
+                task_tell_now(news->task);
+        free(news);
+}
+
+void task_tell_later(Task *task, void (*tell)(const Task *task)) {
+        TaskNews *news = malloc(sizeof(*news));
+
+        if (task->news)
+                task_tell_now(task); /* that it was queued comes first */
+        if (!news) {
+                task_answer(task);
+                tell(task);
+                return;
+        }
+        *news = (TaskNews){.wait = {.done = task_on_written}, .task = task, .tell = tell};
+        task->news = news;
+        task_store_changed(&task->project->store, &news->wait);
 }
 
 /* ---- followers ------------------------------------------------------------------------------- */

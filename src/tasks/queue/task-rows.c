@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "core/host/shim.h"
 
 enum { ROWS_VERSION = 2, ROWS_HEADER = 4096, ROWS_STEP = 4096, NUMBER_DIGITS = 15 };
@@ -63,18 +64,7 @@ static int task_rows_grow(TaskRows *rows, size_t n_capacity) {
 }
 
 static bool task_rows_write(const TaskRows *rows, const void *data, size_t n, size_t offset) {
-        while (n) {
-                ssize_t k = pwrite(rows->fd, data, n, (off_t)offset);
-
-                if (k < 0 && errno == EINTR)
-                        continue;
-                if (k <= 0)
-                        return false;
-                data = (const char *)data + k;
-                n -= (size_t)k;
-                offset += (size_t)k;
-        }
-        return true;
+        return !file_write_at(rows->fd, (Str){data, n}, offset);
 }
 
 /* Rows before the header: one that the header does not count yet, or whose line it does not cover, is made
