@@ -19,7 +19,8 @@ enum { SUFFIX_MAX = 16 };
 
 typedef struct Writing {
         ProjectLog *log;
-        char *path;
+        ProjectFolder folder;
+        char path[PROJECT_FOLDER_MAX];
         Buf text;
         int64_t max_bytes;
         unsigned max_files;
@@ -73,10 +74,12 @@ static int project_log_open_file(const char *path) {
 static void project_log_run(void *user) {
         Writing *writing = user;
         Str rest = buf_str(&writing->text);
-        _cleanup_(closep) int fd = -1;
+        _cleanup_(closep) int fd = -1,
+                              folder = project_folder_pin(&writing->folder, "daemon.log", writing->path);
 
-        project_log_rotate(writing);
-        fd = project_log_open_file(writing->path);
+        if (folder >= 0)
+                project_log_rotate(writing);
+        fd = folder >= 0 ? project_log_open_file(writing->path) : folder;
         if (fd < 0)
                 writing->r = fd;
         while (!writing->r && rest.n) {
@@ -110,7 +113,7 @@ static void project_log_start(ProjectLog *log) {
         if (!writing)
                 return;
         *writing = (Writing){.log = log,
-                             .path = log->path,
+                             .folder = *log->folder,
                              .text = log->pending,
                              .max_bytes = log->max_bytes,
                              .max_files = log->max_files};
@@ -159,8 +162,8 @@ void project_log_line(ProjectLog *log, const char *format, ...) {
         project_log_start(log);
 }
 
-int project_log_init(ProjectLog *log, Daemon *daemon, const char *path) {
-        *log = (ProjectLog){.daemon = daemon, .path = strdup(path)};
+int project_log_init(ProjectLog *log, Daemon *daemon, const ProjectFolder *folder, const char *path) {
+        *log = (ProjectLog){.daemon = daemon, .folder = folder, .path = strdup(path)};
         project_log_limits(log, 50, 5);
         return log->path ? 0 : error_origin(-ENOMEM);
 }

@@ -12,12 +12,14 @@
 #include "base/buf.h"
 #include "base/macro.h"
 #include "core/daemon.h"
+#include "tasks/project-folder.h"
 
 enum { PROJECT_LOG_MAX = 1 << 20 };
 
 typedef struct ProjectLog {
         Daemon *daemon;
-        char *path;
+        const ProjectFolder *folder; /* borrowed */
+        char *path;                  /* for people */
         Buf pending;
         uint64_t n_lost;
         int64_t max_bytes;
@@ -26,7 +28,7 @@ typedef struct ProjectLog {
         bool is_writing;
 } ProjectLog;
 
-int project_log_init(ProjectLog *log, Daemon *daemon, const char *path);
+int project_log_init(ProjectLog *log, Daemon *daemon, const ProjectFolder *folder, const char *path);
 void project_log_deinit(ProjectLog *log);
 void project_log_open(ProjectLog *log);
 void project_log_limits(ProjectLog *log, double max_size_mb, double max_files);

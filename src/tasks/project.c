@@ -16,17 +16,24 @@
 
 typedef struct Beat {
         Project *project;
-        char *heartbeat_path, *state_path;
+        ProjectFolder folder;
         Buf heartbeat, state;
         int r;
 } Beat;
 
+static int project_replace(const ProjectFolder *folder, const char *name, const Buf *text) {
+        char path[PROJECT_FOLDER_MAX];
+        _cleanup_(closep) int fd = project_folder_pin(folder, name, path);
+
+        return error_trace(fd < 0 ? fd : file_replace(path, buf_str(text), 0644, FILE_RUNTIME));
+}
+
 static void beat_run(void *user) {
         Beat *beat = user;
 
-        beat->r = file_replace(beat->heartbeat_path, buf_str(&beat->heartbeat), 0644, FILE_RUNTIME);
+        beat->r = project_replace(&beat->folder, "heartbeat", &beat->heartbeat);
         if (!beat->r)
-                beat->r = file_replace(beat->state_path, buf_str(&beat->state), 0644, FILE_RUNTIME);
+                beat->r = project_replace(&beat->folder, "state.json", &beat->state);
 }
 
 static void beat_done(void *user) {
@@ -35,7 +42,8 @@ static void beat_done(void *user) {
 
         project->is_writing = false;
         if (beat->r)
-                log_warning(&project->daemon->log, project->dir, "heartbeat not written error=%d", -beat->r);
+                log_warning(&project->daemon->log, project->dir, "heartbeat not written: %s",
+                            strerror(-beat->r));
         buf_deinit(&beat->heartbeat);
         buf_deinit(&beat->state);
         free(beat);
@@ -46,9 +54,7 @@ static void write_beat(Project *project) {
 
         if (!beat)
                 return; /* a slow disk or no memory: the next one will do */
-        *beat = (Beat){.project = project,
-                       .heartbeat_path = project->heartbeat_path,
-                       .state_path = project->state_path};
+        *beat = (Beat){.project = project, .folder = project->folder};
         if (project_state_text(project, &beat->heartbeat, &beat->state) ||
             loop_work(project->daemon->loop, beat_run, beat_done, beat)) {
                 buf_deinit(&beat->heartbeat);
@@ -80,14 +86,11 @@ static int project_make_paths(Project *project, const char *dir) {
         project->pid_path = path_join(dir, ".aiwg/daemon.pid");
         project->lock_path = path_join(dir, ".aiwg/daemon/.lock");
         project->sock_path = path_join(dir, ".aiwg/daemon/daemon.sock");
-        project->heartbeat_path = path_join(dir, ".aiwg/daemon/heartbeat");
-        project->state_path = path_join(dir, ".aiwg/daemon/state.json");
         log_path = path_join(dir, ".aiwg/daemon/daemon.log");
-        if (!log_path || project_log_init(&project->log, project->daemon, log_path))
+        if (!log_path || project_log_init(&project->log, project->daemon, &project->folder, log_path))
                 return error_origin(-ENOMEM);
         if (!project->dir || !project->aiwg_dir || !project->daemon_dir || !project->config_path ||
-            !project->pid_path || !project->lock_path || !project->sock_path || !project->heartbeat_path ||
-            !project->state_path)
+            !project->pid_path || !project->lock_path || !project->sock_path)
                 return error_origin(-ENOMEM);
         return 0;
 }
@@ -134,21 +137,23 @@ Project *project_free(Project *project) {
         free(project->pid_path);
         free(project->lock_path);
         free(project->sock_path);
-        free(project->heartbeat_path);
-        free(project->state_path);
         free(project);
         return NULL;
 }
 
 int project_prepare(Project *project, char *reterr, size_t n_reterr) {
         static const char *const folders[] = {"", "actions", "events"};
+        int r;
 
         for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
                 _cleanup_(freep) char *path = path_join(project->daemon_dir, folders[i]);
-                int r = path ? dir_make(path, 0755) : -ENOMEM;
+                r = path ? dir_make(path, 0755) : -ENOMEM;
                 if (r)
                         return error_trace(r);
         }
+        r = project_folder_see(&project->folder, project->daemon_dir);
+        if (r)
+                return error_trace(r);
         return project_config_load(project, reterr, n_reterr);
 }
 
@@ -221,7 +226,7 @@ static void project_on_drained(Project *project) {
 
         timer_clear(&project->heartbeat);
         if (!project_state_text(project, &heartbeat, &state))
-                (void)file_replace(project->state_path, buf_str(&state), 0644, FILE_RUNTIME);
+                (void)project_replace(&project->folder, "state.json", &state);
         task_store_close(&project->store, project_on_closed);
 }
 

@@ -13,6 +13,7 @@
 #include "core/daemon.h"
 #include "core/trust.h"
 #include "tasks/rules/automation.h"
+#include "tasks/project-folder.h"
 #include "tasks/project-log.h"
 #include "tasks/project-process.h"
 #include "tasks/queue/supervisor.h"
@@ -27,7 +28,8 @@ struct Project {
         char *daemon_dir;  /* .aiwg/daemon */
         char *config_path; /* .aiwg/daemon.json */
         char *pid_path;    /* .aiwg/daemon.pid: one level up, where the original's command line looks */
-        char *lock_path, *sock_path, *heartbeat_path, *state_path;
+        char *lock_path, *sock_path;
+        ProjectFolder folder; /* daemon_dir, as it was when the project was opened */
 
         int64_t started_us, started_ms;
         int64_t heartbeat_ms;
@@ -65,8 +67,7 @@ enum { _PROJECT_E_SUCCESS, PROJECT_E_BAD_CONFIG, PROJECT_E_UNTRUSTED };
 
 int project_new(Project **ret, Endpoint *endpoint, const char *dir);
 Project *project_free(Project *project);
-/* Makes the folders and reads the configuration; reterr says what is wrong with it (PROJECT_E_BAD_CONFIG).
- */
+/* Makes the folders and reads the configuration; reterr says what is wrong with it (PROJECT_E_BAD_CONFIG). */
 int project_prepare(Project *project, char *reterr, size_t n_reterr);
 /* Served from now on: its process, pid file, heartbeat. Conditions: as EndpointType.open(). */
 int project_begin(Project *project);

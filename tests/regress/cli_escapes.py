@@ -113,6 +113,16 @@ def test_logs_leave_the_clipboard_alone():
     _looks(home, "logs", "--strip", name)
 
 
+def test_logs_wipe_nothing_out():
+    home, name = _session(r"printf 'A\033[2J\033[3J\033cB\033[2JC\n'; exec cat")
+    eventually(lambda: "C" in home.muster("logs", name)[1])
+    with Person(home, "logs", name) as person:
+        text = person.ended(0)
+    check("\x1b[2J" not in text and "\x1b[3J" not in text and "\x1bc" not in text and "A\x1b[9999S" in text and "C" in text, repr(text))
+    with Person(home, "logs", "--raw", name) as person:
+        check("A\x1b[2J\x1b[3J\x1bcB\x1b[2JC" in person.ended(0), "--raw passes it")
+
+
 def test_attach_leaves_the_clipboard_alone():
     script = "read line; echo READY; read line; %sprintf 'ask\\033[21t\\033[c END\\n'; exec cat" % CLIPBOARD
     for more in ((), ("--raw",)):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """muster in a hostile surrounding: no standard output, one that is full, a reader that has gone, odd terminals, bytes that are no text
-in its arguments. No command dies of it, none hangs, and what could not be written is no success. Commands that have nothing to say are
-no failure either: `stdio` and `chat` at the end of their input."""
+in its arguments. No command dies of it, none hangs, and what could not be written is no success. Commands that act on what they are told and
+show what comes of it (`stdio`, `chat`, `attach`, `shell`) look before they begin: no agent is asked whose answer nobody could see."""
 import os
 import subprocess
 
@@ -50,8 +50,13 @@ def test_what_could_not_be_written_is_no_success():
             equal(place.run(place.words(line))[0], 0, line)
             status, what = place.run(place.words(line), stdout=full)
             check(status != 0, what)
+        for line in SILENT + ["attach s", "shell s"]:
+            status, what = place.run(place.words(line), stdout=full)
+            check(status == 1 and "stdout" in what, what)
         for line in SILENT:
-            equal(place.run(place.words(line), stdout=full)[0], 0, line)
+            equal(place.run(place.words(line))[0], 0, "%s at the end of its input" % line)
+        equal(place.run(["chat", "work"], stdout=full)[0], 1)
+        equal(d.home.muster("task", "ls", "--json", "--project", d.home.project)[1].strip(), "[]", "nobody was asked to work")
 
 
 def test_nobody_reads_and_nothing_is_open():

@@ -99,3 +99,83 @@ def test_something_else_as_a_log_of_the_contracts():
         with Daemon(home=home, project=False) as e:
             check(e.cccc("ping")["ok"], "ping")
         equal(read_text(precious), "precious")
+
+
+def test_links_in_place_of_the_daemons_own_folders():
+    """What the daemon keeps was written into whatever folder a link led to, and tasks.json there was moved away."""
+    with Daemon(project=False) as d, d.native() as n:
+        for i, name in enumerate((".aiwg/daemon", ".aiwg/daemon/actions", ".aiwg/daemon/events", ".aiwg/daemon/history")):
+            path, precious = os.path.join(d.home.base, "p%d" % i), os.path.join(d.home.base, "precious%d" % i)
+            os.makedirs(os.path.dirname(os.path.join(path, name)))
+            write_text(os.path.join(precious, "tasks.json"), "{}")
+            os.symlink(precious, os.path.join(path, name))
+            check("is a symbolic link" in n.call("project.add", {"dir": path})["error"]["message"], name)
+            equal((os.listdir(precious), read_text(os.path.join(precious, "tasks.json"))), (["tasks.json"], "{}"), name)
+            os.unlink(os.path.join(path, name))
+            equal(n.result("project.add", {"dir": path})["state"], "listening", "without the link")
+
+
+def test_a_link_that_comes_later():
+    with Daemon(project=False) as d, d.native() as n:
+        path, precious = _project(d, "p"), os.path.join(d.home.base, "precious")
+        write_text(os.path.join(path, ".aiwg/daemon.json"), json.dumps({"daemon": {"heartbeat_interval_seconds": 0.1, "agent_command": "/bin/true"}}))
+        for name in ("heartbeat", "state.json", "tasks.json", "daemon.log"):
+            write_text(os.path.join(precious, name), "precious")
+        equal(n.result("project.add", {"dir": path})["state"], "listening")
+        folder = os.path.join(path, ".aiwg/daemon")
+        with Rpc(os.path.join(folder, "daemon.sock")) as c:
+            c.result("task.submit", {"prompt": "before"})
+            eventually(lambda: "before" in read_text(os.path.join(folder, "tasks.json")), what="the task")
+            os.rename(folder, folder + ".was")
+            os.symlink(precious, folder)
+            c.call("task.submit", {"prompt": "after"})
+            eventually(lambda: "heartbeat not written" in d.log(), what="that is said")
+            n.result("project.rm", {"dir": path, "force": True})
+        for name in ("heartbeat", "state.json", "tasks.json", "daemon.log"):
+            equal(read_text(os.path.join(precious, name)), "precious", name)
+
+
+def _sip(data):
+    """The sum of an intent of the ledger (core/ledger/ledger-intent.c), which whoever reads the source can make."""
+    mask = (1 << 64) - 1
+    k0, k1 = 0x6d75737465722069, 0x6e74656e74206b79
+    v = [k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d, k0 ^ 0x6c7967656e657261, k1 ^ 0x7465646279746573]
+
+    def turn(x, n):
+        return (x << n | x >> (64 - n)) & mask
+
+    def mix():
+        v[0], v[2] = (v[0] + v[1]) & mask, (v[2] + v[3]) & mask
+        v[1], v[3] = turn(v[1], 13) ^ v[0], turn(v[3], 16) ^ v[2]
+        v[0] = turn(v[0], 32)
+        v[2], v[0] = (v[2] + v[1]) & mask, (v[0] + v[3]) & mask
+        v[1], v[3] = turn(v[1], 17) ^ v[2], turn(v[3], 21) ^ v[0]
+        v[2] = turn(v[2], 32)
+
+    whole = len(data) // 8 * 8
+    words = [int.from_bytes(data[i:i + 8], "little") for i in range(0, whole, 8)]
+    for word in [*words, (len(data) & 255) << 56 | int.from_bytes(data[whole:], "little")]:
+        v[3] ^= word
+        mix()
+        v[0] ^= word
+    v[2] ^= 0xff
+    for _ in range(3):
+        mix()
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+def test_a_change_that_was_never_begun():
+    """An intent in the history of a project's tasks, made by whoever works there, put a file of his in the place of any file of the person."""
+    with Daemon(project=False) as d, d.native() as n:
+        path, precious = _project(d, "p"), os.path.join(d.home.base, "precious")
+        state = os.path.join(path, ".aiwg/daemon/history/state")
+        ledger, staged = os.path.join(path, ".aiwg/daemon/history/ledger.jsonl"), os.path.join(state, ".stage.x")
+        write_text(precious, "precious")
+        write_text(ledger, "")
+        write_text(staged, "evil")
+        body = b"".join(str(field).encode() + b"\0" for field in (os.stat(ledger).st_ino, 0, 0, _sip(b""), 1, staged, precious))
+        with open(os.path.join(state, "intent"), "wb") as f:
+            f.write(str(_sip(body)).encode() + b"\0" + body)
+        equal(n.result("project.add", {"dir": path})["state"], "listening")
+        eventually(lambda: "store open" in d.log(), what="the store")
+        equal(read_text(precious), "precious")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/cli.h"
+#include "cli/print/report.h"
 #include "cli/term/show.h"
 
 static int find_name(Coop *coop, const char **ret) {
@@ -13,6 +14,8 @@ int cmd_attach(const Options *options) {
                 .coop = &coop, .is_read_only = options->read_only, .is_raw = options->raw, .has_past = true};
         int r = show_choose_keys(&show, options);
 
+        if (!r)
+                r = output_check();
         if (!r)
                 r = coop_open(&coop, "attach");
         if (!r)

@@ -394,6 +394,9 @@ int cmd_chat(const Options *options) {
 
         if (options->priority && !task_is_number(options->priority))
                 return complain(CLI_USAGE, "chat: --priority: %s is not a number", options->priority);
+        r = output_check(); /* before an agent works for nobody */
+        if (r)
+                return r;
         chat.env = caller_env(&chat.arena);
         r = chat.env ? caller_env_named(&chat.arena, "chat", &options->env, chat.env)
                      : complain(CLI_FAILED, "out of memory");

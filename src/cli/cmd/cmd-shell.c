@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/print/report.h"
 #include "cli/term/show.h"
 
 int cmd_shell(const Options *options) {
@@ -11,6 +12,8 @@ int cmd_shell(const Options *options) {
         const char *own = getenv("SHELL");
         int r = show_choose_keys(&show, options);
 
+        if (!r)
+                r = output_check();
         if (!r)
                 r = coop_open(&coop, "shell");
         if (!r)

@@ -100,8 +100,10 @@ int cmd_stdio(const Options *options) {
         _cleanup_(buf_deinit) Buf greeting = BUF_NULL;
         _cleanup_(link_deinit) Link link = LINK_NULL;
         int64_t wait_ms = options->wait_ms < 0 ? WAIT_MS : options->wait_ms;
-        int r = greeting_write(&greeting, true);
+        int r = output_check();
 
+        if (!r)
+                r = greeting_write(&greeting, true);
         if (!r)
                 r = start_daemon(&start, NULL, 0, wait_ms);
         if (r)

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/print/report.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/json/json-writer.h"
 #include "base/utf8.h"
+#include "cli/cli.h"
 #include "cli/print/wrap.h"
 
 enum { REPORT_COLS_MIN = 20, REPORT_INDENT = 2 };
@@ -152,6 +155,16 @@ int json_print(FILE *out, const Json *json, bool is_pretty) {
                 return error_trace(r);
         json_put_text(out, buf_str(&text));
         return 0;
+}
+
+/* Writes nothing, which files and devices refuse when they would refuse more. A socket might send it. */
+int output_check(void) {
+        struct stat what;
+
+        if (fstat(STDOUT_FILENO, &what) || !(S_ISREG(what.st_mode) || S_ISCHR(what.st_mode)) ||
+            !write(STDOUT_FILENO, "", 0) || errno == EAGAIN || errno == EINTR)
+                return 0;
+        return complain(CLI_FAILED, "cannot write to stdout: %s", strerror(errno));
 }
 
 bool is_for_people(bool json_option) {

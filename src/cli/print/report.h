@@ -28,5 +28,8 @@ void json_put_text(FILE *out, Str json);
 int json_print(FILE *out, const Json *json, bool is_pretty);
 /* A line with what a stop made of tasks ({running, queued, ended}); nothing when there were none. */
 void tasks_print(FILE *out, const Json *tasks);
+/* For commands that act on what they are told and show what comes of it: an output that takes nothing, as on a
+ * full disk, is known before anything is said. 0, or complains. */
+int output_check(void);
 /* Whether results for people are wanted: stdout is a terminal and --json was not given. */
 bool is_for_people(bool json_option);

@@ -116,9 +116,38 @@ static bool queries_takes(const Queries *queries, VtEvent event, bool is_string)
         }
 }
 
+/* What is printed instead of a sequence that would destroy what stands on the person's terminal; no data: the
+ * sequence destroys nothing. Erasing above and below the cursor clears as much as the whole does. */
+static Str queries_mild(const Queries *queries, VtEvent event) {
+        const VtParser *vt = &queries->vt;
+        bool is_reset = event == VT_EVENT_ESCAPE && vt->final == 'c' && !vt->intermediate;
+
+        if (queries->use != QUERIES_PRINT)
+                return STR_NULL;
+        if (is_reset)
+                return STR("\x1b[?1049l\x1b[!p\x1b[9999S\x1b[H\x1b[J");
+        if (event != VT_EVENT_CSI || vt->final != 'J' || vt->intermediate)
+                return STR_NULL;
+        switch (vt_param(vt, 0, 0)) {
+        case 2: return queries->has_moved ? STR("\x1b[1J\x1b[J") : STR("\x1b[9999S\x1b[1J\x1b[J");
+        case 3: return STR("");
+        default: return STR_NULL;
+        }
+}
+
 static void queries_forget(Queries *queries) {
         queries->held.n = 0;
         queries->n_broken = 0;
+}
+
+static int queries_soften(Queries *queries, VtEvent event) {
+        Str mild = queries_mild(queries, event);
+
+        if (!mild.data)
+                return 0;
+        queries_forget(queries);
+        queries->has_moved = queries->has_moved || mild.n;
+        return error_trace(buf_append_str(&queries->held, mild));
 }
 
 /* A sequence that never ends is let through rather than kept, unless it would be taken out. */
@@ -169,8 +198,10 @@ static int queries_drop_byte(Queries *queries, char c, Buf *out) {
                 return error_trace(r);
         if (queries->is_dropped || queries_takes(queries, event, was_string && !is_broken))
                 queries_forget(queries);
+        else
+                r = queries_soften(queries, event);
         queries->is_dropped = false;
-        return error_trace(queries_flush(queries, out));
+        return error_trace(r ? r : queries_flush(queries, out));
 }
 
 /* ---- characters ------------------------------------------------------------------------------ */

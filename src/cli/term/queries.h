@@ -6,7 +6,8 @@
  * Old output: what a terminal would answer. A program that asked for the cursor's place or for colours got
  * its answer when it ran; shown again, the question would be answered a second time, and the answer typed
  * into whatever reads the keyboard now. Printed for good (logs), it does not name the window either, since
- * nobody would put that back.
+ * nobody would put that back; and what the person had on the screen is not lost: the first time that the
+ * screen is cleared it is moved up, out of sight, and the terminal's memory of past lines is never cleared.
  *
  * Any output, also what is live: the clipboard (OSC 52, read or written), reports of the title, and the C1
  * controls in either spelling, which some terminals obey and the parser does not follow. However the stream
@@ -26,6 +27,7 @@ typedef struct Queries {
         size_t n_broken; /* so much of it is taken out, should what follows ESC not end its string */
         QueriesUse use;
         bool is_dropped; /* the open sequence is too long to hold, and goes nowhere */
+        bool has_moved;  /* what the person had on the screen */
         uint8_t n_tail;  /* so many bytes of a character are to come */
         char lead;       /* C2, which waits for the next byte to say what it is; or 0 */
 } Queries;

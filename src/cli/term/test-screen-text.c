@@ -172,6 +172,27 @@ static void test_live_and_printed(void **state) {
         expect_left_for(QUERIES_PRINT, texts[4], texts[4]);
 }
 
+/* What the person had on the screen when it was printed is moved up, and not wiped out. */
+static void test_printed_output_destroys_nothing(void **state) {
+        static const Str texts[] = {STR("\x1b[2J"), STR("\x1b[3J"), STR("\x1b[?2J"),
+                                    STR("\x1b"
+                                        "c")};
+
+        (void)state;
+        expect_left_for(QUERIES_PRINT, STR("a\x1b[2Jb\x1b[?2Jc"),
+                        STR("a\x1b[9999S\x1b[1J\x1b[Jb\x1b[1J\x1b[Jc"));
+        expect_left_for(QUERIES_PRINT, STR("a\x1b[3Jb"), STR("ab"));
+        expect_left_for(QUERIES_PRINT,
+                        STR("a\x1b"
+                            "cb"),
+                        STR("a\x1b[?1049l\x1b[!p\x1b[9999S\x1b[H\x1b[Jb"));
+        expect_left_for(QUERIES_PRINT, STR("a\x1b[J\x1b[1J\x1b[Kb"), STR("a\x1b[J\x1b[1J\x1b[Kb"));
+        for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+                expect_left_for(QUERIES_PAST, texts[i], texts[i]);
+                expect_left_for(QUERIES_LIVE, texts[i], texts[i]);
+        }
+}
+
 /* ---- undoing --------------------------------------------------------------------------------- */
 
 static bool undoes(const char *output, const char *text) {
@@ -207,9 +228,13 @@ static void test_undo(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_questions_go),     cmocka_unit_test(test_the_rest_stays),
-                cmocka_unit_test(test_clipboard_goes),   cmocka_unit_test(test_long_clipboard_goes),
-                cmocka_unit_test(test_live_and_printed), cmocka_unit_test(test_undo),
+                cmocka_unit_test(test_questions_go),
+                cmocka_unit_test(test_the_rest_stays),
+                cmocka_unit_test(test_clipboard_goes),
+                cmocka_unit_test(test_long_clipboard_goes),
+                cmocka_unit_test(test_live_and_printed),
+                cmocka_unit_test(test_printed_output_destroys_nothing),
+                cmocka_unit_test(test_undo),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,9 @@
  * temp files will be renamed once they are there. If we die in between, the next load looks whether the
  * lines are there, as a whole, and then does the renames; if they are not, it removes the temp files.
  * Changes that are done need no intent any more, and doing one twice changes nothing.
+ *
+ * An intent is believed: whoever can write it puts his file in the place of any other. So a ledger in a folder
+ * where agents write has none (is_lines_only).
  */
 #include <dirent.h>
 #include <errno.h>

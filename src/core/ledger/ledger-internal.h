@@ -67,7 +67,7 @@ struct LedgerPlace {
         char *path, *state_path, *index_path;
         LedgerReading *reading; /* NULL: nobody asks */
         LedgerPolicy policy;
-        bool has_chain;
+        bool has_chain, is_lines_only;
         LedgerClassifyFn classify;
 };
 

@@ -201,7 +201,7 @@ int ledger_load(const LedgerPlace *place, const SipKey *key, int64_t wall_us, Le
                                            &load->journal);
         if (r == 0 && load->journal.n_restored)
                 r = size_of(load->file->fd, &size);
-        if (r == 0)
+        if (r == 0 && !place->is_lines_only)
                 ledger_intent_recover(place, load->file);
         if (r == 0)
                 r = load_index(place, key, ledger_believed_us(wall_us), load, size);

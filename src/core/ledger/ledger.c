@@ -137,6 +137,7 @@ static int copy_options(Ledger *ledger, const LedgerOptions *options) {
                                       .reading = &ledger->reading,
                                       .policy = options->policy,
                                       .has_chain = options->has_chain,
+                                      .is_lines_only = options->is_lines_only,
                                       .classify = options->classify};
         ledger->interval_ms = options->interval_ms ? options->interval_ms : INTERVAL_MS;
         ledger->committed = options->committed;

@@ -68,6 +68,7 @@ typedef struct LedgerOptions {
         LedgerPolicy policy;
         unsigned interval_ms; /* for LEDGER_INTERVAL; 0: 1000 */
         bool has_chain;       /* SHA-256 chain in a side file */
+        bool is_lines_only;   /* no change has files: one that seems to wait for its files is not ours */
         LedgerClassifyFn classify;
         /* These positions are kept and can be read now: own lines (before their done()) or those of another
          * program. */

@@ -25,8 +25,11 @@ static void write_lock_pid(const Endpoint *endpoint) {
 
 static int open_project(Endpoint *endpoint, Project *project) {
         char wrong[512];
-        int r = project_prepare(project, wrong, sizeof(wrong));
+        int r = project_folder_check(project);
 
+        if (r)
+                return r;
+        r = project_prepare(project, wrong, sizeof(wrong));
         if (r == PROJECT_E_BAD_CONFIG)
                 return endpoint_refuse(endpoint, ENDPOINT_E_CONFIG, "%s", wrong);
         if (r)

@@ -48,7 +48,8 @@ typedef struct Part {
 
 typedef struct JsonJob {
         const char *path, *ledger_path;
-        char *temp_path;
+        ProjectFolder folder;
+        char temp[PROJECT_FOLDER_MAX], target[PROJECT_FOLDER_MAX];
         bool is_durable;
         uint64_t n_stable, stable_bytes; /* before, then after */
         bool has_record;                 /* one stands before the next */
@@ -217,7 +218,7 @@ static int put_records(JsonJob *job, int fd) {
 
 static int task_store_json_write_file(JsonJob *job) {
         _cleanup_(closep) int fd =
-                open(job->temp_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+                open(job->temp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
         int r = fd < 0 ? -errno : task_store_json_put_head(job);
 
         if (!r && job->n_stable)
@@ -226,8 +227,21 @@ static int task_store_json_write_file(JsonJob *job) {
                 r = put_records(job, fd);
         if (!r && job->is_durable && fsync(fd))
                 r = -errno;
-        if (!r && (!stamp_open(fd, &job->stamp) || rename(job->temp_path, job->path)))
+        if (!r && (!stamp_open(fd, &job->stamp) || rename(job->temp, job->target)))
                 r = -errno;
+        return error_trace(r);
+}
+
+static int task_store_json_write(JsonJob *job) {
+        _cleanup_(closep) int from = project_folder_pin(&job->folder, ".tasks.json.tmp", job->temp),
+                              to = project_folder_pin(&job->folder, "tasks.json", job->target);
+        int r = from < 0 ? from : to;
+
+        if (r < 0)
+                return error_trace(r);
+        r = task_store_json_write_file(job);
+        if (r)
+                (void)unlink(job->temp);
         return error_trace(r);
 }
 
@@ -235,10 +249,8 @@ static void task_store_json_run(Lane *lane) {
         JsonJob *job = container_of(lane, TaskStore, writes)->writing;
         int64_t since = task_store_json_clock_us();
 
-        job->r = task_store_json_write_file(job);
+        job->r = task_store_json_write(job);
         job->cost_us = task_store_json_clock_us() - since;
-        if (job->r)
-                (void)unlink(job->temp_path);
 }
 
 /* ---- on the loop ----------------------------------------------------------------------------- */
@@ -247,7 +259,6 @@ static void task_store_json_job_free(JsonJob *job) {
         buf_deinit(&job->parts);
         arena_deinit(&job->views);
         buf_deinit(&job->out);
-        free(job->temp_path);
         free(job);
 }
 
@@ -322,10 +333,7 @@ static int task_store_json_fill(JsonJob *job, const TaskStore *store) {
         const TaskRowsHeader *header = store->rows.header;
         int r = 0;
 
-        job->temp_path = path_join(store->project->daemon_dir, ".tasks.json.tmp");
         time_format_ms(loop_wall_us(store->project->daemon->loop), job->updated);
-        if (!job->temp_path)
-                return error_origin(-ENOMEM);
         for (uint64_t i = header->n_stable; i < header->n_rows && !r; i++)
                 r = add_part(job, store, i);
         return r;
@@ -341,6 +349,7 @@ static int task_store_json_start(TaskStore *store) {
                 return error_origin(-ENOMEM);
         *job = (JsonJob){.path = store->json_path,
                          .ledger_path = store->ledger_path,
+                         .folder = store->project->folder,
                          .is_durable = store->is_last,
                          .n_stable = header->n_stable,
                          .stable_bytes = header->stable_bytes,
