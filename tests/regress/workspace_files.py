@@ -179,3 +179,24 @@ def test_a_change_that_was_never_begun():
         equal(n.result("project.add", {"dir": path})["state"], "listening")
         eventually(lambda: "store open" in d.log(), what="the store")
         equal(read_text(precious), "precious")
+
+
+def test_a_list_of_tasks_without_an_end():
+    """tasks.json that leads to a device, or is a hole of a terabyte, kept a worker busy, and the daemon from its end."""
+    def device(path):
+        os.symlink("/dev/zero", path)
+
+    def hole(path):
+        write_text(path, "")
+        os.truncate(path, 1 << 40)
+
+    with Daemon(project=False) as d, d.native() as n:
+        for i, put in enumerate((device, hole)):
+            path = _project(d, "p%d" % i)
+            put(os.path.join(path, ".aiwg/daemon/tasks.json"))
+            before = d.cpu_seconds()
+            equal(n.result("project.add", {"dir": path})["state"], "listening")
+            with Rpc(os.path.join(path, ".aiwg/daemon/daemon.sock")) as c:
+                eventually(lambda: "result" in c.call("task.submit", {"prompt": "x"}), what="a task")  # noqa: B023
+            check(os.path.lexists(os.path.join(path, ".aiwg/daemon/tasks.json.damaged")), "it is put aside")
+            check(d.cpu_seconds() - before < 2, "it was read")
