@@ -200,3 +200,34 @@ def test_a_list_of_tasks_without_an_end():
                 eventually(lambda: "result" in c.call("task.submit", {"prompt": "x"}), what="a task")  # noqa: B023
             check(os.path.lexists(os.path.join(path, ".aiwg/daemon/tasks.json.damaged")), "it is put aside")
             check(d.cpu_seconds() - before < 2, "it was read")
+
+
+def test_something_else_in_place_of_the_files_of_a_project():
+    """A FIFO, a device, a link to itself, a folder: the project serves or says why not, nobody waits for a worker, and the daemon ends."""
+    kinds = {"fifo": os.mkfifo, "device": lambda path: os.symlink("/dev/zero", path), "loop": lambda path: os.symlink(path, path), "folder": os.mkdir}
+    names = ("daemon.json", "daemon/.lock", "daemon/tasks.json", "daemon/history/rows", "daemon/history/ledger.jsonl", "daemon/history/state/index",
+             "daemon/history/state/intent", "daemon/history/state/journal", "daemon/history/state/ledger.lock")
+    with Daemon(project=False, record=False) as d, d.native() as n:
+        group = ok(d, "group_create", title="t")["group_id"]
+        for kind, put in kinds.items():
+            for i, name in enumerate(names):
+                path = os.path.join(_project(d, "%s%d" % (kind, i)), ".aiwg", name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                put(path)
+                n.call("project.add", {"dir": os.path.join(d.home.base, "%s%d" % (kind, i))})
+        ok(d, "send", group_id=group, by="user", to=["user"], text="x")
+
+
+def test_something_else_in_place_of_what_a_folder_says():
+    """The same of what is read where a session or a group begins."""
+    with Daemon(project=False, args=("--sandbox", "none")) as d, d.coop() as c:
+        group = ok(d, "group_create", title="t")["group_id"]
+        for kind, put in (("fifo", os.mkfifo), ("device", lambda path: os.symlink("/dev/zero", path))):
+            for i, name in enumerate(("coop.toml", ".git/config", ".git/HEAD", "CCCC_HELP.md", "CCCC_PREAMBLE.md")):
+                folder = os.path.join(d.home.base, "%s%d" % (kind, i))
+                path = os.path.join(folder, name)
+                os.makedirs(os.path.dirname(path))
+                put(path)
+                c.ask({"cmd": "create", "workspace": folder, "name": "%s%d" % (kind, i), "coopfile": "[agent]\ncommand='true'\n"})
+                ok(d, "group_template_export", group_id=ok(d, "attach", path=folder)["group_id"])
+        ok(d, "send", group_id=group, by="user", to=["user"], text="x")
