@@ -57,10 +57,16 @@ static int signals_open(Signals *signals, Daemon *daemon) {
         return r;
 }
 
+/* It ends anyway, and with its own status: nothing that comes now is news. */
+static void signals_ignore(LoopSignal *handler, int number) {
+        loop_signal_close(handler);
+        signal(number, SIG_IGN);
+}
+
 static void signals_close(Signals *signals) {
-        loop_signal_close(signals->term);
-        loop_signal_close(signals->interrupt);
-        loop_signal_close(signals->hangup);
+        signals_ignore(signals->term, SIGTERM);
+        signals_ignore(signals->interrupt, SIGINT);
+        signals_ignore(signals->hangup, SIGHUP);
 }
 
 /* ---- start ----------------------------------------------------------------------------------- */

@@ -76,6 +76,17 @@ def test_second_sigterm_is_harmless():
         d.expect_exit(0)
 
 
+def test_signals_until_the_end():
+    """One that came when the daemon had nothing left to do but free its memory killed it: its end was no clean one."""
+    for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+        with Daemon(project=False) as d:
+            d.signal(signal.SIGTERM)
+            while d.process.poll() is None:
+                os.kill(d.pid, number)
+            equal(d.process.returncode, 0, number)
+            d.expect_exit(0)
+
+
 def test_answers_under_way_arrive_before_the_end():
     with Daemon(only="aiwg") as d, d.aiwg() as a:
         a.send(b"".join(PING % i for i in range(100)) + b'{"jsonrpc":"2.0","method":"daemon.stop","id":"stop"}\n')
