@@ -92,7 +92,7 @@ static int path_open_steps(int dir, const char *path, int flags, mode_t mode) {
 
 int path_open_beneath(int dir, const char *path, int flags, mode_t mode) {
         struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NOCTTY)),
-                               .mode = flags & O_CREAT ? mode : 0,
+                               .mode = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? mode : 0,
                                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
         int fd = (int)syscall(SYS_openat2, dir, *path ? path : ".", &how, sizeof(how));
 

@@ -284,6 +284,8 @@ static void edit_run(const Carry *carry) {
         edit->r = r ? r : edit->r;
         if (!edit->r)
                 edit->r = edit_check_owners(edit);
+        if (!edit->r)
+                store_change_make_ahead(&edit->change);
         buf_deinit(&edit->text);
 }
 

@@ -18,10 +18,13 @@ typedef enum AppliedState { APPLIED_NOT, APPLIED_TEMP, APPLIED_APPENDED, APPLIED
 typedef struct Applied {
         Step step;
         AppliedState state;
+        int ahead;      /* the file, written and without a name; -1: it is made here */
         bool has_old;   /* the temp file is what was there before */
         bool is_new;    /* the file that was appended to */
         uint64_t at, n; /* of what was appended */
 } Applied;
+
+enum { _APPLY_E_SUCCESS, APPLY_E_TEMP }; /* it is in its temp file, and has to be renamed */
 
 int store_write_all(int fd, Str bytes, size_t *ret_n) {
         size_t n_done = 0;
@@ -129,18 +132,34 @@ static int store_publish(int dir, const char *temp, const char *name, const Step
         return renameat(dir, temp, dir, name) < 0 ? error_origin(-errno) : 0;
 }
 
+/* The file that was made ahead gets its name; where that cannot be, another one is made. */
+static int apply_name(StoreDisk *disk, Applied *applied, int dir, const char *name) {
+        int r = store_ahead_name(applied->ahead, dir, name);
+
+        applied->ahead = close_fd(applied->ahead);
+        if (r == -EEXIST)
+                return error_origin(-ESTALE);
+        if (!r || r == -ENOSPC || r == -EDQUOT || r == -EIO)
+                return error_trace(r);
+        r = store_write_temp(disk, dir, name, &applied->step);
+        return r ? error_trace(r) : APPLY_E_TEMP;
+}
+
 static int apply_publish(StoreDisk *disk, Applied *applied) {
         const char *name;
         int dir = store_parent(disk, applied->step.path, &name);
         char temp[STORE_TEMP_MAX];
-        int r;
+        int r = APPLY_E_TEMP;
 
         if (dir < 0)
                 return applied->step.head.kind == STEP_REMOVE && dir == -ENOENT ? 0 : error_trace(dir);
         store_temp_name(name, applied->step.head.stamp, temp);
         store_disk_step(disk, "publish");
         store_reach_forget_file(disk, applied->step.path);
-        r = store_publish(dir, temp, name, &applied->step, &applied->has_old);
+        if (applied->ahead >= 0)
+                r = apply_name(disk, applied, dir, name);
+        if (r == APPLY_E_TEMP)
+                r = store_publish(dir, temp, name, &applied->step, &applied->has_old);
         if (r == 0)
                 applied->state = APPLIED_PUBLISHED;
         return error_trace(r);
@@ -191,6 +210,7 @@ static void apply_take_back(StoreDisk *disk, Applied *applied) {
                 if (fd >= 0)
                         store_cut_back(fd, applied->at, applied->n);
         }
+        applied->ahead = close_fd(applied->ahead);
         if (applied->is_new)
                 apply_drop_new(disk, applied->step.path);
         if (applied->state == APPLIED_PUBLISHED)
@@ -229,7 +249,8 @@ static int apply_prepare(StoreDisk *disk, Applied *applied, Buf *made) {
                 return 0;
         snprintf(inside, sizeof(inside), "%s%s", step->path, step->head.kind == STEP_MKDIR ? "/." : "");
         r = store_make_parents(disk, inside, made);
-        if (r == 0 && (step->head.kind == STEP_CREATE || step->head.kind == STEP_REPLACE))
+        if (r == 0 && applied->ahead < 0 &&
+            (step->head.kind == STEP_CREATE || step->head.kind == STEP_REPLACE))
                 r = apply_temp(disk, applied);
         return error_trace(r);
 }
@@ -248,19 +269,23 @@ static int apply_all(StoreDisk *disk, Applied *applied, size_t n, Buf *made) {
         return error_trace(r);
 }
 
-int store_apply(StoreDisk *disk, Str steps, uint64_t change) {
+int store_apply(StoreDisk *disk, Str steps, uint64_t number, StoreChange *change) {
         _cleanup_(buf_deinit) Buf all = BUF_NULL, made = BUF_NULL;
         Applied one = {0}, *applied;
-        size_t at = 0, n = 0;
+        size_t at = 0, n = 0, n_created = 0;
         int r = 0;
 
         while (r == 0 && step_next(steps, &at, &one.step)) {
-                if (one.step.head.change != change)
+                if (one.step.head.change != number)
                         continue;
+                one.ahead = -1;
                 r = buf_append(&all, &one, sizeof(one));
                 n++;
         }
         applied = (Applied *)(void *)all.data;
+        for (size_t i = 0; !r && i < n; i++)
+                if (applied[i].step.head.kind == STEP_CREATE)
+                        applied[i].ahead = store_ahead_take(change, n_created++);
         r = r ? r : apply_all(disk, applied, n, &made);
         if (r) {
                 apply_take_all_back(disk, applied, all.n / sizeof(one), &made);
@@ -276,7 +301,7 @@ int store_apply(StoreDisk *disk, Str steps, uint64_t change) {
 }
 
 int store_put(StoreDisk *disk, const Step *step) {
-        Applied applied = {.step = *step};
+        Applied applied = {.step = *step, .ahead = -1};
         int r = apply_prepare(disk, &applied, NULL);
 
         r = r ? r : apply_publish(disk, &applied);

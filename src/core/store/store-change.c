@@ -9,6 +9,7 @@ void store_change_init(StoreChange *change, Store *store, void (*done)(StoreChan
 }
 
 void store_change_deinit(StoreChange *change) {
+        store_ahead_drop(change);
         buf_deinit(&change->steps);
 }
 

@@ -84,7 +84,7 @@ static void commit_apply(StoreJob *job) {
                 if (change->r)
                         continue;
                 if (r == 0) {
-                        r = store_apply(job->disk, steps, number);
+                        r = store_apply(job->disk, steps, number, change);
                         change->r = r;
                 } else
                         change->r = -EAGAIN;

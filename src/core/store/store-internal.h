@@ -148,6 +148,7 @@ struct Store {
         bool is_open, is_closing, is_dirty, wants_sync, wants_open;
         bool is_flushing; /* beside commits, so that the sync that they wait for is short */
         bool is_flushed;
+        _Atomic unsigned n_ahead; /* files without a name that changes have */
         StoreStats stats;
 };
 
@@ -193,10 +194,15 @@ void store_lock_drop(StoreLock *lock);
 void store_lock_clear(const StoreDisk *disk, int64_t wall_us); /* one that the daemon before us has left */
 
 /* store-apply.c: the steps of one change into the files; taken back where one fails. */
-int store_apply(StoreDisk *disk, Str steps, uint64_t change);
+int store_apply(StoreDisk *disk, Str steps, uint64_t number, StoreChange *change);
 int store_write_all(int fd, Str bytes, size_t *ret_n); /* may be NULL */
 /* A document in its place: through a temp file. */
 int store_put(StoreDisk *disk, const Step *step);
+
+/* store-ahead.c: files that are written and have no name yet. */
+int store_ahead_take(StoreChange *change, size_t n); /* that of its n-th creation; the caller's; -1: none */
+int store_ahead_name(int fd, int dir, const char *name); /* -EEXIST: there is one */
+void store_ahead_drop(StoreChange *change);
 
 /* store-seal.c: what is known of files that are appended to. */
 StoreTrail *store_trail(StoreDisk *disk, const char *path, int *reterr); /* as it is now */

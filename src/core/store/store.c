@@ -15,6 +15,8 @@
 #include "base/log/log.h"
 #include "core/store/store-internal.h"
 
+static void store_run_next(Deferred *deferred);
+
 static void store_kick(Store *store) {
         if (store->is_dirty && store->disk.policy != LEDGER_NONE && !timer_is_set(&store->sync_timer))
                 (void)timer_set(&store->sync_timer, store->interval_ms);
@@ -126,8 +128,6 @@ static Store *store_free(Store *store) {
         return NULL;
 }
 
-static void store_run_next(Deferred *deferred);
-
 int store_open(Store **ret, const StoreOptions *options, void (*opened)(void *user, int r)) {
         Store *store = calloc(1, sizeof(*store));
         int r;
@@ -237,7 +237,7 @@ static void store_tell(Store *store, const StoreJob *job) {
 
 static void store_finish_change(Store *store, StoreChange *change, int r) {
         store->stats.n_changes += !r;
-        buf_deinit(&change->steps);
+        store_change_deinit(change);
         change->done(change, r);
 }
 
@@ -284,6 +284,14 @@ static void store_commit_work(void *user) {
         store_reach_forget(job->disk);
 }
 
+/* Whether none of them has to be tried again, in front of those that wait. */
+static bool store_is_settled(const StoreJob *job) {
+        for (const StoreChange *change = job->changes; change; change = change->next)
+                if (change->r == -EAGAIN || change->r == -EBUSY)
+                        return false;
+        return true;
+}
+
 static void store_commit_done(void *user) {
         StoreJob *job = user;
         Store *store = job->store;
@@ -301,6 +309,8 @@ static void store_commit_done(void *user) {
         store->stats.n_void += job->n_void;
         store->is_dirty |= job->n_syncs > 0;
         store->wants_sync |= store->disk.journal.at > STORE_JOURNAL_SIZE / 2;
+        if (store_is_settled(job))
+                store_run_next(&store->next); /* the disk need not wait until all have their answers */
         if (!job->r)
                 store_tell(store, job);
         store_answer(store, job);

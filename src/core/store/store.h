@@ -32,6 +32,9 @@ enum {
         STORE_LOCK_OLD_MS = 2 * 60 * 1000, /* from then on the lock of a process that is gone is removed */
         STORE_LOCK_EMPTY_MS = 3000,        /* one in which nothing stands: whoever made it died with that */
         STORE_SYNC_MS = 1000,              /* after that the files themselves are safe */
+        STORE_AHEAD_MAX = 4,               /* files of a change that are written before its commit … */
+        STORE_AHEAD_ALL = 64,              /* … and of all changes of a store that wait … */
+        STORE_AHEAD_BYTES = 64 * 1024,     /* … and of each not more than this */
 };
 
 /* An event that is kept. */
@@ -82,7 +85,9 @@ struct StoreChange {
         bool needs_lock;
         int64_t since_ms; /* it has waited for the lock; 0: it has not */
         int r;
-        size_t told_at; /* of its lines in what the job has sealed */
+        size_t told_at;             /* of its lines in what the job has sealed */
+        int ahead[STORE_AHEAD_MAX]; /* its first creations, in their order; -1: it was used */
+        size_t n_ahead;
 };
 void store_change_init(StoreChange *change, Store *store, void (*done)(StoreChange *change, int r));
 void store_change_deinit(
@@ -99,6 +104,9 @@ int store_change_expect(StoreChange *change, const char *path, const FileIdentit
 int store_change_append(StoreChange *change, const char *path, Str lines); /* with their newlines */
 /* An event of a trail: the body that trail_seal() wants. */
 int store_change_event(StoreChange *change, const char *path, Str kind, Str body);
+/* Worker, when it is complete: the first files that it creates are written now, which takes work off the commit.
+ * Nobody can see them. Not needed, and cannot fail. */
+void store_change_make_ahead(StoreChange *change);
 /* 0: done() follows in a later turn. Negative: it does not. */
 int store_change_commit(StoreChange *change);
 

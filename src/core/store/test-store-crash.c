@@ -50,6 +50,7 @@ static void fill(Fixture *f) {
 
         put(f, "old.yaml", STR("old\n"));
         put(f, "gone.yaml", STR("gone\n"));
+        put(f, "docs/there.yaml", STR("there\n"));
         assert_int_equal(fixture_open(f), 0);
         try_init(&try, f);
         assert_int_equal(
@@ -75,6 +76,7 @@ static void build(Try *try, Fixture *f, bool is_large) {
         (void)store_change_event(&try->change, "runs/r0/events.jsonl", STR("x"), body_of(room, "r0", 1));
         (void)store_change_event(&try->change, "runs/r1/events.jsonl", STR("x"), body_of(room, "r1", 2));
         (void)store_change_event(&try->change, "runs/r1/events.jsonl", STR("x"), body_of(room, "r1", 3));
+        store_change_make_ahead(&try->change); /* a large one is made by the commit */
 }
 
 /* 0: it was answered. 9: it died on the way. */
@@ -318,6 +320,8 @@ static void write_one(Writer *writer) {
         (void)store_change_append(&writer->try.change, "lines", str_from(text));
         snprintf(path, sizeof(path), "runs/%s/events.jsonl", run);
         (void)store_change_event(&writer->try.change, path, STR("x"), body_of(room, run, n));
+        if (n % 2)
+                store_change_make_ahead(&writer->try.change);
         if (store_change_commit(&writer->try.change))
                 _exit(4);
 }

@@ -389,6 +389,90 @@ static void test_read_only(void **state) {
         assert_int_equal(try_commit(&try, f), 0);
 }
 
+/* Files that are written before their turn: seen by nobody until then, like others afterwards, and gone with a
+ * change that comes to nothing. */
+static void test_ahead(void **state) {
+        const mode_t mask = umask(0);
+        char name[32];
+        Fixture *f = *state;
+        struct stat st;
+        Try try;
+
+        (void)umask(mask);
+        put(f, "docs/there", STR("old"));
+        assert_int_equal(fixture_open(f), 0);
+        try_init(&try, f);
+        for (int i = 0; i < STORE_AHEAD_MAX + 1; i++) {
+                snprintf(name, sizeof(name), "docs/d%d", i);
+                assert_int_equal(store_change_create(&try.change, name, str_from(name)), 0);
+        }
+        store_change_make_ahead(&try.change);
+        assert_int_equal(try.change.n_ahead, STORE_AHEAD_MAX);
+        assert_false(has_file(f, "docs/d0"));
+        assert_int_equal(count_temps(f), 0);
+        assert_int_equal(try_commit(&try, f), 0);
+        for (int i = 0; i < STORE_AHEAD_MAX + 1; i++) {
+                snprintf(name, sizeof(name), "docs/d%d", i);
+                assert_file(f, name, name);
+                assert_int_equal(fstatat(f->root, name, &st, 0), 0);
+                assert_int_equal(st.st_mode & 0777, 0666 & ~mask);
+                assert_int_equal(st.st_nlink, 1);
+        }
+        assert_int_equal(f->store->n_ahead, 0);
+        try_init(&try, f); /* one of them is there: neither is made */
+        assert_int_equal(store_change_create(&try.change, "docs/new", STR("new")), 0);
+        assert_int_equal(store_change_create(&try.change, "docs/there", STR("new")), 0);
+        store_change_make_ahead(&try.change);
+        assert_int_equal(try_commit(&try, f), -ESTALE);
+        assert_file(f, "docs/there", "old");
+        assert_false(has_file(f, "docs/new"));
+        assert_int_equal(f->store->n_ahead, 0);
+        try_init(&try, f); /* its folder is another one by then */
+        assert_int_equal(store_change_create(&try.change, "docs/late", STR("late")), 0);
+        store_change_make_ahead(&try.change);
+        assert_int_equal(renameat(f->root, "docs", f->root, "away"), 0);
+        assert_int_equal(try_commit(&try, f), 0);
+        assert_file(f, "docs/late", "late");
+        assert_false(has_file(f, "away/late"));
+}
+
+/* What one that could not be written had ahead is made again when it is tried again. */
+static void test_ahead_again(void **state) {
+        struct rlimit all, some = {.rlim_cur = 8L * 1024 * 1024, .rlim_max = RLIM_INFINITY};
+        _cleanup_(closep) int fd = -1;
+        Fixture *f = *state;
+        Try tries[2];
+
+        signal(SIGXFSZ, SIG_IGN);
+        put(f, "full/lines", STR(""));
+        fd = openat(f->root, "full/lines", O_RDWR | O_CLOEXEC);
+        assert_int_equal(ftruncate(fd, 8L * 1024 * 1024 - 3), 0);
+        assert_true(pwrite(fd, "\n", 1, 8L * 1024 * 1024 - 4) == 1);
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &all), 0);
+        some.rlim_max = all.rlim_max;
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &some), 0);
+        assert_int_equal(fixture_open(f), 0);
+        for (int i = 0; i < 2; i++) {
+                try_init(&tries[i], f);
+                assert_int_equal(store_change_create(&tries[i].change, i ? "full/b" : "full/a", STR("x")),
+                                 0);
+                if (i == 0)
+                        assert_int_equal(
+                                store_change_append(&tries[i].change, "full/lines", STR("too long\n")), 0);
+                store_change_make_ahead(&tries[i].change);
+                try_start(&tries[i]);
+        }
+        for (int i = 0; i < 2; i++)
+                fixture_wait(f, &tries[i].is_done);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
+        assert_int_equal(tries[0].r, -EFBIG);
+        assert_int_equal(tries[1].r, 0);
+        assert_false(has_file(f, "full/a"));
+        assert_file(f, "full/b", "x");
+        assert_int_equal(count_temps(f), 0);
+        assert_int_equal(f->store->n_ahead, 0);
+}
+
 /* Somebody removed what is ours in there: it is made again. */
 static void test_state_removed(void **state) {
         Fixture *f = *state;
@@ -423,6 +507,8 @@ int main(void) {
                 store_test(test_large),
                 store_test(test_no_space),
                 store_test(test_read_only),
+                store_test(test_ahead),
+                store_test(test_ahead_again),
                 store_test(test_state_removed),
         };
 
