@@ -23,15 +23,25 @@ const char *const place_files[] = {PLACE_COMPANY, PLACE_POLICY, PLACE_MACHINE, N
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
+/* One component of a path, that lists show (place_names()) and that stands on one line of a text. */
+static bool place_takes(Str id) {
+        if (!id_is_path_safe(id) || *id.data == '.')
+                return false;
+        for (size_t i = 0; i < id.n; i++)
+                if ((unsigned char)id.data[i] < ' ' || id.data[i] == 0x7f)
+                        return false;
+        return true;
+}
+
 /* folder/id, and /name behind it unless that is empty. */
 static const char *place_in(Arena *arena, const char *folder, Str id, const char *name) {
-        if (!folder || !id_is_path_safe(id))
+        if (!folder || !place_takes(id))
                 return NULL;
         return arena_printf(arena, "%s/" STR_FMT "%s%s", folder, STR_ARG(id), *name ? "/" : "", name).data;
 }
 
 static const char *place_file(Arena *arena, const char *folder, Str id, const char *suffix) {
-        if (!folder || !id_is_path_safe(id))
+        if (!folder || !place_takes(id))
                 return NULL;
         return arena_printf(arena, "%s/" STR_FMT "%s", folder, STR_ARG(id), suffix).data;
 }

@@ -6,7 +6,7 @@ import os
 
 from checks import check, equal
 from company import Office, write
-from harness import Daemon
+from harness import Daemon, read_text
 
 
 def test_out_and_in():
@@ -39,6 +39,27 @@ def test_a_target_that_is_too_much():
         for target in (c.top, ws, f"{ws}/work/out", f"{c.top}/link", f"{c.top}/full", f"{c.top}/full/mine"):
             equal(c.error("workspace.export", workspace_dir=ws, out_dir=target, force=True)["code"], -32000)
         check(os.path.exists(f"{c.top}/full/mine") and os.path.exists(f"{ws}/company/company.yaml"), "something is gone")
+        equal(c.result("workspace.validate", workspace_dir=ws), {"ok": True})
+
+
+def test_force_never_empties_the_home_folder_nor_the_root():
+    """Not even when the home folder is a workspace itself; `/` is none."""
+    with Daemon() as d, Office(d) as c, d.native() as n:
+        ws, home = c.make(), d.home.env()["HOME"]
+        check(home.startswith(d.home.base + "/"), home)
+        os.makedirs(f"{c.top}/src")
+        c.result("workspace.export", workspace_dir=ws, out_dir=f"{c.top}/src/out")
+        write(f"{home}/company/company.yaml", read_text(f"{ws}/company/company.yaml"))
+        write(f"{home}/company/mine", "x")
+        os.symlink(home, f"{c.top}/way")
+        for target in ("/", "//", home, home + "/", f"{home}/../{os.path.basename(home)}", f"{c.top}/way", f"{c.top}/way/."):
+            for method, params in (("workspace.export", {"workspace_dir": ws, "out_dir": target}),
+                                   ("workspace.import", {"src_dir": f"{c.top}/src/out", "workspace_dir": target})):
+                error = c.error(method, force=True, **params)
+                equal(error["code"], -32000, target)
+                check("Refusing" in error["message"] or "no folder" in error["message"] or "inside each other" in error["message"], error)
+            equal(n.call("company.bootstrap", {"workspace_dir": target, "force": True})["error"]["code"], -32000, target)
+        equal(read_text(f"{home}/company/mine"), "x")
         equal(c.result("workspace.validate", workspace_dir=ws), {"ok": True})
 
 

@@ -32,9 +32,9 @@ enum {
         STORE_LOCK_OLD_MS = 2 * 60 * 1000, /* from then on the lock of a process that is gone is removed */
         STORE_LOCK_EMPTY_MS = 3000,        /* one in which nothing stands: whoever made it died with that */
         STORE_SYNC_MS = 1000,              /* after that the files themselves are safe */
-        STORE_AHEAD_MAX = 4,               /* files of a change that are written before its commit … */
-        STORE_AHEAD_ALL = 64,              /* … and of all changes of a store that wait … */
-        STORE_AHEAD_BYTES = 64 * 1024,     /* … and of each not more than this */
+        STORE_AHEAD_MAX = 4,               /* new files of one change that are written before its commit */
+        STORE_AHEAD_ALL = 64,              /* such files of all changes of a store that wait */
+        STORE_AHEAD_BYTES = 64 * 1024,     /* a larger file is not written before its commit */
 };
 
 /* An event that is kept. */
