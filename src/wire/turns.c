@@ -29,7 +29,7 @@ void turns_charge(Turns *turns, uint32_t peer, int64_t since_us) {
 
 /* Most peers were never charged: no clock is asked for them. */
 bool turns_must_wait(const Turns *turns, uint32_t peer, size_t n_bytes) {
-        if (n_bytes > TURN_BYTES)
+        if (n_bytes > TURN_SHORT_BYTES)
                 return true;
         return turns->peers[peer % TURN_PEERS].used_us > TURN_SHARE_US &&
                turns_used_us(turns, peer, loop_real_us()) > TURN_SHARE_US;

@@ -4,7 +4,7 @@
  * Turns: who may hold the loop next. What is long waits in line here, and a few milliseconds of it are
  * worked off per turn of the loop, so that everybody else is served in between.
  *
- * Long lines wait always, and whatever comes from a peer that has used up its share of the last second. The
+ * Lines that are not short wait always, and whatever comes from a peer that has used up its share of the last second. The
  * line is not one of arrival: short before long, then the peer that has used least, then who came first. A
  * peer is a process, or a TCP address; peers share a slot when there are many, which costs them some of
  * their share. Only what took longer than TURN_LONG_US is counted: a flood of cheap requests is the business
@@ -15,8 +15,9 @@
 #include "base/loop/loop.h"
 
 enum {
-        TURN_BYTES = 128 << 10, /* a line that is longer waits in line */
-        TURN_LONG_US = 2000,    /* what took longer is charged */
+        TURN_SHORT_BYTES = 16 << 10, /* a line that is longer waits in line: many may come at once */
+        TURN_BYTES = 128 << 10,      /* one that is even longer is long */
+        TURN_LONG_US = 2000,         /* what took longer is charged */
         TURN_SHARE_US = 200000, /* … up to this in a second: then everything of the peer waits in line */
         TURN_BUDGET_US = 5000,  /* worked off per turn of the loop, at least one of those that wait */
         TURN_AWAY_MAX = 2,      /* of the long ones, with workers at a time; the others wait in line */

@@ -130,6 +130,21 @@ def test_long_prompts():
         check(t.client.get(ids[1])["prompt"] == prompts[1] and t.client.state(ids[1]) == "queued", "not found again")
 
 
+def test_long_prompts_that_wait_over_a_restart():
+    """The record of one that waited was parsed, hashed and copied on the loop of the next daemon: 50 ms each."""
+    prompts = ["p" * 11900000, "\x01" * 2500000, "q" * 11900000, "short"]
+    with _task_daemon("exec sleep 1000") as t:
+        for _ in range(3):
+            t.client.submit("sleep")
+        ids = [t.client.submit(p) for p in prompts]
+        t.restart()
+        equal([t.client.state(i) for i in ids], ["queued"] * 4)
+        _check_turns(t.daemon, "restarted")
+        for task, prompt in zip(ids, prompts):
+            check(t.client.get(task)["prompt"] == prompt, "another prompt")
+        _check_turns(t.daemon, "asked for")
+
+
 def test_long_outputs():
     """2 MiB of control characters are 12 MB in JSON, twice in the record of a task."""
     for byte, n in (("x", 2090000), ("\\001", 2090000)):

@@ -110,24 +110,20 @@ void jsonrpc_batch_push(Client *client, Str text) {
                 conn_abort(client->conn, "slow reader");
 }
 
-/* The line of a short one goes away with this turn, the batch may not. */
-static int batch_parse(Batch *batch, Str line, Json **ret) {
-        Request *request = batch->client->request;
-        Str text;
+/* The elements stay for longer than this turn: with their request, or with all that the envelope of this turn holds. */
+static void batch_take(Batch *batch) {
+        Client *client = batch->client;
 
-        if (request) {
-                batch->request = request_ref(request);
-                *ret = request->json;
-                return 0;
+        if (client->request)
+                batch->request = request_ref(client->request);
+        else {
+                batch->arena = client->daemon->envelope;
+                client->daemon->envelope = ARENA_NULL;
         }
-        text = arena_str(&batch->arena, line);
-        return text.data ? json_parse(&batch->arena, text.data, text.n, &message_limits, ret, NULL)
-                         : -ENOMEM;
 }
 
-void jsonrpc_batch(Client *client, Str line) {
+void jsonrpc_batch(Client *client, const Json *json) {
         Batch *batch = calloc(1, sizeof(*batch));
-        Json *json = NULL;
 
         if (!batch) {
                 conn_abort(client->conn, "out of memory");
@@ -135,7 +131,8 @@ void jsonrpc_batch(Client *client, Str line) {
         }
         batch->client = client;
         batch->turn = (Turn){.peer = conn_turn_peer(client->conn), .run = jsonrpc_batch_on_turn};
-        if (batch_parse(batch, line, &json) || buf_append_str(&batch->out, STR("["))) {
+        batch_take(batch);
+        if (buf_append_str(&batch->out, STR("["))) {
                 batch_free(batch);
                 conn_abort(client->conn, "out of memory");
                 return;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "dialect/jsonrpc/jsonrpc.h"
 
+#include <errno.h>
+
 #include "base/utf8.h"
 #include "core/daemon.h"
 
@@ -104,7 +106,10 @@ void jsonrpc_frame(Client *client, Str line) {
         if (!line.n)
                 return;
         jsonrpc_trace(client, "<-", line);
-        r = client_parse(client, &line, &json, &fault);
+        if (*line.data != '{' &&
+            !client->request) /* a batch keeps its text, which goes away with this turn */
+                line = arena_str(&client->daemon->envelope, line);
+        r = line.data ? client_parse(client, &line, &json, &fault) : -ENOMEM;
         if (r)
                 client_refuse(client, CALL_E_PARSE, STR("null"), NULL, "Parse error: %s",
                               r < 0 ? "no memory" : fault.what);
@@ -112,7 +117,7 @@ void jsonrpc_frame(Client *client, Str line) {
                 client_refuse(client, CALL_E_INVALID_REQUEST, STR("null"), NULL,
                               "a batch has at most %d requests", JSONRPC_BATCH_MAX);
         else if (json_is(json, JSON_ARRAY) && json_count(json) && profile->has_batches)
-                jsonrpc_batch(client, line); /* once more, where it stays, if it is short */
+                jsonrpc_batch(client, json);
         else
                 jsonrpc_handle(client, json, NULL);
 }

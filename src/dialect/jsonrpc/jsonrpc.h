@@ -61,6 +61,8 @@ static inline const JsonRpcDialect *jsonrpc_of(const Client *client) {
         return (const JsonRpcDialect *)client->dialect;
 }
 void jsonrpc_handle(Client *client, const Json *message, Buf *out);
-void jsonrpc_batch(Client *client, Str line); /* line: an array with at least one element */
+/* An array with at least one element, of the client's request or, with its text, in the daemon's envelope, which the batch
+   takes. */
+void jsonrpc_batch(Client *client, const Json *json);
 void jsonrpc_batch_replied(Client *client);
 void jsonrpc_batch_push(Client *client, Str text); /* behind the replies of the batch under way */

@@ -15,6 +15,16 @@
 
 enum { LOAD_TASKS = 256, LOAD_BYTES = 32 << 20 };
 
+/* What a worker made of the last line of a task. Texts are in the arena of the load. */
+typedef struct LoadedTask {
+        bool is_whole; /* otherwise the line says nothing */
+        Str id, agent, priority, metadata;
+        char *prompt;
+        size_t n_prompt;
+        int64_t created_us;
+        char digest[SHA256_HEX_MAX];
+} LoadedTask;
+
 struct TaskCall {
         TaskCall *next;
         Call *call;
@@ -26,7 +36,9 @@ typedef struct TaskLoad {
         Project *project;
         uint64_t next_row;
         uint64_t rows[LOAD_TASKS];
+        LoadedTask tasks[LOAD_TASKS];
         size_t n;
+        Arena arena;
         LedgerRead read;
         Deferred more;
 } TaskLoad;
@@ -149,36 +161,58 @@ static void supervisor_load_resume(Task *task, bool has_ticket) {
                 supervisor_end(task, &lost);
 }
 
-static void supervisor_load_take(TaskLoad *load, uint64_t row, Str line) {
+static Str load_text(TaskLoad *load, Str text) {
+        return text.n ? arena_str(&load->arena, text) : STR_NULL;
+}
+
+/* A line has 12 MB when the prompt has: parsed, hashed and copied on the loop that took 50 ms. */
+static void load_parse(TaskLoad *load, Str line, LoadedTask *ret) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
-        const TaskRow *at = &load->project->store.rows.rows[row];
-        TaskSpec spec = {0};
         const Json *record;
         Json *json = NULL;
-        Task *task = NULL;
+        Str prompt;
 
+        *ret = (LoadedTask){0};
         if (json_parse(&arena, line.data, line.n, NULL, &json, NULL))
                 return;
         record = json_get(json, "task");
-        spec.prompt = json_str(json_get(record, "prompt"));
-        spec.agent = json_str(json_get(record, "agent"));
-        spec.priority = json_raw(json_get(record, "priority"));
-        spec.metadata = json_raw(json_get(record, "metadata"));
-        if (task_new(&task, load->project, json_str(json_get(record, "id")), &spec))
+        prompt = json_str(json_get(record, "prompt"));
+        ret->id = load_text(load, json_str(json_get(record, "id")));
+        ret->agent = load_text(load, json_str(json_get(record, "agent")));
+        ret->priority = load_text(load, json_raw(json_get(record, "priority")));
+        ret->metadata = load_text(load, json_raw(json_get(record, "metadata")));
+        ret->prompt = str_dup(prompt);
+        ret->n_prompt = prompt.n;
+        (void)time_parse(json_str(json_get(record, "createdAt")), &ret->created_us);
+        if (sha256_hex(task_line_record(line), ret->digest))
+                *ret->digest = 0;
+        ret->is_whole = true;
+}
+
+static void supervisor_load_take(TaskLoad *load, uint64_t row, LoadedTask *found) {
+        const TaskRow *at = &load->project->store.rows.rows[row];
+        const TaskSpec spec = {.prompt = {found->prompt, found->n_prompt},
+                               .own = &found->prompt,
+                               .agent = found->agent,
+                               .priority = found->priority,
+                               .metadata = found->metadata};
+        Task *task = NULL;
+
+        if (!found->is_whole || task_new(&task, load->project, found->id, &spec))
                 return;
         supervisor_watch(task);
         task->row = row;
         task->state = (TaskState)at->state;
-        task->created_us = 0;
-        (void)time_parse(json_str(json_get(record, "createdAt")), &task->created_us);
+        task->created_us = found->created_us;
         task->started_us = at->since_ms * 1000;
-        supervisor_load_resume(task, task_ticket_claim(task, task_line_record(line)));
+        supervisor_load_resume(task, task_ticket_claim(task, found->digest));
 }
 
 static void supervisor_load_finish(TaskLoad *load) {
         Project *project = load->project;
         Supervisor *s = &project->supervisor;
 
+        arena_deinit(&load->arena);
         free(load);
         s->load = NULL;
         s->is_loading = false;
@@ -198,11 +232,31 @@ static void supervisor_load_finish(TaskLoad *load) {
         supervisor_pump(project);
 }
 
+static void supervisor_load_run(void *user) {
+        TaskLoad *load = user;
+
+        for (size_t i = 0; i < load->n; i++)
+                load_parse(load, ledger_read_line(&load->read, i), &load->tasks[i]);
+        ledger_read_deinit(&load->read);
+}
+
+static void supervisor_load_done(void *user) {
+        TaskLoad *load = user;
+
+        for (size_t i = 0; i < load->n; i++) {
+                supervisor_load_take(load, load->rows[i], &load->tasks[i]);
+                free(load->tasks[i].prompt);
+        }
+        arena_reset(&load->arena);
+        deferred_schedule(&load->more);
+}
+
 static void have_read(TaskLoad *load, int r) {
-        if (r)
-                log_err(&load->project->daemon->log, load->project->dir, "tasks not read error=%d", -r);
-        for (size_t i = 0; !r && i < load->n; i++)
-                supervisor_load_take(load, load->rows[i], ledger_read_line(&load->read, i));
+        if (!r)
+                r = loop_work(load->project->daemon->loop, supervisor_load_run, supervisor_load_done, load);
+        if (!r)
+                return;
+        log_err(&load->project->daemon->log, load->project->dir, "tasks not read error=%d", -r);
         ledger_read_deinit(&load->read);
         deferred_schedule(&load->more);
 }

@@ -447,11 +447,12 @@ int task_tickets_load(Project *project, void (*loaded)(Project *project)) {
         return 0;
 }
 
-bool task_ticket_claim(Task *task, Str record) {
+bool task_ticket_claim(Task *task, const char digest[SHA256_HEX_MAX]) {
         TicketBook *book = task->project->tickets.book;
         TicketEntry key = {.id = str_from(task->id)}, *entry;
 
-        if (sha256_hex(record, task->ticket))
+        memcpy(task->ticket, digest, sizeof(task->ticket));
+        if (!*digest)
                 return false;
         entry = book && book->n && key.id.n
                         ? bsearch(&key, book->entries, book->n, sizeof(key), ticket_compare_ids)

@@ -41,9 +41,9 @@ typedef struct TaskTickets {
 
 /* Reads what the last daemon left; then loaded(). */
 int task_tickets_load(Project *project, void (*loaded)(Project *project));
-/* While tasks are loaded: whether this one, with this record, has a ticket; it is live then, and the
- * environment is in the task. */
-bool task_ticket_claim(Task *task, Str record);
+/* While tasks are loaded: whether this one, with this digest of its record (empty: it could not be made), has a
+ * ticket; it is live then, and the environment is in the task. */
+bool task_ticket_claim(Task *task, const char digest[SHA256_HEX_MAX]);
 void task_tickets_settle(Project *project); /* those that nobody has claimed are gone */
 /* Whether an agent in a sandbox could have written the history: then a task without a ticket is nobody's. */
 bool task_tickets_are_needed(const Project *project);

@@ -56,7 +56,9 @@ static char *task_copy(Str s, const char *fallback) {
 }
 
 static bool task_fill(Task *task, Str id, const TaskSpec *spec) {
-        if (spec->request && spec->prompt.n > TASK_DRAFT_MIN) {
+        if (spec->own)
+                task->prompt = (Str){steal(spec->own), spec->prompt.n};
+        else if (spec->request && spec->prompt.n > TASK_DRAFT_MIN) {
                 task->borrowed = request_ref(spec->request);
                 task->prompt = spec->prompt;
         } else

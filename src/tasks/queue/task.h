@@ -68,6 +68,7 @@ typedef struct TaskSpec {
         const Json *env; /* an object that environment_put_json() takes; NULL: none */
         struct Request *
                 request; /* whose memory a long prompt is in: a worker copies it; NULL: it is copied at once */
+        char **own;      /* the prompt itself, malloc'd: the task takes it; NULL: see above */
 } TaskSpec;
 
 /* How it ended. */
