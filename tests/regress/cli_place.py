@@ -10,6 +10,7 @@ from collab import ok
 from collab_actors import project, started
 from harness import MUSTER, Daemon, Home, check, equal, eventually, muster_ok, read_text, write_text
 from home import numbers
+from sandbox_box import is_hidden
 
 BARE = {"XDG_RUNTIME_DIR": None}  # as under cron, `su -`, ssh
 
@@ -119,6 +120,8 @@ def test_a_session_finds_the_next_daemon_elsewhere():
 
 def test_in_a_sandbox():
     """There the sockets are covered on purpose, which is said at once."""
+    if is_hidden(MUSTER):
+        return "left out: %s lies below /tmp, which is another in a sandbox" % MUSTER
     with Daemon(project=False) as d:
         for words in (("ps",), ("new", "-d")):
             status, out, err = _answer(_session(d.home, _asking(*words), sandbox="bwrap"))
