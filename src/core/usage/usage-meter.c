@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/usage/usage-meter.h"
 
-#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -111,10 +112,12 @@ static void usage_meter_cycle(void *user, const UsageCycle *cycle) {
 }
 
 static uint64_t usage_meter_print(const UsageCount *count) {
-        const int64_t numbers[] = {count->n_input, count->n_cached, count->n_output, count->n_reasoning,
-                                   count->n_total};
+        char numbers[128];
+        int n = snprintf(numbers, sizeof(numbers),
+                         "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " ", count->n_input,
+                         count->n_cached, count->n_output, count->n_reasoning, count->n_total);
 
-        return hash_bytes(hash_bytes(HASH_START, numbers, sizeof(numbers)), count->from.data, count->from.n);
+        return hash_bytes(hash_bytes(HASH_START, numbers, (size_t)n), count->from.data, count->from.n);
 }
 
 /* Whether it is to be told: it is new, and there is room to remember it. */
@@ -122,7 +125,7 @@ static bool usage_meter_is_new(UsageMeter *meter, const UsageCount *count) {
         uint64_t print = usage_meter_print(count);
 
         if (!meter->counts)
-                meter->counts = malloc(USAGE_COUNTS_MAX * sizeof(*meter->counts));
+                meter->counts = calloc(USAGE_COUNTS_MAX, sizeof(*meter->counts));
         if (!meter->counts || meter->n_counts == USAGE_COUNTS_MAX)
                 return false;
         for (unsigned i = 0; i < meter->n_counts; i++)
