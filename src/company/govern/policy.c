@@ -52,11 +52,6 @@ PolicyVerdict policy_decide(const PolicyActor *actor, PolicyAction action, const
         return policy_of_owner(actor, resource);
 }
 
-PolicyResource policy_run(Str agent_id, Str team) {
-        return (PolicyResource){
-                .visibility = team.n ? STR("team") : STR("org"), .team = team, .producer = agent_id};
-}
-
 const char *policy_action_name(PolicyAction action) {
         static const char *const names[] = {"read", "approve", "launch"};
 

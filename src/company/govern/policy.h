@@ -25,6 +25,4 @@ typedef struct PolicyVerdict {
 } PolicyVerdict;
 
 PolicyVerdict policy_decide(const PolicyActor *actor, PolicyAction action, const PolicyResource *resource);
-/* What is asked for when a run is to be launched: its agent's team's, or everybody's when that has none. */
-PolicyResource policy_run(Str agent_id, Str team);
 const char *policy_action_name(PolicyAction action);

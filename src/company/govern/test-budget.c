@@ -158,6 +158,7 @@ static void test_no_budget(_unused_ void **state) {
 static char folder[PATH_MAX - 600];
 static int root;
 static Index *engine;
+static IndexWork work;
 
 static int setup(_unused_ void **state) {
         char name[] = "/tmp/test-budget-XXXXXX";
@@ -165,7 +166,7 @@ static int setup(_unused_ void **state) {
         if (!mkdtemp(name) || !realpath(name, folder))
                 return -1;
         root = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        return index_make(&engine, root, NULL);
+        return index_make(&engine, root, &work);
 }
 
 static int teardown(_unused_ void **state) {
@@ -253,6 +254,47 @@ static void test_totals_while_another_holds_the_index(_unused_ void **state) {
         sql_close(other);
         expect_totals(engine, -1, &(TotalsAsk){.project_id = STR("p")}, (BudgetUsed){0.3, 136},
                       (BudgetUsed){0});
+}
+
+/* Steps of the database and files that were looked at, when nothing is new and there are n runs in all. */
+static void cost_with(unsigned n_first, unsigned n, uint64_t *steps, uint64_t *looked) {
+        const TotalsAsk ask = {.project_id = STR("many"), .task_id = STR("few"), .except_run = STR("run_7")};
+
+        for (unsigned i = n_first; i < n; i++) {
+                char run[20];
+
+                snprintf(run, sizeof(run), "run_%u", i);
+                write_run("many", run,
+                          i % 50    ? NULL
+                          : i < 100 ? "few"
+                                    : "other",
+                          "  total_tokens: 10\n  cost_usd: 0.1\n  cost_source: provider_rate_card\n");
+        }
+        /* What was written in the last instants, and once a minute everything, is looked at again. */
+        for (int try = 0; try < 100; try++) {
+                uint64_t steps_before, looked_before, read_before;
+
+                index_count_steps(engine);
+                steps_before = work.n_steps, looked_before = work.n_looked, read_before = work.n_read;
+                expect_totals(engine, -1, &ask, (BudgetUsed){usage_round(0.1 * (n - 1)), 10.0 * (n - 1)},
+                              (BudgetUsed){0.2, 20});
+                index_count_steps(engine);
+                *steps = work.n_steps - steps_before;
+                *looked = work.n_looked - looked_before;
+                if (!*looked && work.n_read == read_before)
+                        return;
+                usleep(10000);
+        }
+}
+
+static void test_totals_cost_what_is_new(_unused_ void **state) {
+        uint64_t steps_small, steps_large, looked;
+
+        cost_with(0, 200, &steps_small, &looked);
+        assert_int_equal(looked, 0);
+        cost_with(200, 1000, &steps_large, &looked);
+        assert_int_equal(looked, 0);
+        assert_true(steps_large <= steps_small + 50);
 }
 
 /* ---- bills ----------------------------------------------------------------------------------- */
@@ -361,6 +403,7 @@ int main(void) {
                 cmocka_unit_test(test_no_budget),
                 cmocka_unit_test(test_totals),
                 cmocka_unit_test(test_totals_while_another_holds_the_index),
+                cmocka_unit_test(test_totals_cost_what_is_new),
                 cmocka_unit_test(test_bills),
                 cmocka_unit_test(test_events_of_usage),
         };

@@ -10,26 +10,38 @@ static Str totals_bound(Str text) { /* without data it would be NULL, which diff
         return text.data ? text : STR("");
 }
 
-static int totals_ask(Sql *sql, const TotalsAsk *ask, BudgetUsed used[BUDGET_N_SCOPES]) {
+/* The first row, as tokens and money. */
+static int totals_ask(Sql *sql, const char *text, const Str *parameters, int n, BudgetUsed *ret) {
         SqlStatement *sums = NULL;
-        int r = sql_prepare(sql,
-                            "SELECT coalesce(sum(usage_total_tokens),0), coalesce(sum(usage_cost_usd),0),"
-                            " coalesce(sum(CASE WHEN spec_task_id=?3 THEN usage_total_tokens END),0),"
-                            " coalesce(sum(CASE WHEN spec_task_id=?3 THEN usage_cost_usd END),0)"
-                            " FROM runs WHERE project_id=?1 AND run_id<>?2",
-                            &sums);
+        int r = sql_prepare(sql, text, &sums);
 
         if (r)
                 return r;
-        sql_bind_str(sums, 0, totals_bound(ask->project_id));
-        sql_bind_str(sums, 1, totals_bound(ask->except_run));
-        sql_bind_str(sums, 2, totals_bound(ask->task_id));
+        for (int i = 0; i < n; i++)
+                sql_bind_str(sums, i, totals_bound(parameters[i]));
         r = sql_step(sums);
         if (r)
                 return r;
-        used[BUDGET_PROJECT] = (BudgetUsed){.n_tokens = sql_double(sums, 0), .usd = sql_double(sums, 1)};
-        used[BUDGET_TASK] = (BudgetUsed){.n_tokens = sql_double(sums, 2), .usd = sql_double(sums, 3)};
+        *ret = (BudgetUsed){.n_tokens = sql_double(sums, 0), .usd = sql_double(sums, 1)};
         return sql_finish(sums);
+}
+
+/* What the index keeps of the project, less one run; and the runs of the task, which are few. */
+static int totals_sum(Sql *sql, const TotalsAsk *ask, BudgetUsed used[BUDGET_N_SCOPES]) {
+        const Str parameters[] = {ask->project_id, ask->except_run, ask->task_id};
+        int r = totals_ask(sql,
+                           "SELECT coalesce(sum(s.n_tokens),0)-coalesce(max(r.usage_total_tokens),0),"
+                           " coalesce(sum(s.n_picodollars),0)/1e12-coalesce(max(r.usage_cost_usd),0)"
+                           " FROM muster_sums s LEFT JOIN runs r ON r.project_id=?1 AND r.run_id=?2"
+                           " WHERE s.project_id=?1",
+                           parameters, 2, &used[BUDGET_PROJECT]);
+
+        if (r || !ask->task_id.n)
+                return r;
+        return totals_ask(sql,
+                          "SELECT coalesce(sum(usage_total_tokens),0), coalesce(sum(usage_cost_usd),0)"
+                          " FROM runs WHERE project_id=?1 AND run_id<>?2 AND spec_task_id=?3",
+                          parameters, 3, &used[BUDGET_TASK]);
 }
 
 static int totals_from_index(Index *index, const TotalsAsk *ask, BudgetUsed used[BUDGET_N_SCOPES]) {
@@ -39,7 +51,7 @@ static int totals_from_index(Index *index, const TotalsAsk *ask, BudgetUsed used
 
         if (!r)
                 r = index_look(index, &sql);
-        return r ? r : totals_ask(sql, ask, used);
+        return r ? r : totals_sum(sql, ask, used);
 }
 
 /* ---- from the files -------------------------------------------------------------------------- */

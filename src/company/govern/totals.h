@@ -3,9 +3,10 @@
 /*
  * Totals: what the runs of a project, and those of one of its tasks, have used, for their budgets.
  *
- * From the index, which is brought up to date first, so that only what is new is read; when that cannot be
- * used (another program holds it, it cannot be written) from the run.yaml of every run of the project.
- * Worker side, in a turn of the index (company/index/turn.h).
+ * From the index, which is brought up to date first: what that costs grows with what is new and with the
+ * runs of the task, not with what is stored. When it cannot be used (another program holds it, it cannot be
+ * written) from the run.yaml of every run of the project, PLACE_NAMES_MAX at most. Worker side, in a turn of
+ * the index (company/index/turn.h).
  */
 #include "company/govern/budget.h"
 #include "company/index/index.h"

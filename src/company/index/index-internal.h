@@ -10,7 +10,7 @@
 #include "core/lane.h"
 
 /* ---- tables (tables.c) ---- */
-enum { INDEX_VERSION = 3, INDEX_COLUMNS_MAX = 20 };
+enum { INDEX_VERSION = 4, INDEX_COLUMNS_MAX = 20 };
 extern const char index_schema[];  /* tables */
 extern const char index_indexes[]; /* made when the tables are filled */
 extern const char *const index_table_names[INDEX_N_TABLES];

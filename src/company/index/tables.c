@@ -86,6 +86,7 @@ const char index_indexes[] =
         "CREATE INDEX muster_runs_newest ON runs(project_id, created_at DESC, run_id DESC);"
         "CREATE INDEX muster_runs_newest_of_all ON runs(created_at DESC, run_id DESC);"
         "CREATE INDEX muster_runs_running ON runs(project_id, run_id) WHERE status='running';"
+        "CREATE INDEX muster_runs_of_task ON runs(project_id, spec_task_id) WHERE spec_task_id IS NOT NULL;"
         "CREATE INDEX muster_sums_of ON muster_sums(project_id, agent_id, provider);"
         "CREATE INDEX muster_sums_of_agent ON muster_sums(agent_id);"
         "CREATE INDEX muster_reviews_newest ON reviews(project_id, created_at DESC, review_id DESC);"
