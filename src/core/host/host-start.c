@@ -301,6 +301,8 @@ int host_start(Host *host, const HostedSpec *spec, const HostedHandler *handler,
 
         if (!host)
                 return error_origin(-ENOSYS); /* a daemon that hosts nothing (fuzzers) */
+        if (spec->stdin_path || spec->is_lossless)
+                return error_origin(-ENOTSUP);
         if (stat(spec->program->workspace, &st) || !S_ISDIR(st.st_mode))
                 return HOST_E_WORKSPACE;
         if (host_missing_limit(host, &spec->limits))

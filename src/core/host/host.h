@@ -55,10 +55,15 @@ typedef struct HostedSpec {
         bool is_recorded;       /* PTY: into an asciicast, see recording.h */
         const char *title;      /* of the recording; NULL: object */
         ShimKind kind;
-        unsigned cols, rows;   /* PTY: 0 is HOST_COLS and HOST_ROWS */
-        size_t n_ring;         /* 0: the default */
-        size_t n_ring_err;     /* pipes: of stderr; 0: as n_ring */
-        bool has_no_input;     /* pipes: stdin is /dev/null */
+        unsigned cols, rows; /* PTY: 0 is HOST_COLS and HOST_ROWS */
+        size_t n_ring;       /* 0: the default */
+        size_t n_ring_err;   /* pipes: of stderr; 0: as n_ring */
+        bool has_no_input;   /* pipes: stdin is /dev/null */
+        /* pipes: stdin is this file, which the shim opens: a regular one, and no link itself. Nothing is fed, and
+         * a daemon that comes later has nothing to feed again. What cannot be opened fails the start:
+         * hosted_start_error() has the words. NULL: none. */
+        const char *stdin_path;
+        bool is_lossless;      /* pipes: see "Lossless" below */
         unsigned long n_files; /* 0: as the daemon's own at its start */
         HostedLimits limits;
 } HostedSpec;
@@ -96,6 +101,7 @@ struct Hosted {
         int64_t output_us; /* when it last printed something, as far as this daemon has seen; 0: not known */
         int wait_status;   /* ENDED */
         bool is_adopted;
+        bool is_lossless;
         bool is_killed;  /* on our word */
         bool is_stopped; /* for good, but not to be thrown away */
 
@@ -113,7 +119,12 @@ struct Hosted {
         LoopChild *shim; /* to be reaped, when it is our child */
         bool is_shim_reaped;
         LoopFd *watch_control, *watch_in, *watch_out, *watch_err;
-        Buf input;                     /* not yet taken by the process */
+        uint64_t kept_out, kept_err; /* lossless: the domain needs nothing before these positions */
+        char *stdin_path;            /* while it starts */
+        bool lacks_stdin;            /* it did not start, because of that file */
+        bool is_input_closed; /* by host_close_input(), perhaps with input that is still to be taken */
+        bool is_shim_lost;    /* its output is still to be read */
+        Buf input;            /* not yet taken by the process */
         uint64_t shown_out, shown_err; /* ring positions up to which viewers were told */
         bool has_exited, tree_is_gone, is_forgotten;
         bool awaits_io; /* adopted; its descriptors are on their way */
@@ -224,6 +235,11 @@ const char *host_missing_limit(const Host *host, const HostedLimits *limits);
 /* Takes all of bytes, in order. Conditions: HOST_E_FULL (taken, but hold your sender until viewer->room()),
  * HOST_E_ENDED. */
 int host_write(Hosted *hosted, Str bytes);
+/* Pipes: the process reads the end of its input behind what was written so far. Once is enough, more is fine;
+ * one without an input has it closed anyway. -ENOTSUP: a terminal, or a shim of an earlier version. Should this
+ * daemon be killed before the process has taken what was written, the rest is lost and the input stays open:
+ * whoever adopts it says it again. */
+int host_close_input(Hosted *hosted);
 /* Takes the last n bytes back: true, if exactly these wait and the process has taken none of them. */
 bool host_take_back(Hosted *hosted, size_t n);
 /* What belongs to the scrollback although this process did not print it: shown to who attaches, not
@@ -278,3 +294,30 @@ bool hosted_has_agent(Hosted *hosted);
 int64_t hosted_age_ms(const Hosted *hosted);
 /* 0..255, 128 + signal when one ended it; -1 unless ENDED. */
 int hosted_exit_code(const Hosted *hosted);
+/* Why it did not start, for the handler's started() with its error: "PATH: No such file or directory" when it
+ * was stdin_path, else the words for the errno. The caller's; NULL without memory. */
+char *hosted_start_error(const Hosted *hosted, int error);
+
+/*
+ * Lossless (HostedSpec.is_lossless; pipes; host-keep.c). Both outputs have positions that count bytes from the
+ * start, each its own. A byte stays in the ring until the domain has said that it is kept; when such bytes fill the
+ * ring nobody reads on, and the program waits in its write(2). It is so while no daemon runs, too.
+ *
+ *   viewer->output()        something new is there; or the domain comes by itself, after an adoption at first
+ *   hosted_read_from()      from the position up to which it has taken it (of a file: its length)
+ *   … stores it …
+ *   hosted_keep()           the ring may be used again up to there: reading goes on
+ *
+ * The end is told (ended(), state ENDED or LOST) when the last byte is in the ring, so not before there was
+ * room for it; what is there can be read until host_forget(), by this daemon or a later one, which finds it with
+ * its true exit status. Until then the folder stays: also host_discard() and a stop that ends the agents do not
+ * throw it away. Who forgets a running one gives up what it prints.
+ */
+/* The bytes of a stream from *position on, as many as there are: in one piece, the same until they are kept
+ * or the process is forgotten; empty: no more yet. Copy what a worker is to have. *position is moved up only if
+ * bytes are gone that were never kept: somebody has damaged the file. */
+Str hosted_read_from(const Hosted *hosted, bool is_stderr, uint64_t *position);
+/* Nothing before this position is needed any more. Less than before, or more than there is: nothing happens. */
+void hosted_keep(Hosted *hosted, bool is_stderr, uint64_t position);
+/* Up to where it is kept; after an adoption as the last daemon has said it, which may be less than was stored. */
+uint64_t hosted_kept(const Hosted *hosted, bool is_stderr);
