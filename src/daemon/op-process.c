@@ -17,17 +17,19 @@ static bool process_is_meant(const Hosted *hosted, Str name) {
 }
 
 /* Of one whose shim is gone or speaks another version, what bears its mark is ended. What no domain looks
- * after is forgotten once it is gone. */
+ * after is forgotten once it is gone, unless its output is still to be kept. */
 static void process_end(Hosted *hosted, bool is_forced) {
         bool is_ours = hosted->state == HOSTED_STARTING || hosted->state == HOSTED_RUNNING;
 
         if (is_ours && hosted->handler)
                 host_stop(hosted, is_forced ? 0 : PROCESS_KILL_MS);
+        else if (is_ours && hosted->is_lossless)
+                host_stop(hosted, is_forced ? 0 : PROCESS_KILL_MS);
         else if (is_ours)
                 host_discard(hosted, is_forced ? 0 : PROCESS_KILL_MS);
         else
                 host_sweep(hosted);
-        if (!hosted->handler && hosted->state != HOSTED_FOREIGN)
+        if (!hosted->handler && hosted->state != HOSTED_FOREIGN && !hosted->is_lossless)
                 host_forget(hosted);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * muster-shim DIR pty|pipes|pipes-null COLS ROWS NOFILE NPROC CGROUP CWD COMMAND [ARGUMENT]...
+ * muster-shim DIR pty|pipes|pipes-null|pipes-file=PATH COLS ROWS NOFILE NPROC CGROUP CWD COMMAND [ARGUMENT]...
  *
  * Started by musterd only, with the control socket as descriptor 3 and the child's environment as its own.
  * DIR holds the record and the rings, made by the daemon beforehand. See core/host/shim.h for the protocol.
@@ -21,8 +21,9 @@
 
 enum {
         FIXED_ARGS = 9,
-        REOPEN_MS = 50, /* how often a terminal that nobody has open is looked at */
 };
+
+#define SHIM_FILE_WORD "pipes-file=" /* and the path */
 
 static int shim_parse(int argc, char **argv, ShimArgs *ret) {
         if (argc <= FIXED_ARGS)
@@ -31,6 +32,9 @@ static int shim_parse(int argc, char **argv, ShimArgs *ret) {
                 .dir = argv[1],
                 .kind = strcmp(argv[2], "pty") == 0 ? SHIM_PTY : SHIM_PIPES,
                 .has_no_input = strcmp(argv[2], "pipes-null") == 0,
+                .stdin_path = strncmp(argv[2], SHIM_FILE_WORD, strlen(SHIM_FILE_WORD)) == 0
+                                      ? argv[2] + strlen(SHIM_FILE_WORD)
+                                      : NULL,
                 .cols = (unsigned)strtoul(argv[3], NULL, 10),
                 .rows = (unsigned)strtoul(argv[4], NULL, 10),
                 .n_files = strtoul(argv[5], NULL, 10),
@@ -97,48 +101,25 @@ static int leave_parent(Shim *shim) {
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-static int output_fd(const Shim *shim, int stream) {
-        return shim->n_fds == 1 ? (stream == 0 ? shim->fds[0] : -1) : shim->fds[1 + stream];
-}
-
-static void drain(Shim *shim, int stream) {
-        Ring *ring = stream == 0 ? &shim->out : &shim->err;
-        int *fd = &shim->fds[shim->n_fds == 1 ? 0 : 1 + stream];
-        size_t n;
-        int r = ring_read(ring, *fd, &n);
-
-        if (ring_is_broken(ring))
-                shim_mend(shim);
-        if (r == -EAGAIN || r == -EINTR || (r == 0 && n > 0))
-                return;
-        if (r == -EIO && !shim->child_ended) /* nobody has the terminal open; the child may open it again */
-                shim->reopen_at_ms = shim_now_ms() + REOPEN_MS;
-        else
-                *fd = close_fd(*fd); /* the other side has ended */
-}
-
 /* Without a daemon: when the tree is gone what is left in the terminal is read out, and then there is
- * nothing to wait for. */
+ * nothing to wait for but, when that finds no room, the next daemon. */
 static bool is_done(Shim *shim) {
         if (shim->is_released && shim->tree_is_gone)
                 return true;
         if (shim->control >= 0 || !shim->tree_is_gone)
                 return false;
-        for (int stream = 0; stream < 2; stream++)
-                while (output_fd(shim, stream) >= 0) {
-                        uint64_t before = ring_end(stream ? &shim->err : &shim->out);
-                        drain(shim, stream);
-                        if (output_fd(shim, stream) >= 0 &&
-                            ring_end(stream ? &shim->err : &shim->out) == before)
-                                break;
-                }
-        return true;
+        return shim_drain_rest(shim);
 }
 
 static int wait_ms(const Shim *shim, bool is_closed) {
         int kill_ms = shim_kill_wait_ms(shim);
 
-        return is_closed && (kill_ms < 0 || kill_ms > REOPEN_MS) ? REOPEN_MS : kill_ms;
+        return is_closed && (kill_ms < 0 || kill_ms > SHIM_REOPEN_MS) ? SHIM_REOPEN_MS : kill_ms;
+}
+
+/* What is not to be read is not waited for either: poll(2) would tell of its end again and again. */
+static int pollable(Shim *shim, int stream) {
+        return shim_may_read(shim, stream) ? shim_output_fd(shim, stream) : -1;
 }
 
 static void shim_turn(Shim *shim) {
@@ -148,8 +129,8 @@ static void shim_turn(Shim *shim) {
                 {.fd = shim->signals, .events = POLLIN},
                 {.fd = has_daemon ? shim->control : -1, .events = POLLIN},
                 {.fd = shim->listener, .events = POLLIN},
-                {.fd = has_daemon || is_closed ? -1 : output_fd(shim, 0), .events = POLLIN},
-                {.fd = has_daemon ? -1 : output_fd(shim, 1), .events = POLLIN},
+                {.fd = has_daemon || is_closed ? -1 : pollable(shim, 0), .events = POLLIN},
+                {.fd = has_daemon ? -1 : pollable(shim, 1), .events = POLLIN},
         };
         struct signalfd_siginfo info;
 
@@ -159,9 +140,9 @@ static void shim_turn(Shim *shim) {
                 ;
         shim_reap(shim);
         if (fds[3].revents)
-                drain(shim, 0);
+                shim_drain(shim, 0);
         if (fds[4].revents)
-                drain(shim, 1);
+                shim_drain(shim, 1);
         if (fds[1].revents)
                 shim_hear(shim);
         if (fds[2].revents)

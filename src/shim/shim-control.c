@@ -85,7 +85,8 @@ void shim_tell(Shim *shim, uint32_t type, int a, int b) {
 }
 
 void shim_tell_started(Shim *shim, int error) {
-        ShimMessage message = {.type = SHIM_STARTED, .a = error, .b = shim->child};
+        ShimMessage message = {
+                .type = SHIM_STARTED, .a = error, .b = shim->child, .fds = error && shim->lacks_stdin};
         int fds[3], n = 0;
 
         for (int i = 0; i < shim->n_fds && !error; i++)
@@ -99,6 +100,10 @@ void shim_tell_started(Shim *shim, int error) {
 static void shim_control_obey(Shim *shim, const ShimMessage *message) {
         switch (message->type) {
         case SHIM_KILL: shim_kill(shim, message->a); break;
+        case SHIM_CLOSE_INPUT:
+                if (shim->n_fds > 1)
+                        shim->fds[0] = close_fd(shim->fds[0]);
+                break;
         case SHIM_RELEASE: shim->is_released = true; break;
         default: break; /* of a newer daemon: not for us */
         }
@@ -109,6 +114,7 @@ static bool record_is_ours(const ShimRecord *record, const ShimRecord *own) {
                record->kind == own->kind && record->shim_pid == own->shim_pid &&
                record->child_pid == own->child_pid && record->shim_start == own->shim_start &&
                record->child_start == own->child_start && record->boot == own->boot &&
+               record->is_lossless == own->is_lossless &&
                atomic_load(&record->state) == atomic_load(&own->state);
 }
 
@@ -153,6 +159,7 @@ void shim_hear(Shim *shim) {
                 ring_recover(&shim->out);
                 if (shim->err.header)
                         ring_recover(&shim->err);
+                shim_note_kept(shim);
                 shim_mend(shim);
         }
 }

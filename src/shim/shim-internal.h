@@ -10,10 +10,13 @@
 #include "core/host/ring.h"
 #include "core/host/shim.h"
 
+enum { SHIM_REOPEN_MS = 50 }; /* how often a terminal that nobody has open is looked at */
+
 typedef struct ShimArgs {
         const char *dir;
         ShimKind kind;
-        bool has_no_input; /* pipes: stdin is /dev/null */
+        bool has_no_input;      /* pipes: stdin is /dev/null */
+        const char *stdin_path; /* pipes: stdin is this file; NULL: it is not */
         unsigned cols, rows;
         const char *cwd;
         const char *cgroup;        /* folder of a cgroup for the child; "": none */
@@ -36,11 +39,18 @@ typedef struct Shim {
         ShimRecord own; /* what we have put into the record, which others can write */
         Mapping *record_mapping;
         bool child_ended, tree_is_gone, is_released;
+        bool lacks_stdin; /* the start failed, because of that file */
         bool is_killing;
         int64_t kill_at_ms;   /* is_killing: when TERM turns into KILL */
         int64_t reopen_at_ms; /* nobody has the terminal open: not looked at before */
 } Shim;
 
+/* shim-drain.c: the output, while there is no daemon. Stream 0 is the terminal or stdout, 1 is stderr. */
+int shim_output_fd(const Shim *shim, int stream); /* -1: none, or it has ended */
+bool shim_may_read(Shim *shim, int stream);       /* false: it would overwrite what is not kept */
+void shim_drain(Shim *shim, int stream);          /* one read */
+bool shim_drain_rest(Shim *shim); /* of a tree that is gone; false: there was no room for all of it */
+void shim_note_kept(Shim *shim);  /* what the daemon has said in the record, if it can be true */
 /* shim-start.c: everything up to the running child. Returns 0 or a positive errno. */
 int shim_start(Shim *shim, const ShimArgs *args);
 /* shim-tree.c */

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -47,11 +48,42 @@ static int open_null(Shim *shim, Ends *ends) {
         return shim->fds[0] < 0 || ends->child[0] < 0 ? errno : 0;
 }
 
-static int open_pipes(Shim *shim, const ShimArgs *args, Ends *ends) {
-        int error = args->has_no_input ? open_null(shim, ends) : 0;
+/* A FIFO would keep us waiting. */
+static int shim_open_stdin(const char *path) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+        struct stat st;
+        int error = fd < 0 || fstat(fd, &st) ? errno : 0;
 
+        if (!error && !S_ISREG(st.st_mode))
+                error = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+        if (!error && fcntl(fd, F_SETFL, 0))
+                error = errno;
+        if (!error)
+                return fd;
+        close_fd(fd);
+        return -error;
+}
+
+static int open_file(Shim *shim, const ShimArgs *args, Ends *ends) {
+        int error = open_null(shim, ends), fd;
+
+        if (error)
+                return error;
+        fd = shim_open_stdin(args->stdin_path);
+        shim->lacks_stdin = fd < 0;
+        close_fd(ends->child[0]);
+        ends->child[0] = fd < 0 ? -1 : fd;
+        return fd < 0 ? -fd : 0;
+}
+
+static int open_pipes(Shim *shim, const ShimArgs *args, Ends *ends) {
+        bool has_pipe = !args->has_no_input && !args->stdin_path;
+        int error = 0;
+
+        if (!has_pipe)
+                error = args->stdin_path ? open_file(shim, args, ends) : open_null(shim, ends);
         shim->n_fds = 3;
-        for (int i = args->has_no_input; i < 3 && !error; i++) {
+        for (int i = has_pipe ? 0 : 1; i < 3 && !error; i++) {
                 int pair[2], ours = i == 0 ? 1 : 0;
 
                 if (pipe2(pair, O_CLOEXEC))
@@ -193,7 +225,9 @@ static void note_running(Shim *shim) {
                             .child_pid = shim->child,
                             .child_start = shim_start_time(shim->child),
                             .started_us = shim_wall_us(),
-                            .boot = shim_boot_hash()};
+                            .boot = shim_boot_hash(),
+                            .is_lossless = record->is_lossless && shim->n_fds == 3,
+                            .level = SHIM_LEVEL};
         memcpy(own->magic, "musshim1", sizeof(own->magic));
         record->shim_pid = own->shim_pid;
         record->shim_start = own->shim_start;
@@ -201,6 +235,7 @@ static void note_running(Shim *shim) {
         record->child_start = own->child_start;
         record->started_us = own->started_us;
         record->boot = own->boot;
+        record->level = own->level;
         atomic_store(&record->state, SHIM_STATE_RUNNING);
 }
 

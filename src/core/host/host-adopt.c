@@ -132,7 +132,7 @@ static void resume_recording(Hosted *hosted) {
 static int host_adopt_adopt(Hosted *hosted) {
         ShimRecord *record;
         uint32_t state;
-        bool is_alive, is_useless;
+        bool is_alive, is_discarded, is_useless;
         int r = hosted_open_files(hosted);
 
         if (r == -ENOENT && !hosted->record)
@@ -148,7 +148,9 @@ static int host_adopt_adopt(Hosted *hosted) {
         is_alive = reach(hosted, state);
         if (!is_alive && (state == SHIM_STATE_NEW || state == SHIM_STATE_FAILED))
                 return ADOPT_E_NOTHING; /* it never ran: nobody was told it did */
-        is_useless = read_meta(hosted) || r || atomic_load(&record->is_discarded);
+        hosted->is_lossless = hosted->kind == SHIM_PIPES && record->is_lossless;
+        is_discarded = atomic_load(&record->is_discarded);
+        is_useless = read_meta(hosted) || r || (is_discarded && !hosted->is_lossless);
         if (!is_alive && state == SHIM_STATE_RUNNING && record->boot == shim_boot_hash())
                 host_sweep(hosted);
         if (is_useless)
@@ -168,6 +170,9 @@ static int host_adopt_adopt(Hosted *hosted) {
                 hosted->n_cleared = 0; /* it cannot be true */
         modes_feed(&hosted->modes, ring_span(&hosted->out, 0));
         hosted->shown_err = hosted->err.header ? ring_end(&hosted->err) : 0;
+        hosted_adopt_kept(hosted);
+        if (is_discarded)
+                host_kill(hosted, 0); /* its domain is to see its end */
         if (hosted->recording_path && !recording_is_over(record))
                 resume_recording(hosted);
         return 0;

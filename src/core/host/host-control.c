@@ -52,20 +52,33 @@ void hosted_end_recording(Hosted *hosted) {
                 recording_end(hosted->recording, why);
 }
 
-/* Ended means: the child is reaped, and its output is over or nothing is left that could write any. */
+/* Ended means: the child is reaped, and its output is over or nothing is left that could write any. Of a
+ * lossless one all of it is in the ring. */
 void hosted_check_end(Hosted *hosted) {
         if (hosted->state != HOSTED_RUNNING || !hosted->has_exited)
                 return;
-        if (!hosted_output_is_over(hosted) && (hosted->tree_is_gone || timer_is_set(&hosted->reopen)))
-                hosted_read_rest(hosted);
+        if (!hosted_output_is_over(hosted) && (hosted->tree_is_gone || timer_is_set(&hosted->reopen)) &&
+            !hosted_read_rest(hosted))
+                return; /* somebody will come back here */
         if (hosted_output_is_over(hosted) || hosted->tree_is_gone)
-                host_control_end(hosted, HOSTED_EVENT_ENDED);
+                host_control_end(hosted, hosted->is_shim_lost ? HOSTED_EVENT_LOST : HOSTED_EVENT_ENDED);
+}
+
+/* The rest of its output is in the pipe, which we hold; hosted_check_end() goes on when it is read. */
+static void lose_later(Hosted *hosted, uint32_t state) {
+        if (!hosted->has_exited)
+                hosted->wait_status = hosted->record->wait_status;
+        hosted->is_shim_lost = state != SHIM_STATE_EXITED;
+        hosted->has_exited = hosted->tree_is_gone = true;
+        hosted->watch_control = loop_fd_close(hosted->watch_control);
+        hosted->control = close_fd(hosted->control);
 }
 
 /* The shim is gone without a word: killed, or it was released by an earlier daemon. The record says which.
  */
 static void lose(Hosted *hosted) {
         uint32_t state = atomic_load(&hosted->record->state);
+        bool is_all_read;
 
         host_sweep(hosted);
         if (hosted->state == HOSTED_STARTING) {
@@ -76,13 +89,16 @@ static void lose(Hosted *hosted) {
                 host_forget(hosted);
                 return;
         }
-        if (hosted->out.header)
-                hosted_read_rest(hosted);
+        is_all_read = !hosted->out.header || hosted_read_rest(hosted);
         if (state != SHIM_STATE_EXITED && hosted->pid > 1 && hosted->record->child_start &&
             shim_start_time(hosted->pid) == hosted->record->child_start)
                 (void)kill(-hosted->pid,
                            SIGKILL); /* its own group; the kernel has been told to end the child itself */
-        host_control_end(hosted, state == SHIM_STATE_EXITED ? HOSTED_EVENT_ENDED : HOSTED_EVENT_LOST);
+        if (is_all_read)
+                host_control_end(hosted,
+                                 state == SHIM_STATE_EXITED ? HOSTED_EVENT_ENDED : HOSTED_EVENT_LOST);
+        else
+                lose_later(hosted, state);
 }
 
 /* ---- words from the shim --------------------------------------------------------------------- */
@@ -100,6 +116,7 @@ static void host_control_on_started(Hosted *hosted, const ShimMessage *message, 
                 error = EIO;
         if (!error && hosted_open_io(hosted, fds, n_fds, message->fds))
                 error = ENOMEM;
+        hosted->lacks_stdin = error && message->a == error && message->fds & 1;
         if (error) {
                 hosted_set_state(hosted, HOSTED_EVENT_FAILED);
                 if (hosted->handler)

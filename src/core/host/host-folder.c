@@ -26,8 +26,9 @@ typedef union RecordFile {
         char bytes[SHIM_RECORD_BYTES];
 } RecordFile;
 
-static RecordFile new_record(ShimKind kind) {
-        RecordFile file = {.record = {.version = SHIM_VERSION, .kind = kind}};
+static RecordFile new_record(const FolderSpec *spec) {
+        RecordFile file = {
+                .record = {.version = SHIM_VERSION, .kind = spec->kind, .is_lossless = spec->is_lossless}};
 
         memcpy(file.record.magic, "musshim1", sizeof(file.record.magic));
         return file;
@@ -38,7 +39,7 @@ static int host_folder_create(const FolderSpec *spec) {
         _cleanup_(freep) char *record = path_join(spec->dir, SHIM_RECORD),
                               *meta = path_join(spec->dir, SHIM_META), *out = path_join(spec->dir, SHIM_OUT),
                               *err = path_join(spec->dir, SHIM_ERR);
-        RecordFile file = new_record(spec->kind);
+        RecordFile file = new_record(spec);
         int r = record && meta && out && err ? 0 : -ENOMEM;
 
         if (!r && mkdir(spec->dir, 0700))
@@ -72,7 +73,7 @@ static int renew_ring(const char *dir, const char *name, size_t n_bytes) {
 
 static int host_folder_reuse(const FolderSpec *spec) {
         _cleanup_(freep) char *sock = path_join(spec->spare, SHIM_SOCKET);
-        RecordFile file = new_record(spec->kind);
+        RecordFile file = new_record(spec);
         int r = sock && spec->kind == SHIM_PIPES ? 0 : -EINVAL;
 
         if (!r && unlink(sock) && errno != ENOENT)

@@ -4,7 +4,7 @@
  * What the parts of core/host share: host.c (table, state), host-start.c (folder, spawn), program.c
  * (environment), host-adopt.c (finding them again), host-caller.c (who is in a sandbox), host-control.c
  * (words with the shim), host-io.c (output, input, viewers), host-size.c (who types at a terminal of several
- * clients), host-size.c (its size, now and before), host-screen.c (what it shows), host-sweep.c (finding
+ * clients), host-size.c (its size, now and before), host-keep.c (output that is not to be lost), host-screen.c (what it shows), host-sweep.c (finding
  * what has no shim any more).
  */
 #include "core/host/host.h"
@@ -48,6 +48,7 @@ Log *host_log(const Host *host);
 typedef struct FolderSpec {
         const char *dir, *spare; /* spare: see host_take_spare() */
         ShimKind kind;
+        bool is_lossless;
         size_t n_ring, n_ring_err;
         Str meta;
 } FolderSpec;
@@ -92,4 +93,11 @@ Str hosted_recent(const Hosted *hosted, size_t n_max); /* as hosted_scrollback()
 int hosted_open_io(Hosted *hosted, const int *fds, int n_fds, unsigned which);
 void hosted_close_io(Hosted *hosted);
 bool hosted_output_is_over(const Hosted *hosted);
-void hosted_read_rest(Hosted *hosted); /* what is left after the tree is gone */
+/* What is left after the tree is gone. False: a lossless one has more, for which there is no room or which is
+ * too much for one turn. */
+bool hosted_read_rest(Hosted *hosted);
+void hosted_watch_io(Hosted *hosted); /* for what there is room, and something to write */
+
+/* host-keep.c */
+bool hosted_has_room(const Hosted *hosted, bool is_stderr); /* to read on */
+void hosted_adopt_kept(Hosted *hosted);                     /* what the record says */

@@ -35,6 +35,10 @@ void output_deinit(HostOutput *output) {
                 chunk_unref(output->made[i].chunk);
 }
 
+static int host_io_read(const Hosted *hosted, Ring *ring, int fd, size_t *ret_n) {
+        return hosted->is_lossless ? ring_read_pipe(ring, fd, ret_n) : ring_read(ring, fd, ret_n);
+}
+
 static void host_io_show(Hosted *hosted, bool is_stderr, bool may_answer) {
         Ring *ring = is_stderr ? &hosted->err : &hosted->out;
         uint64_t *shown = is_stderr ? &hosted->shown_err : &hosted->shown_out;
@@ -64,7 +68,7 @@ static void mend_ring(Hosted *hosted, bool is_stderr) {
                 ring_mend(is_stderr ? &hosted->err : &hosted->out, path);
 }
 
-/* Returns false when the stream has ended. A short read is the last of its turn: the kernel would make us
+/* Returns false when the stream has ended. Without room nothing is read. A short read is the last of its turn: the kernel would make us
  * wait for the end of its own work on the terminal to say that there is nothing more, and the viewers are
  * waiting. */
 static bool host_io_read_some(Hosted *hosted, bool is_stderr) {
@@ -73,13 +77,17 @@ static bool host_io_read_some(Hosted *hosted, bool is_stderr) {
         size_t n_all = 0, n = 0;
         int r = 0;
 
+        if (!hosted_has_room(hosted, is_stderr))
+                return true;
         do {
-                r = ring_read(ring, fd, &n);
+                r = host_io_read(hosted, ring, fd, &n);
                 n_all += n;
-        } while (n >= HOST_SHORT_READ && n_all < HOST_TURN_BYTES);
+        } while (n >= HOST_SHORT_READ && n_all < HOST_TURN_BYTES && hosted_has_room(hosted, is_stderr));
         if (ring_is_broken(ring))
                 mend_ring(hosted, is_stderr);
         host_io_show(hosted, is_stderr, true);
+        if (hosted->is_lossless)
+                hosted_watch_io(hosted);
         return r == -EAGAIN || r == -EINTR || (r == 0 && n > 0);
 }
 
@@ -100,37 +108,58 @@ bool hosted_output_is_over(const Hosted *hosted) {
         return hosted->fd_out < 0 && hosted->fd_err < 0;
 }
 
-/* No pipe or terminal holds HOST_REST_MAX: who still writes then is not of the tree, nor waited for. */
-static void read_rest_of(Hosted *hosted, bool is_stderr) {
+/* No pipe or terminal holds HOST_REST_MAX: who still writes then is not of the tree, nor waited for; but nobody
+ * says so of a lossless one. False: there may be more. */
+static bool read_rest_of(Hosted *hosted, bool is_stderr) {
         const Ring *ring = is_stderr ? &hosted->err : &hosted->out;
         const int *fd = is_stderr ? &hosted->fd_err : &hosted->fd_out;
         uint64_t n = 1, left = HOST_REST_MAX;
 
-        while (*fd >= 0 && n && left) {
+        while (*fd >= 0 && n && left && hosted_has_room(hosted, is_stderr)) {
                 uint64_t before = ring_end(ring);
                 if (!host_io_read_some(hosted, is_stderr))
                         end_stream(hosted, is_stderr);
                 n = ring_end(ring) - before;
                 left -= MIN(left, n);
         }
+        return *fd < 0 || !n;
 }
 
-void hosted_read_rest(Hosted *hosted) {
+bool hosted_read_rest(Hosted *hosted) {
+        bool is_all;
+
         if (hosted->reopen.loop)
                 timer_clear(&hosted->reopen);
-        read_rest_of(hosted, false);
-        read_rest_of(hosted, true);
+        is_all = read_rest_of(hosted, false);
+        is_all = read_rest_of(hosted, true) && is_all;
+        if (is_all || !hosted->is_lossless || hosted->is_forgotten)
+                return true;
+        if (hosted_has_room(hosted, false) && hosted_has_room(hosted, true))
+                deferred_schedule(&hosted->settle); /* else hosted_keep() does it */
+        return false;
 }
 
 /* ---- input ----------------------------------------------------------------------------------- */
 
-static void watch_out(Hosted *hosted) {
+void hosted_watch_io(Hosted *hosted) {
         bool is_one = hosted->fd_in == hosted->fd_out;
 
         if (hosted->watch_out && !(hosted->reopen.loop && timer_is_set(&hosted->reopen)))
-                loop_fd_watch(hosted->watch_out, LOOP_READ | (is_one && hosted->input.n ? LOOP_WRITE : 0));
+                loop_fd_watch(hosted->watch_out, (hosted_has_room(hosted, false) ? LOOP_READ : 0) |
+                                                         (is_one && hosted->input.n ? LOOP_WRITE : 0));
+        if (hosted->watch_err)
+                loop_fd_watch(hosted->watch_err, hosted_has_room(hosted, true) ? LOOP_READ : 0);
         if (!is_one && hosted->watch_in)
                 loop_fd_watch(hosted->watch_in, hosted->input.n ? LOOP_WRITE : 0);
+}
+
+/* Both ends that are ours: the shim has one, too. */
+static void host_io_close_input(Hosted *hosted) {
+        if (!hosted->is_input_closed || hosted->input.n || hosted->fd_in < 0)
+                return;
+        hosted->watch_in = loop_fd_close(hosted->watch_in);
+        hosted->fd_in = close_fd(hosted->fd_in);
+        hosted_tell(hosted, SHIM_CLOSE_INPUT, 0);
 }
 
 static void flush_input(Hosted *hosted) {
@@ -150,7 +179,8 @@ static void flush_input(Hosted *hosted) {
         buf_consume(&hosted->input, at);
         if (!hosted->input.n)
                 buf_deinit(&hosted->input);
-        watch_out(hosted);
+        host_io_close_input(hosted);
+        hosted_watch_io(hosted);
         if (was_full && hosted->input.n <= HOST_INPUT_MAX)
                 for (Viewer *viewer = LIST_FIRST(&hosted->viewers), *next; viewer; viewer = next) {
                         next = LIST_NEXT(viewer, link);
@@ -162,7 +192,8 @@ static void flush_input(Hosted *hosted) {
 int host_write(Hosted *hosted, Str bytes) {
         int r;
 
-        if (hosted->state != HOSTED_RUNNING || (hosted->fd_in < 0 && !hosted->awaits_io))
+        if (hosted->state != HOSTED_RUNNING || (hosted->fd_in < 0 && !hosted->awaits_io) ||
+            hosted->is_input_closed)
                 return HOST_E_ENDED;
         r = buf_append(&hosted->input, bytes.data, bytes.n);
         if (r)
@@ -171,11 +202,23 @@ int host_write(Hosted *hosted, Str bytes) {
         return hosted->input.n > HOST_INPUT_MAX ? HOST_E_FULL : 0;
 }
 
+int host_close_input(Hosted *hosted) {
+        bool is_running = hosted->state == HOSTED_RUNNING;
+
+        if (!is_running && hosted->state != HOSTED_STARTING)
+                return HOST_E_ENDED;
+        if (hosted->kind != SHIM_PIPES || (is_running && !hosted->record->level))
+                return error_origin(-ENOTSUP);
+        hosted->is_input_closed = true; /* an input that is not there yet: hosted_open_io() comes here */
+        host_io_close_input(hosted);
+        return 0;
+}
+
 bool host_take_back(Hosted *hosted, size_t n) {
         if (!n || hosted->input.n != n)
                 return false;
         buf_deinit(&hosted->input);
-        watch_out(hosted);
+        hosted_watch_io(hosted);
         return true;
 }
 
@@ -206,7 +249,7 @@ static void on_reopen(Timer *timer) {
         Hosted *hosted = container_of(timer, Hosted, reopen);
 
         if (hosted->watch_out)
-                watch_out(hosted);
+                hosted_watch_io(hosted);
 }
 
 static void on_out(void *user, unsigned events) {
@@ -295,6 +338,8 @@ int hosted_open_io(Hosted *hosted, const int *fds, int n_fds, unsigned which) {
         hosted_note_size(hosted);
         if (hosted->awaits_io)
                 host_io_catch_up(hosted);
+        host_io_close_input(hosted);
+        hosted_watch_io(hosted);
         if (hosted_output_is_over(hosted))
                 deferred_schedule(&hosted->settle);
         return 0;

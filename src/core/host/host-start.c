@@ -49,17 +49,23 @@ static void start_free(Start *start) {
         free(start);
 }
 
-static const char *kind_word(const HostedSpec *spec) {
+/* As the shim reads it; NULL without memory. */
+static char *kind_word(const HostedSpec *spec) {
+        char *word = NULL;
+
         if (spec->kind == SHIM_PTY)
-                return "pty";
-        return spec->has_no_input ? "pipes-null" : "pipes";
+                return strdup("pty");
+        if (!spec->stdin_path)
+                return strdup(spec->has_no_input ? "pipes-null" : "pipes");
+        return asprintf(&word, "pipes-file=%s", spec->stdin_path) < 0 ? NULL : word;
 }
 
 static int shim_argv(Start *start, const Hosted *hosted, const HostedSpec *spec) {
+        _cleanup_(freep) char *kind = kind_word(spec);
         char cols[16], rows[16], files[24];
         const char *fixed[N_FIXED] = {"muster-shim",
                                       hosted->dir,
-                                      kind_word(spec),
+                                      kind,
                                       cols,
                                       rows,
                                       files,
@@ -70,7 +76,7 @@ static int shim_argv(Start *start, const Hosted *hosted, const HostedSpec *spec)
         snprintf(cols, sizeof(cols), "%u", hosted->cols);
         snprintf(rows, sizeof(rows), "%u", hosted->rows);
         snprintf(files, sizeof(files), "%lu", spec->n_files ? spec->n_files : hosted->host->daemon->n_files);
-        start->argv = program_exec_argv(spec->program, fixed, N_FIXED);
+        start->argv = kind ? program_exec_argv(spec->program, fixed, N_FIXED) : NULL;
         return start->argv ? 0 : error_origin(-ENOMEM);
 }
 
@@ -107,6 +113,7 @@ static int host_start_make_folder(const Start *start) {
         return error_trace(host_make_folder(&(FolderSpec){.dir = start->hosted->dir,
                                                           .spare = start->spare,
                                                           .kind = start->hosted->kind,
+                                                          .is_lossless = start->hosted->is_lossless,
                                                           .n_ring = start->n_ring,
                                                           .n_ring_err = start->n_ring_err,
                                                           .meta = buf_str(&start->meta)}));
@@ -245,6 +252,8 @@ static int host_start_fill(Hosted *hosted, const HostedSpec *spec) {
         hosted->sandbox = strdup(spec->sandbox);
         hosted->meta = program->meta.n ? str_dup(buf_str(&program->meta)) : strdup("{}");
         hosted->kind = spec->kind;
+        hosted->is_lossless = spec->is_lossless;
+        hosted->stdin_path = spec->stdin_path ? strdup(spec->stdin_path) : NULL;
         hosted->limits = spec->limits;
         r = name_cgroup(hosted);
         if (r)
@@ -259,7 +268,7 @@ static int host_start_fill(Hosted *hosted, const HostedSpec *spec) {
         hosted->rows = spec->rows || spec->kind != SHIM_PTY ? spec->rows : HOST_ROWS;
         hosted->state_since_us = loop_wall_us(hosted->host->daemon->loop);
         if (!hosted->owner || !hosted->object || !hosted->workspace || !hosted->command ||
-            !hosted->sandbox || !hosted->meta)
+            !hosted->sandbox || !hosted->meta || (spec->stdin_path && !hosted->stdin_path))
                 return error_origin(-ENOMEM);
         return 0;
 }
@@ -301,8 +310,8 @@ int host_start(Host *host, const HostedSpec *spec, const HostedHandler *handler,
 
         if (!host)
                 return error_origin(-ENOSYS); /* a daemon that hosts nothing (fuzzers) */
-        if (spec->stdin_path || spec->is_lossless)
-                return error_origin(-ENOTSUP);
+        if (spec->kind != SHIM_PIPES && (spec->stdin_path || spec->is_lossless))
+                return error_origin(-EINVAL);
         if (stat(spec->program->workspace, &st) || !S_ISDIR(st.st_mode))
                 return HOST_E_WORKSPACE;
         if (host_missing_limit(host, &spec->limits))

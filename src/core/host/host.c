@@ -193,9 +193,9 @@ int hosted_new(Hosted **ret, Host *host, const char *id) {
 }
 
 static void free_texts(Hosted *hosted) {
-        char *texts[] = {hosted->dir,       hosted->owner,          hosted->object,
-                         hosted->workspace, hosted->command,        hosted->sandbox,
-                         hosted->meta,      hosted->recording_path, hosted->cgroup};
+        char *texts[] = {hosted->dir,     hosted->owner,     hosted->object, hosted->workspace,
+                         hosted->command, hosted->sandbox,   hosted->meta,   hosted->recording_path,
+                         hosted->cgroup,  hosted->stdin_path};
 
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
                 free(texts[i]);
@@ -330,6 +330,7 @@ void host_forget(Hosted *hosted) {
                 hosted->is_forgotten = true; /* hosted_check_end() comes back here */
                 if (!hosted->is_killed)
                         host_kill(hosted, 0);
+                deferred_schedule(&hosted->settle); /* one that only waited for room waits no more */
                 return;
         }
         host_retire_folder(hosted);

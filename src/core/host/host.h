@@ -236,7 +236,7 @@ const char *host_missing_limit(const Host *host, const HostedLimits *limits);
  * HOST_E_ENDED. */
 int host_write(Hosted *hosted, Str bytes);
 /* Pipes: the process reads the end of its input behind what was written so far. Once is enough, more is fine;
- * one without an input has it closed anyway. -ENOTSUP: a terminal, or a shim of an earlier version. Should this
+ * one without an input has it closed anyway. Condition: HOST_E_ENDED. -ENOTSUP: a terminal, or a shim of an earlier version. Should this
  * daemon be killed before the process has taken what was written, the rest is lost and the input stays open:
  * whoever adopts it says it again. */
 int host_close_input(Hosted *hosted);

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -159,6 +161,7 @@ static char *write_place(Ring *ring) {
 static void ring_commit(Ring *ring, size_t n) {
         ring->end += n;
         ring_put_header(ring);
+        ring->header->n_exact = 0;
         atomic_store_explicit(&ring->header->n_intent, 0, memory_order_release);
 }
 
@@ -200,30 +203,55 @@ static uint64_t next_pattern(const Ring *ring) {
         return ends_in_text(ring) ? z | 0xf8f8f8f8f8f8f8f8u : z;
 }
 
-static void declare(Ring *ring, char *place, size_t n) {
+static void declare(Ring *ring, char *place, size_t n, bool is_exact) {
         RingHeader *header = ring->header;
 
         header->pattern = next_pattern(ring);
         header->intent_at = ring_end(ring);
+        header->n_exact = is_exact ? (uint32_t)n : 0;
         lay_pattern(place, n, header->pattern);
         atomic_store_explicit(&header->n_intent, (uint32_t)n, memory_order_release);
 }
 
-int ring_read(Ring *ring, int fd, size_t *ret_n) {
+static int ring_read_declared(Ring *ring, int fd, size_t n, bool is_exact, size_t *ret_n) {
         char *place = write_place(ring);
         ssize_t k;
         int r = 0;
 
-        declare(ring, place, RING_READ_MAX);
+        declare(ring, place, n, is_exact);
         *ret_n = 0;
         if (ring_is_broken(ring))
                 return -EAGAIN; /* to be mended first, so that nothing is lost */
-        k = read(fd, place, RING_READ_MAX);
+        k = read(fd, place, n);
         if (k < 0)
                 r = errno == EFAULT ? -EAGAIN : -errno; /* cut in this instant: the next one finds memory */
         ring_commit(ring, k > 0 ? (size_t)k : 0);
         *ret_n = k > 0 ? (size_t)k : 0;
         return r;
+}
+
+int ring_read(Ring *ring, int fd, size_t *ret_n) {
+        return ring_read_declared(ring, fd, RING_READ_MAX, false, ret_n);
+}
+
+/* An empty pipe is not read: what came in that instant would not have been declared. */
+int ring_read_pipe(Ring *ring, int fd, size_t *ret_n) {
+        struct pollfd state = {.fd = fd, .events = POLLIN};
+        int n = 0;
+
+        *ret_n = 0;
+        if (ioctl(fd, FIONREAD, &n))
+                return -errno;
+        if (n > 0)
+                return ring_read_declared(ring, fd, MIN((size_t)n, (size_t)RING_READ_MAX), true, ret_n);
+        return poll(&state, 1, 0) == 1 && !(state.revents & POLLIN) ? 0 : -EAGAIN;
+}
+
+/* What of a declared read of n bytes took place. */
+static size_t ring_count_read(Ring *ring, size_t n) {
+        size_t n_taken = count_taken(write_place(ring), n, ring->header->pattern);
+
+        return n_taken && ring->header->n_exact == n ? n : n_taken;
 }
 
 void ring_recover(Ring *ring) {
@@ -236,7 +264,7 @@ void ring_recover(Ring *ring) {
         if (ring->header->intent_at != ring_end(ring)) /* committed; only its end was not noted any more */
                 atomic_store_explicit(&ring->header->n_intent, 0, memory_order_release);
         else
-                ring_commit(ring, count_taken(write_place(ring), n, ring->header->pattern));
+                ring_commit(ring, ring_count_read(ring, n));
 }
 
 void ring_append(Ring *ring, Str bytes) {

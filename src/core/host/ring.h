@@ -39,8 +39,8 @@ typedef struct RingHeader {
         uint64_t n_bytes;           /* of the data area, a power of two */
         _Atomic uint64_t n_written; /* since the beginning; see ring_begin() */
         _Atomic uint32_t n_intent;  /* > 0: a read of at most so many bytes may have taken place */
-        uint32_t unused;
-        uint64_t pattern;   /* laid under it */
+        uint32_t n_exact;           /* as n_intent: that read takes all of it or nothing */
+        uint64_t pattern;           /* laid under it */
         uint64_t intent_at; /* n_written when it was declared: a later n_written means it is committed */
 } RingHeader;
 
@@ -78,6 +78,13 @@ Str ring_span(const Ring *ring, uint64_t from);
 /* One read from fd, which must not block. *ret_n: bytes taken. Returns 0, -EAGAIN, or another negative errno
  * (-EIO: the terminal has ended; for a pipe the end is *ret_n == 0). */
 int ring_read(Ring *ring, int fd, size_t *ret_n);
+/* The same for a pipe that nobody else reads. How much is in it is asked first, so that a read takes all that was
+ * declared or nothing: any bytes are settled exactly, unless each of them equals the pattern. */
+int ring_read_pipe(Ring *ring, int fd, size_t *ret_n);
+/* Whether a read overwrites nothing from this position on. Nonsense has no room. */
+static inline bool ring_has_room(const Ring *ring, uint64_t kept) {
+        return ring->end - kept <= ring->n_bytes - 2 * (uint64_t)RING_READ_MAX;
+}
 /* Bytes that come from elsewhere (notices). */
 void ring_append(Ring *ring, Str bytes);
 /* After another reader: takes over where it has got to, and settles a read that it did not live to finish.

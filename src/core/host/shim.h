@@ -13,7 +13,9 @@
  *          ◄── SHIM_EXITED                reaped the child; the status is in the record
  *   SHIM_KILL ──►                         ends the whole tree
  *   SHIM_RELEASE ──►                      the daemon has seen the end: the shim goes
- *   (gone)                                settles the ring, drains the terminal into it
+ *   SHIM_CLOSE_INPUT ──►                  closes stdin
+ *   (gone)                                settles the ring, drains the terminal into it; a lossless one only
+ *                                         as far as nothing is overwritten that is not kept
  *   connects to sock ──►                  stops draining
  *          ◄── SHIM_STARTED (+ descriptors) once more; from here on as above
  */
@@ -22,6 +24,7 @@
 #include <sys/types.h>
 
 enum { SHIM_VERSION = 1, SHIM_CONTROL_FD = 3, SHIM_RECORD_BYTES = 4096, SHIM_SIZES = 32 };
+enum { SHIM_LEVEL = 1 }; /* 1: closes an input, takes it from a file, loses nothing if told so */
 
 typedef enum ShimKind { SHIM_PTY, SHIM_PIPES } ShimKind;
 
@@ -73,6 +76,9 @@ typedef struct ShimRecord {
         _Atomic uint64_t n_cleared; /* by the daemon: output up to here is not shown any more */
         _Atomic uint32_t n_sizes;   /* that there ever were; the last SHIM_SIZES of them are kept */
         ShimSize sizes[SHIM_SIZES]; /* number i at i % SHIM_SIZES */
+        uint32_t is_lossless; /* by the daemon, before the start: what is not kept is not overwritten */
+        uint32_t level;       /* by the shim: SHIM_LEVEL; 0 of those that had none */
+        _Atomic uint64_t n_kept[2]; /* by the daemon: of stdout and stderr, what is before this may go */
 } ShimRecord;
 
 enum {
@@ -81,14 +87,15 @@ enum {
         SHIM_EXITED,      /* to daemon: a = wait status */
         SHIM_GONE,        /* to daemon: nothing of the tree is left */
         SHIM_KILL,        /* to shim: a = grace in ms between TERM and KILL, 0: KILL at once */
-        SHIM_RELEASE = 6, /* to shim: end */
+        SHIM_CLOSE_INPUT, /* to shim: pipes: stdin has ended; the daemon has closed its own end */
+        SHIM_RELEASE,     /* to shim: end */
 };
 
 typedef struct ShimMessage {
         uint32_t type;
         int32_t a, b;
-        uint32_t fds; /* SHIM_STARTED: which descriptors come with it: 1 master or stdin, 2 stdout, 4 stderr
-                       */
+        uint32_t fds; /* SHIM_STARTED: which descriptors come with it: 1 master or stdin, 2 stdout, 4
+                         stderr; with an errno 1: it is of the file for stdin */
 } ShimMessage;
 _Static_assert(sizeof(ShimMessage) == 16, "the wire form");
 

@@ -197,6 +197,62 @@ static void test_killed_reader(void **state) {
         }
 }
 
+/* ---- a pipe, whose bytes are counted first ---------------------------------------------------- */
+
+static void test_pipe(void **state) {
+        World *w = *state;
+        char block[RING_READ_MAX + 100] = {0};
+        size_t n = 1;
+
+        assert_int_equal(ring_read_pipe(&w->ring, w->pair[0], &n), -EAGAIN);
+        assert_int_equal(n, 0);
+        assert_int_equal(write(w->pair[1], block, sizeof(block)), sizeof(block));
+        w->pair[1] = close_fd(w->pair[1]);
+        assert_int_equal(ring_read_pipe(&w->ring, w->pair[0], &n), 0);
+        assert_int_equal(n, RING_READ_MAX);
+        assert_int_equal(ring_read_pipe(&w->ring, w->pair[0], &n), 0);
+        assert_int_equal(n, 100);
+        assert_int_equal(ring_read_pipe(&w->ring, w->pair[0], &n), 0); /* the end */
+        assert_int_equal(n, 0);
+        assert_int_equal(ring_end(&w->ring), sizeof(block));
+}
+
+/* As it is after a read of exactly so many bytes that nobody lived to note, or before it. */
+static void be_cut_exactly(World *w, const char *data, size_t n, bool is_read) {
+        char *place = w->ring.data + (ring_end(&w->ring) & (w->ring.n_bytes - 1));
+        size_t got = 0;
+
+        assert_int_equal(ring_read(&w->ring, w->pair[0], &got), -EAGAIN);
+        if (is_read)
+                memcpy(place, data, n);
+        w->ring.header->n_exact = (uint32_t)n;
+        atomic_store(&w->ring.header->n_intent, (uint32_t)n);
+}
+
+static void test_any_bytes_of_a_pipe(void **state) {
+        World *w = *state;
+
+        for (int i = 0; i < 5000; i++) {
+                uint64_t before = ring_end(&w->ring);
+                be_cut_exactly(w, "a\xff\xfe\xff\xff\xf8\xff\xff", 8, i % 2);
+                ring_recover(&w->ring);
+                assert_int_equal(ring_end(&w->ring), before + (i % 2 ? 8 : 0));
+                assert_int_equal(w->ring.header->n_exact, 0);
+        }
+}
+
+static void test_room(void **state) {
+        World *w = *state;
+        char block[RING_READ_MAX] = {0};
+
+        assert_false(ring_has_room(&w->ring, 1)); /* nobody has kept what was never there */
+        while (ring_has_room(&w->ring, 5) || ring_end(&w->ring) < 5)
+                feed(w, block, sizeof(block));
+        assert_in_range(ring_begin(&w->ring), 0, 5);
+        assert_int_equal(ring_span(&w->ring, 5).n, ring_end(&w->ring) - 5);
+        assert_true(ring_has_room(&w->ring, 5 + sizeof(block)));
+}
+
 static void test_damaged(void **state) {
         World *w = *state;
         Ring other;
@@ -219,6 +275,9 @@ int main(void) {
                 TEST(test_cut_after_the_commit),
                 TEST(test_other_bytes),
                 TEST(test_killed_reader),
+                TEST(test_pipe),
+                TEST(test_any_bytes_of_a_pipe),
+                TEST(test_room),
                 TEST(test_damaged),
         };
 
