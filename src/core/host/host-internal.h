@@ -3,9 +3,9 @@
 /*
  * What the parts of core/host share: host.c (table, state), host-start.c (folder, spawn), program.c
  * (environment), host-adopt.c (finding them again), host-caller.c (who is in a sandbox), host-control.c
- * (words with the shim), host-io.c (output, input, viewers), host-size.c (who types at a terminal of several
- * clients), host-size.c (its size, now and before), host-keep.c (output that is not to be lost), host-screen.c (what it shows), host-sweep.c (finding
- * what has no shim any more).
+ * (words with the shim), host-io.c (output, viewers), host-keep.c (output that is not to be lost),
+ * host-input.c (what it is given), host-size.c (who types at a terminal of several clients; its size, now and
+ * before), host-screen.c (what it shows), host-sweep.c (finding what has no shim any more).
  */
 #include "core/host/host.h"
 #include "core/sandbox/sandbox-internal.h"
@@ -96,7 +96,12 @@ bool hosted_output_is_over(const Hosted *hosted);
 /* What is left after the tree is gone. False: a lossless one has more, for which there is no room or which is
  * too much for one turn. */
 bool hosted_read_rest(Hosted *hosted);
-void hosted_watch_io(Hosted *hosted); /* for what there is room, and something to write */
+
+/* host-input.c */
+void hosted_watch_io(Hosted *hosted); /* for output for which there is room, and for input that waits */
+void hosted_flush_input(Hosted *hosted);
+/* If it was closed and all is taken: our end, and the shim's. */
+void hosted_end_input(Hosted *hosted);
 
 /* host-keep.c */
 bool hosted_has_room(const Hosted *hosted, bool is_stderr); /* to read on */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes of hosted processes. Out: one read into the ring, then one shared chunk for all viewers; a viewer's
- * slowness is its own affair. In: one queue per process, in order of arrival, never cut.
+ * What hosted processes print: one read into the ring, then one shared chunk for all viewers; a viewer's
+ * slowness is its own affair.
  */
 #define LOG_MODULE "core/host"
 #include <errno.h>
@@ -139,93 +139,6 @@ bool hosted_read_rest(Hosted *hosted) {
         return false;
 }
 
-/* ---- input ----------------------------------------------------------------------------------- */
-
-void hosted_watch_io(Hosted *hosted) {
-        bool is_one = hosted->fd_in == hosted->fd_out;
-
-        if (hosted->watch_out && !(hosted->reopen.loop && timer_is_set(&hosted->reopen)))
-                loop_fd_watch(hosted->watch_out, (hosted_has_room(hosted, false) ? LOOP_READ : 0) |
-                                                         (is_one && hosted->input.n ? LOOP_WRITE : 0));
-        if (hosted->watch_err)
-                loop_fd_watch(hosted->watch_err, hosted_has_room(hosted, true) ? LOOP_READ : 0);
-        if (!is_one && hosted->watch_in)
-                loop_fd_watch(hosted->watch_in, hosted->input.n ? LOOP_WRITE : 0);
-}
-
-/* Both ends that are ours: the shim has one, too. */
-static void host_io_close_input(Hosted *hosted) {
-        if (!hosted->is_input_closed || hosted->input.n || hosted->fd_in < 0)
-                return;
-        hosted->watch_in = loop_fd_close(hosted->watch_in);
-        hosted->fd_in = close_fd(hosted->fd_in);
-        hosted_tell(hosted, SHIM_CLOSE_INPUT, 0);
-}
-
-static void flush_input(Hosted *hosted) {
-        bool was_full = hosted->input.n > HOST_INPUT_MAX;
-        size_t at = 0;
-
-        while (hosted->fd_in >= 0 && at < hosted->input.n) {
-                ssize_t n = write(hosted->fd_in, hosted->input.data + at, hosted->input.n - at);
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0 && errno != EAGAIN)
-                        at = hosted->input.n; /* nobody will ever read it */
-                if (n <= 0)
-                        break;
-                at += (size_t)n;
-        }
-        buf_consume(&hosted->input, at);
-        if (!hosted->input.n)
-                buf_deinit(&hosted->input);
-        host_io_close_input(hosted);
-        hosted_watch_io(hosted);
-        if (was_full && hosted->input.n <= HOST_INPUT_MAX)
-                for (Viewer *viewer = LIST_FIRST(&hosted->viewers), *next; viewer; viewer = next) {
-                        next = LIST_NEXT(viewer, link);
-                        if (viewer->room)
-                                viewer->room(viewer);
-                }
-}
-
-int host_write(Hosted *hosted, Str bytes) {
-        int r;
-
-        if (hosted->state != HOSTED_RUNNING || (hosted->fd_in < 0 && !hosted->awaits_io) ||
-            hosted->is_input_closed)
-                return HOST_E_ENDED;
-        r = buf_append(&hosted->input, bytes.data, bytes.n);
-        if (r)
-                return error_trace(r);
-        flush_input(hosted);
-        return hosted->input.n > HOST_INPUT_MAX ? HOST_E_FULL : 0;
-}
-
-int host_close_input(Hosted *hosted) {
-        bool is_running = hosted->state == HOSTED_RUNNING;
-
-        if (!is_running && hosted->state != HOSTED_STARTING)
-                return HOST_E_ENDED;
-        if (hosted->kind != SHIM_PIPES || (is_running && !hosted->record->level))
-                return error_origin(-ENOTSUP);
-        hosted->is_input_closed = true; /* an input that is not there yet: hosted_open_io() comes here */
-        host_io_close_input(hosted);
-        return 0;
-}
-
-bool host_take_back(Hosted *hosted, size_t n) {
-        if (!n || hosted->input.n != n)
-                return false;
-        buf_deinit(&hosted->input);
-        hosted_watch_io(hosted);
-        return true;
-}
-
-bool host_is_full(const Hosted *hosted) {
-        return hosted->input.n > HOST_INPUT_MAX;
-}
-
 void host_put_past(Hosted *hosted, Str bytes) {
         ring_append(&hosted->out, bytes);
         hosted->shown_out = ring_end(&hosted->out);
@@ -256,7 +169,7 @@ static void on_out(void *user, unsigned events) {
         Hosted *hosted = user;
 
         if (events & LOOP_WRITE && hosted->fd_in == hosted->fd_out)
-                flush_input(hosted);
+                hosted_flush_input(hosted);
         if (events & LOOP_READ && hosted->fd_out >= 0)
                 read_out(hosted);
 }
@@ -269,7 +182,7 @@ static void on_err(void *user, _unused_ unsigned events) {
 }
 
 static void on_in(void *user, _unused_ unsigned events) {
-        flush_input(user);
+        hosted_flush_input(user);
 }
 
 static int host_io_open_watch(Hosted *hosted, int fd, LoopFdFn fn, LoopFd **ret, unsigned events) {
@@ -289,7 +202,7 @@ static void host_io_catch_up(Hosted *hosted) {
                 host_io_show(hosted, true, false);
         if (hosted->cols || hosted->rows)
                 host_resize(hosted, hosted->cols, hosted->rows);
-        flush_input(hosted);
+        hosted_flush_input(hosted);
 }
 
 /* A stream that ended while no daemon was there does not come back. */
@@ -338,7 +251,7 @@ int hosted_open_io(Hosted *hosted, const int *fds, int n_fds, unsigned which) {
         hosted_note_size(hosted);
         if (hosted->awaits_io)
                 host_io_catch_up(hosted);
-        host_io_close_input(hosted);
+        hosted_end_input(hosted);
         hosted_watch_io(hosted);
         if (hosted_output_is_over(hosted))
                 deferred_schedule(&hosted->settle);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* What hosted processes are given: one queue for each, in order of arrival, never cut. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "core/host/host-internal.h"
+
+void hosted_watch_io(Hosted *hosted) {
+        bool is_one = hosted->fd_in == hosted->fd_out;
+
+        if (hosted->watch_out && !(hosted->reopen.loop && timer_is_set(&hosted->reopen)))
+                loop_fd_watch(hosted->watch_out, (hosted_has_room(hosted, false) ? LOOP_READ : 0) |
+                                                         (is_one && hosted->input.n ? LOOP_WRITE : 0));
+        if (hosted->watch_err)
+                loop_fd_watch(hosted->watch_err, hosted_has_room(hosted, true) ? LOOP_READ : 0);
+        if (!is_one && hosted->watch_in)
+                loop_fd_watch(hosted->watch_in, hosted->input.n ? LOOP_WRITE : 0);
+}
+
+void hosted_end_input(Hosted *hosted) {
+        if (!hosted->is_input_closed || hosted->input.n || hosted->fd_in < 0)
+                return;
+        hosted->watch_in = loop_fd_close(hosted->watch_in);
+        hosted->fd_in = close_fd(hosted->fd_in);
+        hosted_tell(hosted, SHIM_CLOSE_INPUT, 0);
+}
+
+void hosted_flush_input(Hosted *hosted) {
+        bool was_full = hosted->input.n > HOST_INPUT_MAX;
+        size_t at = 0;
+
+        while (hosted->fd_in >= 0 && at < hosted->input.n) {
+                ssize_t n = write(hosted->fd_in, hosted->input.data + at, hosted->input.n - at);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0 && errno != EAGAIN)
+                        at = hosted->input.n; /* nobody will ever read it */
+                if (n <= 0)
+                        break;
+                at += (size_t)n;
+        }
+        buf_consume(&hosted->input, at);
+        if (!hosted->input.n)
+                buf_deinit(&hosted->input);
+        hosted_end_input(hosted);
+        hosted_watch_io(hosted);
+        if (was_full && hosted->input.n <= HOST_INPUT_MAX)
+                for (Viewer *viewer = LIST_FIRST(&hosted->viewers), *next; viewer; viewer = next) {
+                        next = LIST_NEXT(viewer, link);
+                        if (viewer->room)
+                                viewer->room(viewer);
+                }
+}
+
+int host_write(Hosted *hosted, Str bytes) {
+        int r;
+
+        if (hosted->state != HOSTED_RUNNING || (hosted->fd_in < 0 && !hosted->awaits_io) ||
+            hosted->is_input_closed)
+                return HOST_E_ENDED;
+        r = buf_append(&hosted->input, bytes.data, bytes.n);
+        if (r)
+                return error_trace(r);
+        hosted_flush_input(hosted);
+        return hosted->input.n > HOST_INPUT_MAX ? HOST_E_FULL : 0;
+}
+
+int host_close_input(Hosted *hosted) {
+        bool is_running = hosted->state == HOSTED_RUNNING;
+
+        if (!is_running && hosted->state != HOSTED_STARTING)
+                return HOST_E_ENDED;
+        if (hosted->kind != SHIM_PIPES || (is_running && !hosted->record->level))
+                return error_origin(-ENOTSUP);
+        hosted->is_input_closed = true; /* an input that is not there yet: hosted_open_io() comes here */
+        hosted_end_input(hosted);
+        return 0;
+}
+
+bool host_take_back(Hosted *hosted, size_t n) {
+        if (!n || hosted->input.n != n)
+                return false;
+        buf_deinit(&hosted->input);
+        hosted_watch_io(hosted);
+        return true;
+}
+
+bool host_is_full(const Hosted *hosted) {
+        return hosted->input.n > HOST_INPUT_MAX;
+}
