@@ -16,7 +16,9 @@
 #include "base/process.h"
 #include "core/host/test-host-fixture.h"
 
-enum { MB = 1000 * 1000, RING_FULL = KEEP_RING - 3 * RING_READ_MAX };
+enum { RING_FULL = KEEP_RING - 3 * RING_READ_MAX };
+
+#define MB ((size_t)1000 * 1000)
 
 /* print OUT ERR STATUS: so many bytes on both, at the same time. live: closes stdout, says a word on stderr,
  * waits for the end of its input. */
@@ -54,6 +56,12 @@ static bool shim_is_gone(const KeepWorld *w) {
         ShimRecord record = keep_record(w);
 
         return shim_start_time(record.shim_pid) != record.shim_start;
+}
+
+static bool program_has_exited(const KeepWorld *w) {
+        ShimRecord record = keep_record(w);
+
+        return atomic_load(&record.state) == SHIM_STATE_EXITED;
 }
 
 /* It stands in its write(2): asleep, while the ring does not grow, each of several times. */
@@ -102,7 +110,7 @@ static void test_killed_daemons(void **state) {
         keep_start(w, &plan);
         for (size_t i = 1; i <= 12; i++) {
                 size_t n = keep_length(w, 0) + i * 100000;
-                KEEP_EVENTUALLY(keep_length(w, 0) >= MIN(n, (size_t)30 * MB));
+                KEEP_EVENTUALLY(keep_length(w, 0) >= MIN(n, 30 * MB));
                 keep_kill(w);
                 keep_start(w, &adopter);
         }
@@ -170,7 +178,7 @@ static void test_an_end_with_more_than_the_ring_holds(void **state) {
         plan.keeps_not[0] = true;
         keep_start(w, &plan);
         keep_kill(w);
-        KEEP_EVENTUALLY(keep_record(w).state == SHIM_STATE_EXITED);
+        KEEP_EVENTUALLY(program_has_exited(w));
         keep_start(w, &(KeepPlan){.keeps_not = {true}});
         assert_int_equal(w->book->state, HOSTED_RUNNING); /* not all of it is in the ring */
         keep_kill(w);
@@ -185,7 +193,7 @@ static void test_the_end_waits_for_room(void **state) {
 
         plan.keeps_not[0] = true;
         keep_start(w, &plan);
-        KEEP_EVENTUALLY(keep_record(w).state == SHIM_STATE_EXITED && w->book->n_most >= RING_FULL);
+        KEEP_EVENTUALLY(program_has_exited(w) && w->book->n_most >= RING_FULL);
         assert_int_equal(w->book->state, HOSTED_RUNNING);
         keep_ask(w, KEEP_ASK_FREE);
         expect_end(w, 3, 280000, 0);
@@ -198,7 +206,7 @@ static void test_forgotten_while_it_waits_for_room(void **state) {
 
         plan.keeps_not[0] = true;
         keep_start(w, &plan);
-        KEEP_EVENTUALLY(keep_record(w).state == SHIM_STATE_EXITED && w->book->n_most >= RING_FULL);
+        KEEP_EVENTUALLY(program_has_exited(w) && w->book->n_most >= RING_FULL);
         keep_ask(w, KEEP_ASK_FORGET);
         KEEP_EVENTUALLY(!keep_folder(w, folder, sizeof(folder)));
 }
