@@ -194,6 +194,11 @@ int edit_append(Edit *edit, const char *path, Str lines) {
         return edit_added(edit, store_change_append(&edit->change, path, lines));
 }
 
+int edit_grow(Edit *edit, const char *path, uint64_t at, Str bytes) {
+        edit_note_owner(edit, path);
+        return edit_added(edit, store_change_grow(&edit->change, path, at, bytes));
+}
+
 int edit_mkdir(Edit *edit, const char *path) {
         edit_note_owner(edit, path);
         return edit_added(edit, store_change_mkdir(&edit->change, path));

@@ -96,6 +96,8 @@ int edit_create(Edit *edit, const char *path, Str bytes); /* must not be there *
 int edit_replace(Edit *edit, const char *path, Str bytes);
 int edit_remove(Edit *edit, const char *path);
 int edit_append(Edit *edit, const char *path, Str lines); /* with their newlines */
+/* Any bytes at this place of a file that nobody else writes. */
+int edit_grow(Edit *edit, const char *path, uint64_t at, Str bytes);
 int edit_mkdir(Edit *edit, const char *path);
 
 Str edit_id(Edit *edit,

@@ -106,6 +106,37 @@ static int apply_append(StoreDisk *disk, Applied *applied) {
         return 0;
 }
 
+int store_write_at(StoreDisk *disk, const Step *step, uint64_t *ret_n) {
+        _cleanup_(closep) int fd = -1;
+        const char *name;
+        int dir = store_parent(disk, step->path, &name);
+        Str rest = step->bytes;
+
+        *ret_n = 0;
+        if (dir < 0)
+                return error_trace(dir);
+        fd = openat(dir, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        while (fd >= 0 && *ret_n < rest.n) {
+                ssize_t n = pwrite(fd, rest.data + *ret_n, rest.n - (size_t)*ret_n,
+                                   (off_t)(step->head.at + *ret_n));
+
+                if (n < 0 && errno != EINTR)
+                        return error_origin(-errno);
+                *ret_n += n > 0 ? (uint64_t)n : 0;
+        }
+        return fd < 0 ? error_origin(-errno) : 0;
+}
+
+static int apply_grow(StoreDisk *disk, Applied *applied) {
+        int r;
+
+        store_disk_step(disk, "grow");
+        applied->at = applied->step.head.at;
+        applied->state = APPLIED_APPENDED; /* also what was written in part is taken back */
+        r = store_write_at(disk, &applied->step, &applied->n);
+        return error_trace(r);
+}
+
 static int store_exchange(int dir, const char *temp, const char *name, bool *ret_has_old) {
         *ret_has_old = true;
         if (renameat2(dir, temp, dir, name, RENAME_EXCHANGE) == 0)
@@ -261,7 +292,9 @@ static int apply_all(StoreDisk *disk, Applied *applied, size_t n, Buf *made) {
         for (size_t i = 0; r == 0 && i < n; i++)
                 r = apply_prepare(disk, &applied[i], made);
         for (size_t i = 0; r == 0 && i < n; i++)
-                if (applied[i].step.head.kind >= STEP_APPEND)
+                if (applied[i].step.head.kind == STEP_GROW)
+                        r = apply_grow(disk, &applied[i]);
+                else if (applied[i].step.head.kind >= STEP_APPEND)
                         r = apply_append(disk, &applied[i]);
         for (size_t i = 0; r == 0 && i < n; i++)
                 if (step_is_content(&applied[i].step))

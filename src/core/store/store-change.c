@@ -56,7 +56,7 @@ bool step_next(Str steps, size_t *at, Step *ret) {
                 return false;
         memcpy(head, steps.data + *at, sizeof(*head));
         n_left -= sizeof(*head);
-        if (head->kind < STEP_MKDIR || head->kind > STEP_EVENT || !head->n_path || head->n_path > n_left ||
+        if (head->kind < STEP_MKDIR || head->kind > STEP_GROW || !head->n_path || head->n_path > n_left ||
             head->n_bytes > n_left - head->n_path || head->n_kind > head->n_bytes)
                 return false;
         ret->path = steps.data + *at + sizeof(*head);
@@ -107,6 +107,16 @@ int store_change_append(StoreChange *change, const char *path, Str lines) {
         if (lines.n > TRAIL_LINE_MAX)
                 return error_origin(-EMSGSIZE);
         return store_change_add(change, STEP_APPEND, path, lines, NULL);
+}
+
+int store_change_grow(StoreChange *change, const char *path, uint64_t at, Str bytes) {
+        StepHead head = {
+                .kind = STEP_GROW, .n_path = (uint32_t)strlen(path) + 1, .n_bytes = bytes.n, .at = at};
+        int r = step_check_path(path);
+
+        if (bytes.n > TRAIL_LINE_MAX)
+                return error_origin(-EMSGSIZE);
+        return error_trace(r ? r : step_add(&change->steps, &head, path, bytes));
 }
 
 int store_change_event(StoreChange *change, const char *path, Str kind, Str body) {

@@ -26,6 +26,7 @@ typedef enum StepKind {
         STEP_EXPECT, /* not in a record */
         STEP_APPEND,
         STEP_EVENT,
+        STEP_GROW, /* bytes, at their place */
 } StepKind;
 
 typedef struct StepHead {
@@ -196,6 +197,9 @@ void store_lock_clear(const StoreDisk *disk, int64_t wall_us); /* one that the d
 /* store-apply.c: the steps of one change into the files; taken back where one fails. */
 int store_apply(StoreDisk *disk, Str steps, uint64_t number, StoreChange *change);
 int store_write_all(int fd, Str bytes, size_t *ret_n); /* may be NULL */
+int store_write_at(StoreDisk *disk, const Step *step,
+                   uint64_t *ret_n);      /* at its place; *ret_n: bytes written */
+/* at its place; *ret_n: bytes written */ /* may be NULL */
 /* A document in its place: through a temp file. */
 int store_put(StoreDisk *disk, const Step *step);
 

@@ -204,19 +204,6 @@ static Str redo_own(const Step *step) {
         return own;
 }
 
-static int redo_write_at(Redo *redo, const Step *step) {
-        _cleanup_(closep) int fd = -1;
-        const char *name;
-        int dir = store_parent(redo->disk, step->path, &name);
-
-        if (dir < 0)
-                return error_trace(dir);
-        fd = openat(dir, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-        if (fd < 0)
-                return error_origin(-errno);
-        return error_trace(file_write_at(fd, step->bytes, step->head.at));
-}
-
 /* Others have written where it should have landed: it comes behind them, sealed anew. */
 static int redo_append(Redo *redo, const Step *step) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
@@ -273,6 +260,7 @@ static int redo_lines(Redo *redo, const Step *step) {
         _cleanup_(buf_deinit) Buf now = BUF_NULL;
         Str own = redo_own(step), body = step->head.kind == STEP_EVENT ? trail_body(own) : STR_NULL;
         FileIdentity identity;
+        uint64_t n;
         int r;
 
         r = store_make_parents(redo->disk, step->path, NULL);
@@ -285,9 +273,27 @@ static int redo_lines(Redo *redo, const Step *step) {
                 return error_trace(redo_put_aside(redo, step));
         redo->disk->n_restored++;
         if (redo_is_damaged((Str){now.data, MIN(now.n, step->bytes.n)}, step->bytes))
-                r = redo_write_at(redo, step);
+                r = store_write_at(redo->disk, step, &n);
         else
                 r = redo_append(redo, step);
+        store_disk_touch(redo->disk, step->path);
+        return error_trace(r);
+}
+
+/* A file of ours alone: its bytes are written again unless they stand there. */
+static int redo_grow(Redo *redo, const Step *step) {
+        _cleanup_(buf_deinit) Buf now = BUF_NULL;
+        FileIdentity identity;
+        uint64_t n;
+        int r = store_make_parents(redo->disk, step->path, NULL);
+
+        r = r ? r : redo_read(redo, step->path, step->head.at, &now, &identity);
+        if (r || (now.n >= step->bytes.n && memcmp(now.data, step->bytes.data, step->bytes.n) == 0))
+                return error_trace(r);
+        if ((uint64_t)identity.n_bytes < step->head.at)
+                return error_trace(redo_put_aside(redo, step));
+        redo->disk->n_restored++;
+        r = store_write_at(redo->disk, step, &n);
         store_disk_touch(redo->disk, step->path);
         return error_trace(r);
 }
@@ -313,6 +319,8 @@ static int redo_one(Redo *redo, const RedoStep *one) {
                 r = store_make_parents(redo->disk, inside, NULL);
         } else if (!one->is_over && step_is_content(&one->step))
                 r = redo_content(redo, one);
+        else if (!one->is_over && one->step.head.kind == STEP_GROW)
+                r = redo_grow(redo, &one->step);
         else if (!one->is_over)
                 r = redo_lines(redo, &one->step);
         if (step_is_content(&one->step))

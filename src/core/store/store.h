@@ -102,6 +102,9 @@ int store_change_remove(StoreChange *change, const char *path, const FileIdentit
 /* Only that it is so: a file that was looked at and is not changed. */
 int store_change_expect(StoreChange *change, const char *path, const FileIdentity *expect);
 int store_change_append(StoreChange *change, const char *path, Str lines); /* with their newlines */
+/* Any bytes at this place of a file that nobody else writes: behind all others, so that its length says how much of it is
+ * kept. */
+int store_change_grow(StoreChange *change, const char *path, uint64_t at, Str bytes);
 /* An event of a trail: the body that trail_seal() wants. */
 int store_change_event(StoreChange *change, const char *path, Str kind, Str body);
 /* Worker, when it is complete: the first files that it creates are written now, which takes work off the commit.

@@ -57,6 +57,7 @@ static void fill(Fixture *f) {
                 store_change_event(&try.change, "runs/r0/events.jsonl", STR("x"), body_of(room, "r0", 0)),
                 0);
         assert_int_equal(store_change_append(&try.change, "lines", STR("one\n")), 0);
+        assert_int_equal(store_change_grow(&try.change, "bytes", 0, STR("no")), 0);
         assert_int_equal(try_commit(&try, f), 0);
         fixture_close(f);
 }
@@ -73,6 +74,7 @@ static void build(Try *try, Fixture *f, bool is_large) {
         (void)store_change_replace(&try->change, "old.yaml", STR("newer\n"), NULL);
         (void)store_change_remove(&try->change, "gone.yaml", NULL);
         (void)store_change_append(&try->change, "lines", STR("two\n"));
+        (void)store_change_grow(&try->change, "bytes", 2, STR(" newline"));
         (void)store_change_event(&try->change, "runs/r0/events.jsonl", STR("x"), body_of(room, "r0", 1));
         (void)store_change_event(&try->change, "runs/r1/events.jsonl", STR("x"), body_of(room, "r1", 2));
         (void)store_change_event(&try->change, "runs/r1/events.jsonl", STR("x"), body_of(room, "r1", 3));
@@ -104,9 +106,9 @@ static int run_child(const char *dir, int step, bool is_large) {
 
 /* "old", "new", or what is neither. */
 static const char *state_of(Fixture *f, bool is_large) {
-        static const char *const paths[] = {"docs/new.yaml", "old.yaml", "gone.yaml", "lines"};
-        static const char *const old[] = {"(none)", "old\n", "gone\n", "one\n"};
-        const char *new[] = {"new\n", "newer\n", "(none)", "one\ntwo\n"};
+        static const char *const paths[] = {"docs/new.yaml", "old.yaml", "gone.yaml", "lines", "bytes"};
+        static const char *const old[] = {"(none)", "old\n", "gone\n", "one\n", "no"};
+        const char *new[] = {"new\n", "newer\n", "(none)", "one\ntwo\n", "no newline"};
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         TrailReport r0 = trail_report(f, "runs/r0/events.jsonl"),
                     r1 = trail_report(f, "runs/r1/events.jsonl");
@@ -120,9 +122,9 @@ static const char *state_of(Fixture *f, bool is_large) {
         }
         if (r0.n_issues || r0.n_damaged || r1.n_issues || r1.n_damaged || count_temps(f))
                 return "damaged";
-        if (n_old == 4 && r0.n_events == 1 && r1.n_events == 0)
+        if (n_old == ARRAY_SIZE(paths) && r0.n_events == 1 && r1.n_events == 0)
                 return "old";
-        return n_new == 4 && r0.n_events == 2 && r1.n_events == 2 ? "new" : "mixed";
+        return n_new == ARRAY_SIZE(paths) && r0.n_events == 2 && r1.n_events == 2 ? "new" : "mixed";
 }
 
 /* The files as they were, by their inodes: what a power loss may bring back. */
