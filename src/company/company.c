@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "company/index/worker.h"
+#include "company/run/runs.h"
 #include "company/workspace.h"
 
 static Workspace *company_idlest(const Company *company) {
@@ -67,6 +68,7 @@ Company *company_free(Company *company) {
         company->index_worker = index_worker_free(company->index_worker);
         while (company->workspaces)
                 workspace_close(company->workspaces);
+        runs_adopt_end(company);
         free(company);
         return NULL;
 }

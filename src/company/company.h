@@ -12,6 +12,7 @@
 #include "core/daemon.h"
 
 typedef struct Company Company;
+typedef struct Run Run;
 typedef struct Workspace Workspace;
 
 enum {
@@ -28,6 +29,9 @@ struct Company {
         struct IndexWorker *index_worker; /* NULL: no event was written yet (index/worker.h) */
         IndexWork index_work;
         struct Live *lives; /* connections with subscriptions (live/live.h) */
+        struct RunFound
+                *found; /* processes of earlier daemons whose workspace is not open yet (run/adopt.c) */
+        void (*run_found)(Run *run); /* runs_on_found() */
 };
 
 int company_new(Company **ret, Daemon *daemon);

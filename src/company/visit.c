@@ -14,6 +14,11 @@ typedef struct Visit {
         Workspace *named[VISIT_WORKSPACES_MAX]; /* references */
         size_t n_named;
         struct Live *live; /* subscriptions; NULL: none */
+        struct {
+                char *session_ref;
+                Workspace *workspace;
+        } * sessions;      /* a ring of VISIT_SESSIONS_MAX; NULL: none yet */
+        size_t n_sessions; /* that there ever were */
 } Visit;
 
 /* Without a hello a relative path counts from the root, where the daemon is. */
@@ -42,6 +47,9 @@ static void visit_over(Client *client) {
         Visit *visit = client->visit;
 
         live_end(visit->live);
+        for (size_t i = 0; i < MIN(visit->n_sessions, (size_t)VISIT_SESSIONS_MAX); i++)
+                free(visit->sessions[i].session_ref);
+        free(visit->sessions);
         for (size_t i = 0; i < visit->n_named; i++) {
                 visit->named[i]->n_visits--;
                 workspace_unref(visit->named[i]);
@@ -97,4 +105,56 @@ int visit_name(Call *call, Workspace *workspace) {
         workspace->n_visits++;
         visit->named[visit->n_named++] = workspace_ref(workspace);
         return 0;
+}
+
+int visit_add_session(Client *client, Workspace *workspace, Str session_ref) {
+        Visit *visit = visit_open(client);
+        char *copy = str_dup(session_ref);
+        size_t at;
+
+        if (visit && !visit->sessions)
+                visit->sessions = calloc(VISIT_SESSIONS_MAX, sizeof(*visit->sessions));
+        if (!visit || !visit->sessions || !copy) {
+                free(copy);
+                return error_origin(-ENOMEM);
+        }
+        for (at = 0; at < MIN(visit->n_sessions, (size_t)VISIT_SESSIONS_MAX); at++)
+                if (str_is(session_ref, visit->sessions[at].session_ref))
+                        break;
+        if (at == MIN(visit->n_sessions, (size_t)VISIT_SESSIONS_MAX))
+                at = visit->n_sessions++ % VISIT_SESSIONS_MAX;
+        free(visit->sessions[at].session_ref);
+        visit->sessions[at].session_ref = copy;
+        visit->sessions[at].workspace = workspace;
+        return 0;
+}
+
+Workspace *visit_find_session(const Call *call, Str session_ref) {
+        const Visit *visit = call->client ? call->client->visit : NULL;
+
+        for (size_t i = 0; visit && i < MIN(visit->n_sessions, (size_t)VISIT_SESSIONS_MAX); i++)
+                if (str_is(session_ref, visit->sessions[i].session_ref))
+                        return visit->sessions[i].workspace;
+        return NULL;
+}
+
+int visit_sessions(Call *call, VisitSession **ret, size_t *ret_n) {
+        const Visit *visit = call->client ? call->client->visit : NULL;
+        size_t n = visit ? MIN(visit->n_sessions, (size_t)VISIT_SESSIONS_MAX) : 0;
+
+        *ret = arena_alloc(&call->arena, (n + 1) * sizeof(**ret));
+        if (!*ret)
+                return error_origin(-ENOMEM);
+        for (size_t i = 0; i < n; i++) {
+                (*ret)[i] = (VisitSession){arena_str(&call->arena, str_from(visit->sessions[i].session_ref)),
+                                           visit->sessions[i].workspace};
+                if (!(*ret)[i].session_ref.data)
+                        return error_origin(-ENOMEM);
+        }
+        *ret_n = n;
+        return 0;
+}
+
+uint64_t visit_number(const Call *call) {
+        return call->client ? call->client->number : 0;
 }

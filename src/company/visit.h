@@ -23,3 +23,15 @@ int visit_name(Call *call, Workspace *workspace);
 struct Live *visit_live(const Client *client);
 int visit_set_live(Client *client, struct Live *live); /* ends with the visit; 0 or -ENOMEM */
 bool visit_has(const Client *client, const Workspace *workspace);
+
+/* Sessions that the connection has launched: it may name them without their workspace. The oldest are forgotten. */
+enum { VISIT_SESSIONS_MAX = 1024 };
+typedef struct VisitSession {
+        Str session_ref;
+        Workspace *workspace; /* that it has named */
+} VisitSession;
+int visit_add_session(Client *client, Workspace *workspace, Str session_ref); /* 0 or -ENOMEM */
+Workspace *visit_find_session(const Call *call, Str session_ref);             /* NULL: none */
+/* All of them, newest last, copied into the call's arena. 0 or -ENOMEM. */
+int visit_sessions(Call *call, VisitSession **ret, size_t *ret_n);
+uint64_t visit_number(const Call *call); /* of the connection; 0: it is gone */

@@ -16,6 +16,7 @@
 #include "company/index/turn.h"
 #include "company/index/worker.h"
 #include "company/live/live.h"
+#include "company/run/runs.h"
 #include "company/visit.h"
 #include "core/daemon.h"
 #include "core/long-reply.h"
@@ -79,6 +80,7 @@ void workspace_close(Workspace *workspace) {
         log_info(&company->daemon->log, workspace->path, "workspace closed");
         workspace_unlink(workspace);
         company->n_workspaces--;
+        runs_free(workspace);
         index_close(workspace);
         if (company->daemon->is_stopping)
                 store_end(workspace->store);
@@ -121,6 +123,7 @@ static void workspace_on_ready(void *user, int r _unused_) {
         Opening *opening;
 
         workspace->is_ready = true;
+        runs_attach(workspace);
         while ((opening = workspace->waiting)) {
                 Call *call = opening->call;
                 int result;
@@ -153,9 +156,12 @@ static Workspace *workspace_new(Company *company, const Opening *opening) {
                 workspace->company = company;
                 workspace->path = strdup(opening->path.data);
         }
-        if (!workspace || !workspace->path || workspace_open_store(workspace, opening->fd)) {
-                if (workspace)
+        if (!workspace || !workspace->path || runs_new(workspace) ||
+            workspace_open_store(workspace, opening->fd)) {
+                if (workspace) {
+                        runs_free(workspace);
                         free(workspace->path);
+                }
                 free(workspace);
                 close(opening->fd);
                 return NULL;

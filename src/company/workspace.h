@@ -27,6 +27,7 @@ struct Workspace {
         bool is_ready;           /* what a crash left is put right: calls wait for it */
         struct Opening *waiting; /* those calls */
         struct Index *index;     /* NULL: nobody has asked for it */
+        struct Runs *runs;       /* that live (run/runs.h) */
         pthread_mutex_t id_lock; /* of the last id: those of a workspace grow, whichever worker makes them */
         IdUlid last_id;
 };

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/place.h"
 #include "company/company.h"
+#include "company/run/runs.h"
 #include "core/trust.h"
 #include "daemon/options.h"
 #include "daemon/projects.h"
@@ -211,6 +212,8 @@ static void found(Hosted *hosted, void *user) {
 
         if (!strcmp(hosted->owner, "sessions"))
                 sessions_adopt(daemon->sessions, hosted);
+        else if (!strcmp(hosted->owner, "company"))
+                runs_adopt(daemon->company, hosted);
         else if (strcmp(hosted->owner, "collab") != 0 && strcmp(hosted->owner, "tasks") != 0)
                 /* those wait for their home or project to be opened */
                 log_warning(&daemon->log, hosted->id, "belongs to nobody here owner=%s", hosted->owner);

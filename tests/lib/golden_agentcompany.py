@@ -293,6 +293,7 @@ class Player:
 
     def check_index(self, ws):
         where = {"workspace_dir": ws}
+        eventually(lambda: not self.peer.call("session.list", {**where, "status": "running"})["result"], what="the end of all sessions")
         check("result" in self.peer.call("index.sync", where), "index.sync failed")
         synced = index_rows(os.path.join(ws, ".local", "index.sqlite"))
         check("result" in self.peer.call("index.rebuild", where), "index.rebuild failed")

@@ -116,9 +116,11 @@ static int kill_actor(Coop *coop, const Options *options) {
         return CLI_FAILED;
 }
 
+/* A run of AgentCompany (PROJECT/RUN) looks like a path, so what was written counts. */
 static int kill_other(Coop *coop, const Options *options) {
         bool is_found = false;
-        int r = kill_hosted(coop, options, coop->session, &is_found);
+        int r = kill_hosted(coop, options, options->n_operands ? options->operands[0] : coop->session,
+                            &is_found);
 
         if (r || is_found)
                 return r;

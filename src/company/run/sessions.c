@@ -5,13 +5,19 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "company/event.h"
 #include "company/place.h"
+#include "company/run/runs.h"
 #include "core/document.h"
 #include "core/shape.h"
+#include "core/host/shim.h"
 #include "gen/shapes.h"
+
+enum { SESSION_SLACK_MS = 5000 }; /* clocks are set, and ticks are coarse */
 
 static bool session_is_over(Str status) {
         return str_is(status, "ended") || str_is(status, "failed") || str_is(status, "stopped");
@@ -33,14 +39,37 @@ static bool session_has_marker(int root, Arena *arena, const Json *json) {
                                          json_text_of(json, "run_id"), "outputs/stop_requested.flag"));
 }
 
-static void session_look(int root, Arena *arena, SessionRecord *record) {
+/* A process that began after its number was claimed is another. */
+static bool session_pid_lives(pid_t pid, int64_t claimed_ms) {
+        uint64_t ticks = shim_start_time(pid);
+        struct timespec now, up;
+        int64_t began_ms;
+
+        if (kill(pid, 0) < 0 && errno == ESRCH)
+                return false;
+        if (!ticks || !claimed_ms || clock_gettime(CLOCK_REALTIME, &now) ||
+            clock_gettime(CLOCK_BOOTTIME, &up))
+                return true;
+        began_ms = (int64_t)(now.tv_sec - up.tv_sec) * 1000 + (now.tv_nsec - up.tv_nsec) / 1000000 +
+                   (int64_t)(ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK));
+        return began_ms <= claimed_ms + SESSION_SLACK_MS;
+}
+
+/* What lives in this daemon has a Run, which has the last word. */
+static void session_look(Workspace *workspace, Arena *arena, SessionRecord *record) {
+        int root = workspace->root;
         int64_t pid = 0;
+        uint64_t n;
         Str run;
 
         record->status = json_text_of(record->json, "status");
         record->error = json_text_of(record->json, "error");
         (void)json_int64(json_get(record->json, "started_at_ms"), &record->started_ms);
         if (!str_is(record->status, "running"))
+                return;
+        record->is_live =
+                runs_state(workspace->runs, json_text_of(record->json, "session_ref"), &record->visit, &n);
+        if (record->is_live)
                 return;
         run = session_run_status(root, arena, record->json);
         if (session_is_over(run)) {
@@ -49,7 +78,9 @@ static void session_look(int root, Arena *arena, SessionRecord *record) {
         }
         record->is_stopped = session_has_marker(root, arena, record->json);
         (void)json_int64(json_get(record->json, "pid"), &pid);
-        if (pid > 0 && pid <= INT32_MAX && (kill((pid_t)pid, 0) == 0 || errno != ESRCH)) {
+        (void)json_int64(json_get(record->json, "pid_claimed_at_ms"), &record->claimed_ms);
+        if (pid > 0 && pid <= INT32_MAX && session_pid_lives((pid_t)pid, record->claimed_ms)) {
+                record->pid = (pid_t)pid;
                 record->error = STR("Session process is detached from this runtime (possible restart).");
                 return;
         }
@@ -58,18 +89,25 @@ static void session_look(int root, Arena *arena, SessionRecord *record) {
         record->error = STR("Session process is gone, and nobody has seen its end (possible restart).");
 }
 
-static bool session_load(int root, Arena *arena, const char *path, SessionRecord *ret) {
-        Json *json;
+/* A session that begins or ends between two looks would be taken for dead: then it is looked at once more. */
+static bool session_load(Workspace *workspace, Arena *arena, const char *path, SessionRecord *ret) {
+        uint64_t n_before, n_after, visit;
 
-        if (!path || document_load(arena, root, path, DOCUMENT_YAML, &json, NULL, NULL) ||
-            !shape_fits(&shape_session_record, json))
-                return false;
-        *ret = (SessionRecord){.json = json, .path = path};
-        session_look(root, arena, ret);
+        do {
+                Json *json;
+
+                (void)runs_state(workspace->runs, STR_NULL, &visit, &n_before);
+                if (!path || document_load(arena, workspace->root, path, DOCUMENT_YAML, &json, NULL, NULL) ||
+                    !shape_fits(&shape_session_record, json))
+                        return false;
+                *ret = (SessionRecord){.json = json, .path = path};
+                session_look(workspace, arena, ret);
+                (void)runs_state(workspace->runs, STR_NULL, &visit, &n_after);
+        } while (ret->is_dead && n_before != n_after);
         return true;
 }
 
-bool session_of_text(int root, Arena *arena, Str name, Str text, SessionRecord *ret) {
+bool session_of_text(Workspace *workspace, Arena *arena, Str name, Str text, SessionRecord *ret) {
         const Str path = arena_printf(arena, PLACE_SESSIONS "/" STR_FMT ".yaml", STR_ARG(name));
         const Str copy = arena_str(arena, text);
         Json *json;
@@ -77,16 +115,17 @@ bool session_of_text(int root, Arena *arena, Str name, Str text, SessionRecord *
         if (!path.data || !copy.data || json_parse(arena, copy.data, copy.n, NULL, &json, NULL))
                 return false;
         *ret = (SessionRecord){.json = json, .path = path.data};
-        session_look(root, arena, ret);
-        return true;
+        session_look(workspace, arena, ret);
+        /* what the index has may be old, and so is what follows from it */
+        return !ret->is_dead || session_load(workspace, arena, path.data, ret);
 }
 
-bool session_read(int root, Arena *arena, Str session_ref, SessionRecord *ret) {
-        return session_load(root, arena, place_session(arena, session_ref), ret) &&
+bool session_read(Workspace *workspace, Arena *arena, Str session_ref, SessionRecord *ret) {
+        return session_load(workspace, arena, place_session(arena, session_ref), ret) &&
                str_eq(json_text_of(ret->json, "session_ref"), session_ref);
 }
 
-static bool session_fits(const SessionRecord *record, const SessionFilter *filter) {
+bool session_fits(const SessionRecord *record, const SessionFilter *filter) {
         const Json *json = record->json;
 
         return (!filter->project_id.n || str_eq(json_text_of(json, "project_id"), filter->project_id)) &&
@@ -105,9 +144,9 @@ static int session_order(const void *a, const void *b) {
         return order ? order : (one.n > two.n) - (one.n < two.n);
 }
 
-int sessions_read(int root, Arena *arena, const SessionFilter *filter, SessionList *ret) {
+int sessions_read(Workspace *workspace, Arena *arena, const SessionFilter *filter, SessionList *ret) {
         StrList names = {0};
-        int r = place_names(arena, root, PLACE_SESSIONS, ".yaml", &names);
+        int r = place_names(arena, workspace->root, PLACE_SESSIONS, ".yaml", &names);
 
         *ret = (SessionList){0};
         if (r)
@@ -119,12 +158,21 @@ int sessions_read(int root, Arena *arena, const SessionFilter *filter, SessionLi
                 Str path = arena_printf(arena, PLACE_SESSIONS "/" STR_FMT ".yaml", STR_ARG(names.items[i]));
                 SessionRecord *record = &ret->records[ret->n];
 
-                ret->n += path.data && session_load(root, arena, path.data, record) &&
+                ret->n += path.data && session_load(workspace, arena, path.data, record) &&
                           session_fits(record, filter);
         }
-        if (ret->n)
-                qsort(ret->records, ret->n, sizeof(*ret->records), session_order);
+        sessions_sort(ret);
         return 0;
+}
+
+void sessions_sort(SessionList *list) {
+        if (list->n)
+                qsort(list->records, list->n, sizeof(*list->records), session_order);
+}
+
+void session_judge(SessionRecord *record, uint64_t visit) {
+        if (record->is_live && record->visit != visit)
+                record->error = STR("Session runs in this daemon and belongs to another connection.");
 }
 
 /* A document of the workspace, changed and put back; what it was made from is compared again when it is kept. */
@@ -204,7 +252,7 @@ void session_write(JsonWriter *w, const SessionRecord *record, bool is_list) {
 
 int sessions_settle(Edit *edit, const SessionFilter *filter, SessionList **ret) {
         SessionList *list = arena_alloc(edit->arena, sizeof(*list));
-        int r = list ? sessions_read(edit->root, edit->arena, filter, list) : error_origin(-ENOMEM);
+        int r = list ? sessions_read(edit->workspace, edit->arena, filter, list) : error_origin(-ENOMEM);
 
         *ret = list;
         for (size_t i = 0; r == 0 && i < list->n; i++)

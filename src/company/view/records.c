@@ -22,8 +22,8 @@ static int records_read(Reading *reading, SqlStatement *rows, SessionList *ret) 
                                 memcpy(more, ret->records, ret->n * sizeof(*more));
                         ret->records = more;
                 }
-                ret->n += session_of_text(reading->root, reading->arena, sql_str(rows, 0), sql_str(rows, 1),
-                                          &ret->records[ret->n]);
+                ret->n += session_of_text(reading->workspace, reading->arena, sql_str(rows, 0),
+                                          sql_str(rows, 1), &ret->records[ret->n]);
         }
         return r == SQL_E_DONE ? 0 : r;
 }

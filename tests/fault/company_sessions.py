@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: MIT
+"""Programs that behave badly, and daemons that are killed: no byte of a session's output, no event and no verdict is lost or told twice.
+
+As many kills as fit into ten seconds, 500 at most; MUSTER_SOAK=N: ten times N, and 1 GB of output."""
+import os
+import random
+import signal
+import time
+
+from checks import check, equal
+from company_sessions import Sessions
+from harness import Daemon, Home, eventually
+
+SOAK = int(os.environ.get("MUSTER_SOAK") or 0)
+ROUNDS, SECONDS = 10 * SOAK or 500, float("inf") if SOAK else 10
+FLOOD = 1 << 30 if SOAK else 8 << 20
+TIMEOUT = 86400 if SOAK else 300
+
+COUNT = "i=0; while [ $i -lt %d ]; do echo line $i; i=$((i+1)); done"
+
+
+def counted(n):
+    return "".join("line %d\n" % i for i in range(n)).encode()
+
+
+# ---------------------------------------------------------------------------------------------------- programs
+def test_a_flood_without_newlines():
+    with Daemon(only="native") as d, Sessions(d).make() as c:
+        run = c.shell("head -c %d /dev/zero | tr '\\0' x" % FLOOD)
+        equal(c.collect(run)["status"], "ended")
+        equal(os.path.getsize(c.path(run, "outputs/stdout.txt")), FLOOD)
+        if not SOAK:
+            c.check_whole(run, "ended")
+        check(d.memory() < 64 << 20, lambda: "%d bytes are held" % d.memory())
+
+
+def test_bytes_that_are_no_text():
+    with Daemon(only="native") as d, Sessions(d).make() as c:
+        run = c.shell(r"printf 'a\303'; sleep 0.1; printf '\251b\377\000c\342\202'")
+        equal(c.collect(run)["status"], "ended")
+        equal(c.bytes(run), b"a\xc3\xa9b\xff\x00c\xe2\x82")
+        equal(c.told(run), "aéb\ufffd\x00c\ufffd")
+        c.check_whole(run, "ended")
+
+
+def test_every_byte_there_is():
+    with Daemon(only="native") as d, Sessions(d).make() as c:
+        run = c.launch(["python3", "-c", "import os\nfor i in range(300): os.write(1, bytes(range(256)) * 7)"])
+        equal(c.collect(run)["status"], "ended")
+        equal(c.bytes(run), bytes(range(256)) * 2100)
+        c.check_whole(run, "ended")
+
+
+def test_it_closes_its_output_and_lives_on():
+    with Daemon(only="native") as d, Sessions(d).make() as c:
+        run = c.shell("echo last; exec >&- 2>&-; sleep 600")
+        eventually(lambda: c.bytes(run) == b"last\n", what="its output")
+        equal(c.poll(run)["status"], "running")
+        c.stop(run)
+        equal(c.collect(run)["status"], "stopped")
+        c.check_whole(run, "stopped")
+
+
+def test_it_ignores_being_told_to_end():
+    with Daemon(only="native") as d, Sessions(d).make() as c:
+        run = c.shell("trap '' TERM HUP INT; echo ready; while :; do sleep 0.1; done")
+        eventually(lambda: c.bytes(run) == b"ready\n", what="its trap")
+        c.stop(run)
+        end = c.collect(run)
+        equal((end["status"], end["signal"]), ("stopped", "SIGKILL"))
+        c.check_whole(run, "stopped")
+
+
+def test_what_it_left_behind_is_stopped_with_it():
+    with Daemon(only="native") as d, Sessions(d).make() as c:
+        run = c.shell("setsid sh -c 'echo $$; exec sleep 600' & wait")
+        eventually(lambda: c.bytes(run).endswith(b"\n"), what="its child")
+        child = int(c.bytes(run))
+        c.stop(run)
+        equal(c.collect(run)["status"], "stopped")
+        eventually(lambda: not os.path.exists("/proc/%d" % child), what="the end of its child")
+
+
+def test_what_cannot_be_started():
+    with Daemon(only="native") as d, Sessions(d).make() as c:
+        text = os.path.join(c.top, "text")
+        with open(text, "w", encoding="utf-8") as file:
+            file.write("no program\n")
+        for argv, word in ((["/no/such/thing"], "ENOENT"), (["no-such-thing"], "ENOENT"), ([text], "EACCES"), ([c.top], "EACCES"), (["a\0b"], "NUL"),
+                           (["true", "x" * (1 << 20)], "E2BIG")):
+            run = c.launch(argv)
+            end = c.collect(run)
+            equal(end["status"], "failed")
+            check(word in end["error"], end)
+            equal(c.document(run)["status"], "running", "the run keeps its status")
+            equal([t for t in c.types(run) if t.startswith("run.")][-1] in ("run.started", "run.executing"), True)
+
+
+def test_its_folder_is_removed_under_it():
+    with Daemon(only="native") as d, Sessions(d).make() as c:
+        run = c.shell("echo one; while [ -e go ]; do sleep 0.05; done; echo two")
+        eventually(lambda: os.path.exists(c.path(run, "outputs/stdout.txt")), what="its files")
+        with open(c.ws + "/go", "w", encoding="utf-8"):
+            pass
+        run = c.shell("echo one; while [ -e go ]; do sleep 0.05; done; echo two")
+        eventually(lambda: c.bytes(run) == b"one\n", what="its output")
+        os.rename(os.path.dirname(c.path(run, "run.yaml")), c.top + "/away")
+        os.unlink(c.ws + "/go")
+        equal(c.collect(run)["status"], "ended")
+        check(not os.path.exists(c.path(run, "run.yaml")), "nothing is made anew")
+
+
+# ---------------------------------------------------------------------------------------------------- clients
+def test_a_client_that_goes_while_it_collects():
+    with Daemon(only="native") as d, Sessions(d).make() as c:
+        with Sessions(d, c.top) as other:
+            run = other.shell("sleep 0.3; echo done")
+            other.rpc.send(b'{"jsonrpc":"2.0","id":9,"method":"session.collect","params":{"session_ref":"local_%s"}}\n' % run.encode())
+        equal(c.ended(run)["status"], "ended")
+        c.check_whole(run, "ended")
+
+
+def test_many_sessions_at_once():
+    """As many as may run, and one more is refused."""
+    with Daemon(only="native") as d, Sessions(d).make() as c:
+        n = 256 if SOAK else 48
+        runs = [c.shell("echo hi; exec sleep 600") for _ in range(n)]
+        if SOAK:
+            more = c.create()
+            check("Too many" in c.error("session.launch", workspace_dir=c.ws, project_id="proj_a", run_id=more, argv=["true"])["message"], "one too many")
+        for run in runs:
+            c.stop(run)
+        for run in runs:
+            equal(c.collect(run)["status"], "stopped")
+            c.check_whole(run, "stopped")
+
+
+# ---------------------------------------------------------------------------------------------------- the daemon is killed
+def test_killed_while_programs_print():
+    """What ends while no daemon runs has its true exit status; what prints goes on where the files end."""
+    with Home() as home:
+        with Daemon(only="native", home=home) as d, Sessions(d).make() as c:
+            top, n = c.top, 3000
+            runs = {c.shell(COUNT % n + "; exit %d" % code): code for code in range(4)}
+            sleeper = c.launch(["sleep", "600"])
+            d.kill()
+        time.sleep(0)
+        with Daemon(only="native", home=home) as d, Sessions(d, top) as c:
+            equal(c.poll(sleeper)["status"], "running")
+            for run, code in runs.items():
+                end = c.ended(run)
+                equal((end["status"], end["exit_code"]), ("failed" if code else "ended", code))
+                check(c.bytes(run) == counted(n), lambda: "%d bytes of %d" % (len(c.bytes(run)), len(counted(n))))
+                c.check_whole(run)
+            c.stop(sleeper)
+            equal(c.ended(sleeper)["status"], "stopped")
+            c.check_whole(sleeper, "stopped")
+            equal(d.ps(), [])
+
+
+def a_round(home, top, rng, runs):
+    """A daemon that finds what the last one left, launches and stops something, and dies at any time."""
+    with Daemon(only="native", home=home) as d:
+        with Sessions(d, top) as c:
+            try:
+                for _ in range(rng.randint(1, 3)):
+                    run = c.create()
+                    runs[run] = rng.choice([0, 0, 5])
+                    c.rpc.send(b'{"jsonrpc":"2.0","id":7,"method":"session.launch","params":{"workspace_dir":"%s","project_id":"proj_a","run_id":"%s",'
+                               b'"argv":["sh","-c","%s; exit %d"]}}\n' % (c.ws.encode(), run.encode(), (COUNT % 200).encode(), runs[run]))
+                    if rng.random() < 0.7:
+                        c.rpc.line()
+                    else:
+                        break
+            finally:
+                time.sleep(rng.random() * 0.03)
+                d.kill()
+
+
+def settle(c, run, code):
+    """Launched for good: whole. Launched in part: orphaned, or never. Whatever it is, it is said once."""
+    types = c.types(run)
+    if "policy.decision" not in types:
+        return "none"
+    state = c.ended(run)
+    ends = [e for e in c.events(run) if e["type"] in ("run.ended", "run.failed", "run.stopped")]
+    equal(len(ends), 1, "terminal events of %s: %s" % (run, types))
+    if ends[0]["payload"].get("orphaned"):
+        equal(state["status"], "failed")
+        check("provider.raw" not in types, types)
+        return "orphaned"
+    equal(state["exit_code"], code)
+    check(c.bytes(run) == counted(200), lambda: "%s: %d bytes" % (run, len(c.bytes(run))))
+    c.check_whole(run)
+    return "whole"
+
+
+def test_killed_at_any_time():
+    seed = random.randrange(1 << 32)
+    rng, runs, end, n = random.Random(seed), {}, time.monotonic() + SECONDS, 0
+    with Home() as home:
+        with Daemon(only="native", home=home) as d, Sessions(d).make() as c:
+            top = c.top
+        while n < ROUNDS and time.monotonic() < end:
+            a_round(home, top, rng, runs)
+            n += 1
+        with Daemon(only="native", home=home) as d, Sessions(d, top) as c:
+            seen = {}
+            for run, code in runs.items():
+                how = settle(c, run, code)
+                seen[how] = seen.get(how, 0) + 1
+            eventually(lambda: not d.ps(), what="the end of all programs")
+            check(seen.get("whole"), lambda: "seed %d: %s" % (seed, seen))
+    return "%d kills, seed %d: %s" % (n, seed, seen)
+
+
+def test_killed_while_it_stops_one():
+    with Home() as home:
+        with Daemon(only="native", home=home) as d, Sessions(d).make() as c:
+            top, run = c.top, c.shell("trap '' TERM; echo ready; while :; do sleep 0.05; done")
+            eventually(lambda: c.bytes(run) == b"ready\n", what="its trap")
+            c.stop(run)
+            d.kill()
+        with Daemon(only="native", home=home) as d, Sessions(d, top) as c:
+            end = c.ended(run)
+            equal(end["status"], "stopped")
+            c.check_whole(run, "stopped")
+
+
+def test_stopped_by_muster_down_and_found_again():
+    """A daemon that is stopped lets programs run; the next one has them."""
+    with Home() as home:
+        with Daemon(only="native", home=home) as d, Sessions(d).make() as c:
+            top, run = c.top, c.shell("echo one; sleep 0.5; echo two")
+            eventually(lambda: c.bytes(run) == b"one\n", what="its output")
+            d.stop(signal.SIGTERM)
+        with Daemon(only="native", home=home) as d, Sessions(d, top) as c:
+            equal(c.ended(run)["exit_code"], 0)
+            equal(c.bytes(run), b"one\ntwo\n")
+            c.check_whole(run, "ended")
