@@ -145,3 +145,15 @@ def test_records_of_other_programs():
             alive.wait(60)
             equal(c.poll(living)["status"], "stopped")
             equal(c.events(living)[-1]["type"], "run.stopped")
+
+
+def test_a_stop_of_the_daemon_does_not_wait_for_who_collects():
+    with Daemon(only="native") as d, Sessions(d).make() as c:
+        run = c.launch(["sleep", "600"])
+        with Sessions(d, c.top) as other:
+            other.result("session.list", workspace_dir=c.ws)
+            c.rpc.send(b'{"jsonrpc":"2.0","id":9,"method":"session.collect","params":{"session_ref":"local_%s"}}\n' % run.encode())
+            equal(other.poll(run)["status"], "running")
+        pid, = [p["pid"] for p in d.ps()]
+        d.stop()
+        os.kill(pid, 15)

@@ -68,6 +68,9 @@ struct RunWatch {
         /* Once, when its end is kept; the run is gone after this call. */
         void (*ended)(RunWatch *watch, const RunEnd *end);
         void (*marked)(RunWatch *watch); /* once, when a stop is kept, or has become needless */
+        /* Instead of all that is still to come: the run was refused after all, or the daemon ends. It watches nothing any
+         * more. */
+        void (*gone)(RunWatch *watch);
 };
 
 /* Negative: nothing was begun, nobody is told. Everything else is told to the watch, which is added at once. */

@@ -37,6 +37,12 @@ static void launch_call_done(RunWatch *watch, int error, Str message, Str data) 
         call_finish(call, 0);
 }
 
+static void launch_call_gone(RunWatch *watch) {
+        Call *call = container_of(watch, LaunchCall, watch)->call;
+
+        call_finish(call, call_fail(call, CALL_E_COMPANY, "The daemon is stopping"));
+}
+
 /* A limit of the lane: that of the call, else of the client's environment, else one. */
 static unsigned launch_call_limit(const Call *call, bool has_value, int64_t value, const char *variable) {
         const char *text = visit_env(call, variable);
@@ -103,8 +109,9 @@ int op_agentcompany_session_launch(Call *call, Workspace *workspace,
                 return r;
         if (!launch)
                 return error_origin(-ENOMEM);
-        *launch =
-                (LaunchCall){.watch = {.launched = launch_call_done}, .call = call, .workspace = workspace};
+        *launch = (LaunchCall){.watch = {.launched = launch_call_done, .gone = launch_call_gone},
+                               .call = call,
+                               .workspace = workspace};
         launch->session_ref = args->session_ref.n
                                       ? args->session_ref
                                       : arena_printf(&call->arena, "local_" STR_FMT, STR_ARG(args->run_id));

@@ -208,6 +208,17 @@ static void session_on_ended(RunWatch *watch, const RunEnd *end _unused_) {
         session_tell_later(container_of(watch, SessionCall, watch));
 }
 
+/* What stands on the disk is the answer, if it can still be read. */
+static void session_on_gone(RunWatch *watch) {
+        SessionCall *session = container_of(watch, SessionCall, watch);
+        Call *call = session->call;
+
+        if (call->daemon->is_stopping)
+                call_finish(call, call_fail(call, CALL_E_COMPANY, "The daemon is stopping"));
+        else
+                session_tell_later(session);
+}
+
 static void session_on_marked(RunWatch *watch) {
         run_unwatch(watch);
         session_tell_later(container_of(watch, SessionCall, watch));
@@ -221,8 +232,8 @@ static int session_enter(Call *call _unused_, Workspace *workspace, const Carry 
         session->workspace = workspace;
         if (!run || (!session->is_stop && !(session->has_outputs && run_visit(run) == session->visit)))
                 return session_tell(session);
-        session->watch = session->is_stop ? (RunWatch){.marked = session_on_marked}
-                                          : (RunWatch){.ended = session_on_ended};
+        session->watch = session->is_stop ? (RunWatch){.marked = session_on_marked, .gone = session_on_gone}
+                                          : (RunWatch){.ended = session_on_ended, .gone = session_on_gone};
         run_watch(run, &session->watch);
         if (session->is_stop)
                 run_stop(run);

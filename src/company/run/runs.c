@@ -184,8 +184,13 @@ void run_free(Run *run) {
                 run->hosted->handler = NULL;
                 run->hosted->user = NULL;
         }
-        while (run->watches)
-                run_unwatch(run->watches);
+        while (run->watches) {
+                RunWatch *watch = run->watches;
+
+                run_unwatch(watch);
+                if (watch->gone)
+                        watch->gone(watch);
+        }
         tree_free(run);
         usage_meter_deinit(&run->meter);
         buf_deinit(&run->batch.bytes[0]);
