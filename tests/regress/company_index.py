@@ -141,3 +141,18 @@ def test_two_that_ask_at_once_take_turns():
             equal(one.rpc.message()["result"]["events_indexed"], 2400)
         equal(other.result("index.sync", workspace_dir=ws)["events_indexed"], 0)
         equal(c.result("index.stats", workspace_dir=ws)["events"], 2400)
+
+
+def test_a_link_in_place_of_the_folder_of_its_mark():
+    """Whoever works in the workspace had the daemon write its mark into any folder of the person, over a file of that name."""
+    with Daemon() as d, Office(d) as c:
+        ws, precious = c.make(), os.path.join(d.home.base, "precious")
+        write(precious + "/index", "precious")
+        put_run(ws, "run_1", [event(1)])
+        os.makedirs(ws + "/.local", exist_ok=True)
+        if os.path.exists(ws + "/.local/muster"):
+            os.rename(ws + "/.local/muster", ws + "/.local/was")
+        os.symlink(precious, ws + "/.local/muster")
+        c.call("index.rebuild", workspace_dir=ws)
+        with open(precious + "/index", encoding="utf-8") as f:
+            equal((f.read(), os.listdir(precious)), ("precious", ["index"]))

@@ -90,22 +90,24 @@ static void index_boot(char out[64]) {
         snprintf(out, 64, STR_FMT, STR_ARG(id));
 }
 
+/* Through no link: agents write in workspaces, and the file that it led to would be replaced. */
 static int index_write_mark(const Index *index, const char *word) {
-        _cleanup_(freep) char *path = NULL;
-        char boot[64], text[96];
-        int r = index_place(index, true, "muster", &path);
+        _cleanup_(freep) char *folder = NULL;
+        _cleanup_(closep) int fd = -1;
+        char boot[64], text[96], path[64];
+        int r = index_place(index, true, "muster", &folder);
 
         if (r)
                 return error_fold(r);
-        r = dir_make(path, 0700);
-        free(path);
-        path = NULL;
-        if (!r)
-                r = error_fold(index_place(index, true, "muster/index", &path));
+        r = dir_make(folder, 0700);
         if (r)
                 return error_trace(r);
+        fd = path_open_beneath(index->root, ".local/muster", O_PATH | O_DIRECTORY, 0);
+        if (fd < 0)
+                return error_trace(fd);
         index_boot(boot);
         snprintf(text, sizeof(text), "%s %s\n", boot, word);
+        snprintf(path, sizeof(path), "/proc/self/fd/%d/index", fd);
         return error_trace(file_replace(path, str_from(text), 0600, FILE_DURABLE));
 }
 
