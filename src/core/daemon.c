@@ -21,12 +21,22 @@ static void wake_listeners(void *user) {
                         listener_wake(e->listener);
 }
 
+static bool has_clients(const Daemon *daemon) {
+        for (const Endpoint *e = daemon->endpoints; e; e = e->next)
+                if (!LIST_EMPTY(&e->clients))
+                        return true;
+        return false;
+}
+
 static void on_stop_limit(Timer *timer) {
         Daemon *daemon = container_of(timer, Daemon, stop_limit);
 
         if (daemon->n_stop_limits++) { /* a worker hangs (a dead disk): nothing on the loop can wait for it
                                         */
-                log_err(&daemon->log, "-", "something did not come to its end: leaving without it");
+                log_err(&daemon->log, "-",
+                        "something did not come to its end: leaving without it holds=%u clients=%s work=%u",
+                        (unsigned)daemon->n_stop_holds, has_clients(daemon) ? "yes" : "no",
+                        (unsigned)loop_n_work(daemon->loop));
                 _exit(EXIT_STATUS_INTERNAL);
         }
         (void)timer_set(timer, DAEMON_ABORT_MS);
@@ -34,13 +44,6 @@ static void on_stop_limit(Timer *timer) {
                 for (Client *client = LIST_FIRST(&e->clients); client; client = LIST_NEXT(client, link))
                         conn_abort(client->conn, "did not take its last bytes");
         daemon_check_stopped(daemon);
-}
-
-static bool has_clients(const Daemon *daemon) {
-        for (const Endpoint *e = daemon->endpoints; e; e = e->next)
-                if (!LIST_EMPTY(&e->clients))
-                        return true;
-        return false;
 }
 
 static void on_stop_check(Deferred *deferred) {
