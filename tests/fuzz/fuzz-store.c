@@ -34,7 +34,8 @@ static void fuzz_trail(Str bytes) {
 
 static void fuzz_record(Str bytes) {
         char dir[] = "/tmp/fuzz-store-XXXXXX", command[64];
-        StoreDisk disk = {.state = -1, .lock = -1, .journal = JOURNAL_NULL, .policy = LEDGER_NONE};
+        StoreDisk disk = {
+                .state = -1, .lock = -1, .spare = -1, .journal = JOURNAL_NULL, .policy = LEDGER_NONE};
         const uint64_t words[JOURNAL_WORDS] = {0, 0, 1};
         Buf file = BUF_NULL;
         char path[64];
