@@ -177,11 +177,10 @@ static void ac_complete_line(const AcCommand *command, int n, char **words) {
 
         for (int i = 0; i < n - 1; i++)
                 ac_line_read(&line, words[i]);
-        if (*line.current == '-')
-                ac_put_options(&line);
-        else if (line.waiting)
+        if (line.waiting && *line.current != '-')
                 ac_put_value(&line);
-        else if (line.n_operands < AC_OPERANDS_MAX && command->operands[line.n_operands])
+        else if (line.n_operands < AC_OPERANDS_MAX && command->operands[line.n_operands] &&
+                 *line.current != '-')
                 puts(":folders"); /* all of them are */
         else
                 ac_put_options(&line);
