@@ -27,6 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 TIERS = ("unit", "conformance", "regress", "fault")
 GRACE = 20  # seconds after a test's own time limit until its process is killed
+BEGIN = 120  # seconds until a module's process has read its modules and says which test it starts
 BINARY_LIMIT = 300
 
 sys.path.insert(0, os.path.join(HERE, "lib"))
@@ -78,7 +79,7 @@ def _run_module_once(path, words, report, done):
         command = [sys.executable, os.path.join(HERE, "lib", "module_main.py"), path, str(write_fd), json.dumps({"words": words, "done": sorted(done)})]
         child = subprocess.Popen(command, pass_fds=[write_fd], stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
         os.close(write_fd)
-        current, limit, ended, why = None, GRACE, False, ""
+        current, limit, ended, why = None, BEGIN, False, ""
         with open(read_fd, "rb", buffering=0) as pipe:
             buf = b""
             while True:

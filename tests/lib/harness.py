@@ -22,7 +22,7 @@ from signal import SIGTERM
 from checks import (DEADLINE, MUSTER, MUSTERD, ROOT, SANITIZER_WORDS, SCALE, STOP_LIMIT, Failed, Skip, check, equal, eventually,  # noqa: F401
                     is_sanitized, memory_bound, mode_of, quick, read_text, remove_tree, stale_socket, write_text)
 from clients import Closed, Conn, Coop, Rpc, cccc_exchange, cccc_request, parse_cccc_reply, ready  # noqa: F401
-from home import (HOSTED_EXITED, Home, adopt_orphans, children, descendants, die_with_parent, homes, is_alive, numbers,  # noqa: F401
+from home import (HOSTED_EXITED, Home, adopt_orphans, children, descendants, die_with_parent, homes, how_it_is, is_alive, numbers,  # noqa: F401
                   muster_ok, processes_of_sessions, read_hosted, run, start_time, wait_pid)
 
 
@@ -234,9 +234,9 @@ def finish_module():
                 continue
             if (not what or what.startswith("muster-project ")) and wait_pid(pid):
                 continue  # it is ending (and has no words any more); that of a killed daemon goes when it notices
-            if wait_pid(pid, 5 * SCALE):
-                continue  # a child of a daemon that had just begun: what is left behind stays
-            problems.append("process left behind: %d %s" % (pid, what))
+            if wait_pid(pid, STOP_LIMIT):
+                continue  # a child of a daemon that had just begun, and has to be given the processor to end: what is left behind stays
+            problems.append("process left behind: %d %s; it %s" % (pid, what, how_it_is(pid)))
             with contextlib.suppress(ProcessLookupError):  # it may have ended just now
                 os.kill(pid, signal.SIGKILL)
             wait_pid(pid)

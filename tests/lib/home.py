@@ -69,6 +69,20 @@ def is_alive(pid, start):
     return pid > 0 and start != 0 and start_time(pid) == start
 
 
+def how_it_is(pid):
+    """In words, for a report: its state, where it waits, how long it has run and who its children are."""
+    def look(name):
+        try:
+            return read_text("/proc/%d/%s" % (pid, name))
+        except OSError:
+            return ""
+    fields = look("stat").rsplit(")", 1)[-1].split()
+    if not fields:
+        return "has gone meanwhile"
+    age = float(read_text("/proc/uptime").split()[0]) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    return "is in state %s (%s), %.1f s old, has used %s ticks, below it: %s" % (fields[0], look("wchan"), age, fields[11], descendants(pid))
+
+
 def descendants(pid):
     """Identities (pid, start time) of everything below a process, itself not included."""
     found, todo = [], [pid]

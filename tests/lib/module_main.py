@@ -100,7 +100,7 @@ def main():
         outcome, text = run_test(fn, limit)
         tell(event="result", test=test, outcome=outcome, seconds=time.monotonic() - began, text=text)
     if ran:
-        tell(event="start", test="(end of module)", limit=60)
+        tell(event="start", test="(end of module)", limit=DEFAULT_LIMIT * harness.SCALE)
         problems = harness.finish_module()
         if problems:
             tell(event="result", test="(end of module)", outcome="failed", seconds=0, text="\n".join(problems))
