@@ -21,9 +21,7 @@ static bool process_is_meant(const Hosted *hosted, Str name) {
 static void process_end(Hosted *hosted, bool is_forced) {
         bool is_ours = hosted->state == HOSTED_STARTING || hosted->state == HOSTED_RUNNING;
 
-        if (is_ours && hosted->handler)
-                host_stop(hosted, is_forced ? 0 : PROCESS_KILL_MS);
-        else if (is_ours && hosted->is_lossless)
+        if (is_ours && (hosted->handler || hosted->is_lossless))
                 host_stop(hosted, is_forced ? 0 : PROCESS_KILL_MS);
         else if (is_ours)
                 host_discard(hosted, is_forced ? 0 : PROCESS_KILL_MS);

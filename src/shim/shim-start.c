@@ -51,7 +51,7 @@ static int open_null(Shim *shim, Ends *ends) {
 /* A FIFO would keep us waiting. */
 static int shim_open_stdin(const char *path) {
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-        struct stat st;
+        struct stat st = {0};
         int error = fd < 0 || fstat(fd, &st) ? errno : 0;
 
         if (!error && !S_ISREG(st.st_mode))
