@@ -144,7 +144,6 @@ def test_killed_while_programs_print():
             runs = {c.shell(COUNT % n + "; exit %d" % code): code for code in range(4)}
             sleeper = c.launch(["sleep", "600"])
             d.kill()
-        time.sleep(0)
         with Daemon(only="native", home=home) as d, Sessions(d, top) as c:
             equal(c.poll(sleeper)["status"], "running")
             for run, code in runs.items():
@@ -155,7 +154,7 @@ def test_killed_while_programs_print():
             c.stop(sleeper)
             equal(c.ended(sleeper)["status"], "stopped")
             c.check_whole(sleeper, "stopped")
-            equal(d.ps(), [])
+            eventually(lambda: not d.ps(), what="the end of all programs")
 
 
 def a_round(home, top, rng, runs):
