@@ -43,6 +43,27 @@ const char *visit_env(const Call *call, const char *name) {
         return NULL;
 }
 
+int visit_environment(Arena *arena, const Client *client, char ***ret) {
+        const Hello *hello = client ? client->hello : NULL;
+        char **from = hello && hello->has_env ? hello->env.items : environ, **copy;
+        size_t n = hello && hello->has_env ? hello->env.n : 0;
+
+        if (from == environ)
+                while (environ[n])
+                        n++;
+        copy = arena_alloc(arena, (n + 1) * sizeof(*copy));
+        for (size_t i = 0; copy && i < n; i++) {
+                copy[i] = (char *)arena_str(arena, str_from(from[i])).data;
+                if (!copy[i])
+                        return error_origin(-ENOMEM);
+        }
+        if (!copy)
+                return error_origin(-ENOMEM);
+        copy[n] = NULL;
+        *ret = copy;
+        return 0;
+}
+
 static void visit_over(Client *client) {
         Visit *visit = client->visit;
 

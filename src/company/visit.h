@@ -17,6 +17,9 @@ enum { VISIT_WORKSPACES_MAX = 64 }; /* named by one connection; another one is r
 Str visit_path(Call *call, Str path);
 /* A variable of the client that started the connection; NULL: it has none, or nothing is known of it. */
 const char *visit_env(const Call *call, const char *name);
+/* Its whole environment, which ends with NULL, copied into the arena: that of the client, or the daemon's own when the client
+ * said none, or is NULL. 0 or -ENOMEM. */
+int visit_environment(Arena *arena, const Client *client, char ***ret);
 /* The call's connection has named it. 0, CALL_E_COMPANY (too many), or negative. */
 int visit_name(Call *call, Workspace *workspace);
 /* The subscriptions of the connection (live/live.h); NULL: none. */

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "company/place.h"
@@ -12,15 +10,8 @@
 #include "company/workspace.h"
 #include "core/daemon.h"
 #include "core/document.h"
+#include "core/driver.h"
 #include "core/exec.h"
-#include "core/hello.h"
-
-/* Whose programs are meant. */
-typedef struct Adapters {
-        char **env;         /* NULL-terminated */
-        const char *path;   /* PATH in it; NULL: there is none */
-        const char *folder; /* that relative programs are looked for in */
-} Adapters;
 
 enum { ADAPTER_PROBE_MS = 4000, ADAPTER_OUTPUT_MAX = 4096 };
 
@@ -49,37 +40,6 @@ static const AdapterKind adapter_kinds[] = {
 
 /* ---- one program ----------------------------------------------------------------------------- */
 
-static bool adapter_is_executable(const char *path) {
-        struct stat st;
-
-        return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
-}
-
-/* folder/name, when that can be run; in the arena. */
-static const char *adapter_in(Arena *arena, Str folder, Str name) {
-        Str path = arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(folder), STR_ARG(name));
-
-        return path.data && adapter_is_executable(path.data) ? path.data : NULL;
-}
-
-static const char *adapter_find(const Adapters *adapters, Arena *arena, Str bin) {
-        const char *next = adapters->path;
-
-        if (memchr(bin.data, '/', bin.n))
-                return bin.data[0] == '/' ? (adapter_is_executable(bin.data) ? bin.data : NULL)
-                                          : adapter_in(arena, str_from(adapters->folder), bin);
-        while (next) {
-                const char *end = strchrnul(next, ':'), *found = NULL;
-
-                if (*next == '/')
-                        found = adapter_in(arena, (Str){next, (size_t)(end - next)}, bin);
-                if (found)
-                        return found;
-                next = *end ? end + 1 : NULL;
-        }
-        return NULL;
-}
-
 /* The official name, or one that begins with it and a dash. */
 static bool adapter_is_approved(const AdapterKind *kind, Str bin) {
         const char *slash = memrchr(bin.data, '/', bin.n);
@@ -89,12 +49,12 @@ static bool adapter_is_approved(const AdapterKind *kind, Str bin) {
         return str_starts(name, official) && (name.n == official.n || name.data[official.n] == '-');
 }
 
-static bool adapter_answers(const Adapters *adapters, const AdapterKind *kind, const char *program) {
+static bool adapter_answers(const DriverPlace *place, const AdapterKind *kind, const char *program) {
         _cleanup_(exec_result_deinit) ExecResult result = EXEC_RESULT_NULL;
         char *const argv[] = {(char *)program, (char *)kind->probe, (char *)"--help", NULL};
         int r = exec_run(&(ExecSpec){.argv = argv,
-                                     .env = adapters->env,
-                                     .folder = adapters->folder,
+                                     .env = place->env,
+                                     .folder = place->folder,
                                      .limit_ms = ADAPTER_PROBE_MS,
                                      .n_max = ADAPTER_OUTPUT_MAX},
                          &result);
@@ -103,16 +63,16 @@ static bool adapter_answers(const Adapters *adapters, const AdapterKind *kind, c
 }
 
 /* Why it cannot be used, in the arena; data is NULL when it can. */
-static Str adapter_reason(const Adapters *adapters, Arena *arena, const AdapterKind *kind, Str bin) {
+static Str adapter_reason(const DriverPlace *place, Arena *arena, const AdapterKind *kind, Str bin) {
         const char *program;
 
         if (!adapter_is_approved(kind, bin))
                 return arena_printf(arena, "%s is set to a program that is not %s: " STR_FMT, kind->provider,
                                     kind->provider, STR_ARG(bin));
-        program = adapter_find(adapters, arena, bin);
+        program = driver_find(place, arena, bin);
         if (!program)
                 return arena_printf(arena, "%s is not installed: " STR_FMT, kind->provider, STR_ARG(bin));
-        if (kind->probe && !adapter_answers(adapters, kind, program))
+        if (kind->probe && !adapter_answers(place, kind, program))
                 return arena_printf(arena, STR_FMT " has no %s", STR_ARG(bin), kind->probe);
         return STR_NULL;
 }
@@ -142,9 +102,9 @@ static void adapter_write_capabilities(JsonWriter *w, const AdapterKind *kind) {
         jw_end_object(w);
 }
 
-static void adapter_write(const Adapters *adapters, Arena *arena, const AdapterKind *kind, const Json *bins,
+static void adapter_write(const DriverPlace *place, Arena *arena, const AdapterKind *kind, const Json *bins,
                           JsonWriter *w) {
-        Str reason = adapter_reason(adapters, arena, kind, adapter_bin(kind, bins));
+        Str reason = adapter_reason(place, arena, kind, adapter_bin(kind, bins));
 
         jw_begin_object(w);
         jw_field_cstr(w, "name", kind->name);
@@ -157,7 +117,7 @@ static void adapter_write(const Adapters *adapters, Arena *arena, const AdapterK
         jw_end_object(w);
 }
 
-static int adapters_write(const Adapters *adapters, int root, Arena *arena, JsonWriter *w,
+static int adapters_write(const DriverPlace *place, int root, Arena *arena, JsonWriter *w,
                           char what[DOCUMENT_WHAT_MAX]) {
         Json *machine = NULL;
         int r = document_load(arena, root, PLACE_MACHINE, DOCUMENT_YAML, &machine, NULL, what);
@@ -166,41 +126,22 @@ static int adapters_write(const Adapters *adapters, int root, Arena *arena, Json
                 return error_trace(r);
         jw_begin_array(w);
         for (size_t i = 0; i < ARRAY_SIZE(adapter_kinds); i++)
-                adapter_write(adapters, arena, &adapter_kinds[i], json_get(machine, "provider_bins"), w);
+                adapter_write(place, arena, &adapter_kinds[i], json_get(machine, "provider_bins"), w);
         jw_end_array(w);
         return 0;
 }
 
 /* ---- whose environment ----------------------------------------------------------------------- */
 
-/* The environment of the visit, or the daemon's own. */
-static int adapters_copy_env(Adapters *ret, Arena *arena, const Client *client) {
-        const Hello *hello = client ? client->hello : NULL;
-        char **from = hello && hello->has_env ? hello->env.items : environ;
-        size_t n = hello && hello->has_env ? hello->env.n : 0;
-
-        if (from == environ)
-                while (environ[n])
-                        n++;
-        ret->env = arena_alloc(arena, (n + 1) * sizeof(*ret->env));
-        if (!ret->env)
-                return error_origin(-ENOMEM);
-        for (size_t i = 0; i < n; i++) {
-                ret->env[i] = (char *)arena_str(arena, str_from(from[i])).data;
-                if (!ret->env[i])
-                        return error_origin(-ENOMEM);
-                if (!strncmp(ret->env[i], "PATH=", 5))
-                        ret->path = ret->env[i] + 5;
-        }
-        ret->env[n] = NULL;
-        return 0;
-}
-
 /* Copies what the call's connection brings, since that may end meanwhile. */
-static int adapters_capture(Call *call, Adapters *ret) {
-        *ret = (Adapters){.folder = visit_path(call, STR(".")).data};
-        return ret->folder ? error_trace(adapters_copy_env(ret, &call->arena, call->client))
-                           : error_origin(-ENOMEM);
+static int adapters_capture(Call *call, DriverPlace *ret) {
+        char **env;
+        int r = visit_environment(&call->arena, call->client, &env);
+
+        if (r)
+                return error_trace(r);
+        *ret = (DriverPlace){.env = env, .folder = visit_path(call, STR(".")).data};
+        return ret->folder ? 0 : error_origin(-ENOMEM);
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
@@ -208,7 +149,7 @@ static int adapters_capture(Call *call, Adapters *ret) {
 typedef struct AdaptersJob { /* in the call's arena */
         Call *call;
         Workspace *workspace;
-        Adapters adapters;
+        DriverPlace place;
         AdaptersFn then;
         const Carry *carry;
         Buf out;
@@ -220,7 +161,7 @@ typedef struct AdaptersJob { /* in the call's arena */
 static void adapters_run(void *user) {
         AdaptersJob *job = user;
 
-        job->r = adapters_write(&job->adapters, job->workspace->root, &job->call->arena, &job->w, job->what);
+        job->r = adapters_write(&job->place, job->workspace->root, &job->call->arena, &job->w, job->what);
 }
 
 static int adapters_go_on(AdaptersJob *job) {
@@ -253,7 +194,7 @@ int adapters_look(Call *call, Workspace *workspace, AdaptersFn then, const Carry
                 return error_origin(-ENOMEM);
         *job = (AdaptersJob){.call = call, .workspace = workspace, .then = then, .carry = carry};
         job->w = JSON_WRITER(&job->out);
-        r = adapters_capture(call, &job->adapters);
+        r = adapters_capture(call, &job->place);
         if (r)
                 return error_trace(r);
         return loop_work_slow(call->daemon->loop, adapters_run, adapters_done, job) ? error_origin(-ENOMEM)
