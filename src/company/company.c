@@ -8,8 +8,10 @@
 
 #include "base/error.h"
 #include "company/index/worker.h"
+#include "company/job/job.h"
 #include "company/run/runs.h"
 #include "company/workspace.h"
+#include "core/driver.h"
 
 static Workspace *company_idlest(const Company *company) {
         Workspace *idlest = NULL;
@@ -55,8 +57,13 @@ int company_new(Company **ret, Daemon *daemon) {
 
         if (!company)
                 return error_origin(-ENOMEM);
+        if (driver_cache_new(&company->drivers)) {
+                free(company);
+                return error_origin(-ENOMEM);
+        }
         company->daemon = daemon;
         timer_init(&company->idle, daemon->loop, company_look);
+        jobs_on_start(company);
         *ret = company;
         return 0;
 }
@@ -69,6 +76,7 @@ Company *company_free(Company *company) {
         while (company->workspaces)
                 workspace_close(company->workspaces);
         runs_adopt_end(company);
+        driver_cache_free(company->drivers);
         free(company);
         return NULL;
 }

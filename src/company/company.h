@@ -32,6 +32,7 @@ struct Company {
         struct RunFound
                 *found; /* processes of earlier daemons whose workspace is not open yet (run/adopt.c) */
         void (*run_found)(Run *run); /* runs_on_found() */
+        struct DriverCache *drivers; /* what agent programs have said of themselves (core/driver.h) */
 };
 
 int company_new(Company **ret, Daemon *daemon);

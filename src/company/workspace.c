@@ -15,6 +15,7 @@
 #include "company/event.h"
 #include "company/index/turn.h"
 #include "company/index/worker.h"
+#include "company/job/job.h"
 #include "company/live/live.h"
 #include "company/run/runs.h"
 #include "company/visit.h"
@@ -80,6 +81,7 @@ void workspace_close(Workspace *workspace) {
         log_info(&company->daemon->log, workspace->path, "workspace closed");
         workspace_unlink(workspace);
         company->n_workspaces--;
+        jobs_free(workspace);
         runs_free(workspace);
         index_close(workspace);
         if (company->daemon->is_stopping)

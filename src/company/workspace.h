@@ -28,6 +28,7 @@ struct Workspace {
         struct Opening *waiting; /* those calls */
         struct Index *index;     /* NULL: nobody has asked for it */
         struct Runs *runs;       /* that live (run/runs.h) */
+        struct Jobs *jobs;       /* that live; NULL: none was submitted (job/job.h) */
         pthread_mutex_t id_lock; /* of the last id: those of a workspace grow, whichever worker makes them */
         IdUlid last_id;
 };

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A client of the AgentCompany contract on the native socket, with a folder for workspaces."""
+import json
 import os
 import tempfile
 
@@ -19,8 +20,8 @@ class Office:
     """`ws` is a path where a workspace can be made; `top` the folder around it. It lies in the daemon's home and goes with it: behind the
     last answer the daemon still brings the index up to date."""
 
-    def __init__(self, daemon, top=None):
-        self.rpc = daemon.native(b"@agentcompany\n")
+    def __init__(self, daemon, top=None, hello=None):
+        self.rpc = daemon.native(b"@agentcompany%s\n" % (b" " + json.dumps(hello).encode() if hello else b""))
         self.top = top or tempfile.mkdtemp(prefix="mco", dir=daemon.home.base)
         self.ws = os.path.join(self.top, "ws")
 

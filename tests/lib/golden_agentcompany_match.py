@@ -27,8 +27,8 @@ def brief(value):
 
 
 def dig(value, path):
-    """What stands at a dotted path; ABSENT when nothing does."""
-    for part in path.split("."):
+    """What stands at a dotted path, or one with indexes in brackets; ABSENT when nothing does."""
+    for part in re.sub(r"\[(\d+)\]", r".\1", path).strip(".").replace("..", ".").split("."):
         if isinstance(value, list) and part.isdigit() and int(part) < len(value):
             value = value[int(part)]
         elif isinstance(value, dict) and part in value:

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs: their records as they stand on the disk, and which programs could do them (adapter.status). */
+/* Jobs over the wire: submitted, looked at by their records, no longer wanted; and which programs could do them. */
 #include <errno.h>
 
 #include "base/error.h"
 #include "company/draft.h"
 #include "company/job/adapters.h"
+#include "company/job/job.h"
 #include "company/place.h"
 #include "company/workspace.h"
 #include "core/document.h"
@@ -42,6 +43,34 @@ static bool job_load(Reading *reading, const JobAt *at, Str job_id, Json **ret) 
                shape_fits(&shape_job_record, *ret);
 }
 
+/* ---- submitting ------------------------------------------------------------------------------ */
+
+static int job_submit_reply(Call *call, Workspace *workspace _unused_, Str status, const Carry *carry) {
+        const AgentcompanyJobSubmitArgs *args = container_of(carry, AgentcompanyJobSubmitArgs, carry);
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        job_write_member(w, args->job, "workspace_dir");
+        job_write_member(w, args->job, "project_id");
+        job_write_member(w, args->job, "job_id");
+        jw_field_str(w, "status", status);
+        jw_end_object(w);
+        return 0;
+}
+
+static int job_submit_begin(Call *call, Workspace *workspace, const Carry *carry) {
+        const AgentcompanyJobSubmitArgs *args = container_of(carry, AgentcompanyJobSubmitArgs, carry);
+
+        return job_submit(call, workspace, args->job, call->client, job_submit_reply, carry);
+}
+
+int op_agentcompany_job_submit(Call *call, const AgentcompanyJobSubmitArgs *args) {
+        return workspace_target(call, json_text_of(args->job, "workspace_dir"), WORKSPACE_FOLDER,
+                                job_submit_begin, NULL, &args->carry);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
 static int job_list_read(Reading *reading, const Carry *carry) {
         const AgentcompanyJobListArgs *args = container_of(carry, AgentcompanyJobListArgs, carry);
         JobAt at = {args->workspace_dir, args->project_id};
@@ -71,75 +100,101 @@ int op_agentcompany_job_list(Call *call, Workspace *workspace, const Agentcompan
 }
 
 /* A record that is there and no record is told with what is wrong with it. */
-static int job_get(Reading *reading, const JobAt *at, Str job_id, Json **ret) {
-        const char *path = place_job(reading->arena, at->project_id, job_id, "job.yaml");
+static int job_get(Edit *edit, const JobAt *at, Str job_id) {
+        const char *path = place_job(edit->arena, at->project_id, job_id, "job.yaml");
+        Issues issues = ISSUES(edit->arena);
         char what[DOCUMENT_WHAT_MAX];
-        int r = path ? document_load(reading->arena, reading->root, path, DOCUMENT_YAML, ret, NULL, what)
+        Json *record = NULL;
+        int r = path ? document_load(edit->arena, edit->root, path, DOCUMENT_YAML, &record, NULL, what)
                      : DOCUMENT_E_MISSING;
 
         if (r == DOCUMENT_E_MISSING)
-                return reading_fail(reading, CALL_E_COMPANY, "Unknown job_id: " STR_FMT, STR_ARG(job_id));
+                return edit_fail(edit, CALL_E_COMPANY, "Unknown job_id: " STR_FMT, STR_ARG(job_id));
         if (r == DOCUMENT_E_BROKEN)
-                return reading_fail(reading, CALL_E_COMPANY, "%s: %s", path, what);
+                return edit_fail(edit, CALL_E_COMPANY, "%s: %s", path, what);
         if (r)
                 return error_fold(r);
-        shape_check(&shape_job_record, *ret, NULL, &reading->issues);
-        return reading->issues.n ? reading_fail_issues(reading) : 0;
+        edit->user = record;
+        shape_check(&shape_job_record, record, NULL, &issues);
+        return issues.n ? call_fail_issues(edit->call, &issues) : 0;
 }
 
-static int job_poll_read(Reading *reading, const Carry *carry) {
+/* One that nobody is at, although its record says so: an earlier daemon was. */
+static void job_look(Edit *edit, const JobAt *at, Str job_id) {
+        Str status = json_text_of(edit->user, "status");
+
+        if (str_is(status, "queued") || str_is(status, "running"))
+                job_resume(edit->workspace, at->project_id, job_id);
+}
+
+static int job_poll_decide(Edit *edit, const Carry *carry) {
+        const AgentcompanyJobPollArgs *args = container_of(carry, AgentcompanyJobPollArgs, carry);
+
+        return job_get(edit, &(JobAt){args->workspace_dir, args->project_id}, args->job_id);
+}
+
+static void job_poll_reply(Call *call, Edit *edit, const Carry *carry) {
         const AgentcompanyJobPollArgs *args = container_of(carry, AgentcompanyJobPollArgs, carry);
         JobAt at = {args->workspace_dir, args->project_id};
-        Json *record = NULL;
-        int r = job_get(reading, &at, args->job_id, &record);
+        JsonWriter *w = call_result(call);
 
-        if (r)
-                return r;
-        jw_begin_object(reading->w);
-        job_write_poll(reading->w, &at, record);
-        jw_end_object(reading->w);
-        return 0;
+        jw_begin_object(w);
+        job_write_poll(w, &at, edit->user);
+        jw_end_object(w);
+        job_look(edit, &at, args->job_id);
 }
 
 int op_agentcompany_job_poll(Call *call, Workspace *workspace, const AgentcompanyJobPollArgs *args) {
-        return workspace_read(call, workspace, job_poll_read, &args->carry);
+        return company_edit(call, workspace, job_poll_decide, job_poll_reply, &args->carry);
 }
 
-/* What an attempt has left; a file that is missing, or is no JSON, is left out. */
-static void job_write_file(Reading *reading, const JobAt *at, Str job_id, const char *name,
-                           const char *key) {
-        const char *path = place_job(reading->arena, at->project_id, job_id, name);
-        Json *json;
+/* ---- what it has brought --------------------------------------------------------------------- */
 
-        if (path &&
-            document_load(reading->arena, reading->root, path, DOCUMENT_JSON, &json, NULL, NULL) == 0)
-                jw_field_value(reading->w, key, json);
-}
+typedef struct JobFile {
+        const char *name, *key;
+} JobFile;
+static const JobFile job_files[] = {{"result.json", "result"},
+                                    {"manager_digest.json", "manager_digest"},
+                                    {"heartbeat_report.json", "heartbeat_report"}};
 
-static int job_collect_read(Reading *reading, const Carry *carry) {
+/* Beside the record, for the reply: what lies beside it on the disk. */
+static int job_collect_decide(Edit *edit, const Carry *carry) {
         const AgentcompanyJobCollectArgs *args = container_of(carry, AgentcompanyJobCollectArgs, carry);
         JobAt at = {args->workspace_dir, args->project_id};
-        Json *record = NULL;
-        int r = job_get(reading, &at, args->job_id, &record);
+        int r = job_get(edit, &at, args->job_id);
 
-        if (r)
-                return r;
-        jw_begin_object(reading->w);
-        job_write_poll(reading->w, &at, record);
-        job_write_file(reading, &at, args->job_id, "result.json", "result");
-        job_write_file(reading, &at, args->job_id, "manager_digest.json", "manager_digest");
-        job_write_file(reading, &at, args->job_id, "heartbeat_report.json", "heartbeat_report");
-        jw_end_object(reading->w);
-        return 0;
+        for (size_t i = 0; !r && i < ARRAY_SIZE(job_files); i++) {
+                const char *path = place_job(edit->arena, at.project_id, args->job_id, job_files[i].name);
+                Json *json;
+
+                /* A file that is missing, or is no JSON, is left out. */
+                if (path &&
+                    document_load(edit->arena, edit->root, path, DOCUMENT_JSON, &json, NULL, NULL) == 0)
+                        edit_try(edit, json_set(edit->arena, edit->user, str_from(job_files[i].key), json));
+        }
+        return r;
+}
+
+static void job_collect_reply(Call *call, Edit *edit, const Carry *carry) {
+        const AgentcompanyJobCollectArgs *args = container_of(carry, AgentcompanyJobCollectArgs, carry);
+        JobAt at = {args->workspace_dir, args->project_id};
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        job_write_poll(w, &at, edit->user);
+        for (size_t i = 0; i < ARRAY_SIZE(job_files); i++)
+                job_write_member(w, edit->user, job_files[i].key);
+        jw_end_object(w);
+        job_look(edit, &at, args->job_id);
 }
 
 int op_agentcompany_job_collect(Call *call, Workspace *workspace, const AgentcompanyJobCollectArgs *args) {
-        return workspace_read(call, workspace, job_collect_read, &args->carry);
+        return company_edit(call, workspace, job_collect_decide, job_collect_reply, &args->carry);
 }
 
 /* ---- one that is no longer wanted ------------------------------------------------------------ */
 
-/* Nothing runs here that would have to be stopped: who runs it finds the note. */
+/* The record is where it stands that it is not wanted: whatever the job does next, it finds it there. */
 static int job_cancel_decide(Edit *edit, const Carry *carry) {
         const AgentcompanyJobCancelArgs *args = container_of(carry, AgentcompanyJobCancelArgs, carry);
         const char *path = place_job(edit->arena, args->project_id, args->job_id, "job.yaml");
@@ -162,10 +217,14 @@ static void job_cancel_reply(Call *call, Edit *edit, const Carry *carry) {
         const AgentcompanyJobCancelArgs *args = container_of(carry, AgentcompanyJobCancelArgs, carry);
         JobAt at = {args->workspace_dir, args->project_id};
         JsonWriter *w = call_result(call);
+        Job *job;
 
         jw_begin_object(w);
         job_write_poll(w, &at, edit->user);
         jw_end_object(w);
+        job_look(edit, &at, args->job_id);
+        if ((job = job_find(edit->workspace, args->project_id, args->job_id)))
+                job_stop(job);
 }
 
 int op_agentcompany_job_cancel(Call *call, Workspace *workspace, const AgentcompanyJobCancelArgs *args) {

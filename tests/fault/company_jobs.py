@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""The daemon is killed in every state of a job, and the next one goes on with it: an attempt whose program lives is watched, one that has ended meanwhile is read, one
+that was lost counts as failed. No attempt is made twice, and whoever polls is never left waiting."""
+import os
+import time
+
+from checks import check, equal
+from company_workers import WORKER, Shop, result
+from harness import Daemon, Home, eventually
+
+
+def end_of(reply):
+    return reply["status"], reply["result"]["status"]
+
+
+def resumed(home, top):
+    """The next daemon. What it starts has its own environment: that of the client is gone with the first one."""
+    daemon = Daemon(home=home, env={"PATH": "%s/bin:%s" % (top, os.environ["PATH"])})
+    return daemon, Shop(daemon, top)
+
+
+def test_killed_while_the_program_runs():
+    with Home() as home:
+        with Daemon(home=home) as d, Shop(d) as c:
+            c.open("touch started; while [ ! -f go ]; do sleep 0.05; done; echo '%s'" % result())
+            top = c.top
+            c.submit()
+            eventually(lambda: os.path.exists(c.home + "/started"), what="the program")
+            d.kill()
+        daemon, c = resumed(home, top)
+        with daemon, c:
+            equal(c.job("poll")["status"], "running")
+            open(c.home + "/go", "w").close()
+            reply = c.finished()
+            equal((end_of(reply), len(reply["attempts"])), (("completed", "succeeded"), 1))
+            equal(c.given("n"), "1\n")
+
+
+def test_ended_while_no_daemon_was_there():
+    with Home() as home:
+        with Daemon(home=home) as d, Shop(d) as c:
+            c.open("touch started; while [ ! -f go ]; do sleep 0.05; done; echo '%s'; touch done" % result())
+            top = c.top
+            c.submit()
+            eventually(lambda: os.path.exists(c.home + "/started"), what="the program")
+            d.kill()
+            open(c.home + "/go", "w").close()
+            eventually(lambda: os.path.exists(c.home + "/done"), what="its end")
+        daemon, c = resumed(home, top)
+        with daemon, c:
+            reply = c.finished()
+            equal((end_of(reply), [one["status"] for one in reply["attempts"]]), (("completed", "succeeded"), ["ended"]))
+
+
+def test_killed_while_it_is_checked():
+    """Its program is asked for its help and does not answer: the run is made, nothing was started."""
+    with Home() as home:
+        with Daemon(home=home) as d, Shop(d) as c:
+            c.open("echo '%s'" % result())
+            top = c.top
+            c.program("claude", "#!/bin/sh\necho $$ > ${0%/*}/../home/asked\nexec sleep 3\n")
+            c.submit()
+            eventually(lambda: os.path.exists(c.home + "/asked") and c.given("asked"), what="the question")
+            d.kill()
+        daemon, c = resumed(home, top)
+        with daemon, c:
+            c.program("claude", WORKER)
+            equal(c.job("cancel")["cancellation_requested"], True)
+            equal(end_of(c.finished()), ("canceled", "canceled"))
+            reply = c.result("run.list", workspace_dir=c.ws, project_id="proj_a")
+            check(all(run["status"] != "running" for run in reply), lambda: "a run is left: %r" % reply)
+
+
+def test_canceled_and_killed():
+    with Home() as home:
+        with Daemon(home=home) as d, Shop(d) as c:
+            c.open("trap '' TERM; touch started; while :; do sleep 0.05; done")
+            top = c.top
+            c.submit()
+            eventually(lambda: os.path.exists(c.home + "/started"), what="the program")
+            c.job("cancel")
+            d.kill()
+        daemon, c = resumed(home, top)
+        with daemon, c:
+            reply = c.finished()
+            equal((end_of(reply), reply["cancellation_requested"]), (("canceled", "canceled"), True))
+
+
+def test_killed_at_any_time():
+    """At a time that moves on from round to round through all of a job that needs three attempts."""
+    rounds = int(os.environ.get("MUSTER_SOAK") or 12)
+    with Home() as home:
+        top = None
+        for i in range(rounds):
+            job = "job_%d" % i
+            with Daemon(home=home) as d:
+                c = Shop(d, top)
+                if top is None:
+                    c.open("true")
+                    top = c.top
+                c.work("echo $n > last; [ $(( n % 3 )) = 0 ] && echo '{\"status\":\"succeeded\",\"summary\":\"s\",\"files_changed\":[],\"commands_run\":[],\"artifacts\":[],"
+                       "\"next_actions\":[],\"errors\":[]}' || echo no")
+                c.submit(job)
+                end = time.monotonic() + 0.05 * (i % 12)
+                eventually(lambda end=end: time.monotonic() >= end, what="the moment")
+                d.kill()
+                c.rpc.close()
+            daemon, c = resumed(home, top)
+            with daemon, c:
+                reply = c.finished(job)
+                check(reply["status"] == "completed" and reply["result"]["status"] in ("succeeded", "needs_input"), lambda reply=reply: reply)
+                equal([one["attempt"] for one in reply["attempts"]], list(range(1, len(reply["attempts"]) + 1)))
+                check(all(one["status"] != "running" for one in reply["attempts"]), lambda reply=reply: reply)
+                runs = c.result("run.list", workspace_dir=c.ws, project_id="proj_a")
+                check(all(run["status"] != "running" for run in runs), lambda runs=runs: [r for r in runs if r["status"] == "running"])
