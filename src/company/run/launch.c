@@ -241,6 +241,7 @@ static PolicyVerdict launch_ask(Edit *edit, const Run *run) {
                              .resource_visibility = resource.visibility};
 
         of.actor = actor.id;
+        of.session_ref = STR_NULL; /* it is asked before there is a session */
         event_policy(edit, &of, &event);
         return verdict;
 }

@@ -89,7 +89,7 @@ typedef struct RecordsCall { /* in the call's arena */
 
 /* By what the index knows, in the turn of the call. An index that cannot be asked has the call say so. */
 static int records_bury(Edit *edit, _unused_ const Carry *carry) {
-        Reading reading = {.root = edit->root, .arena = edit->arena};
+        Reading reading = {.workspace = edit->workspace, .root = edit->root, .arena = edit->arena};
         View view = {.reading = &reading};
         SessionList list;
 
