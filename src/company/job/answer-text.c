@@ -66,7 +66,7 @@ static void saying_collect(Saying *saying, const Json *json, unsigned depth) {
 }
 
 static bool saying_contains(Str text, const char *word) {
-        return text.n && memmem(text.data, text.n, word, strlen(word));
+        return text.data && memmem(text.data, text.n, word, strlen(word));
 }
 
 static bool saying_is_final(const Json *line) {
