@@ -10,6 +10,7 @@
 #include "company/index/worker.h"
 #include "company/job/job.h"
 #include "company/run/runs.h"
+#include "company/learn/evaluation.h"
 #include "company/workspace.h"
 #include "core/driver.h"
 
@@ -64,13 +65,20 @@ int company_new(Company **ret, Daemon *daemon) {
         company->daemon = daemon;
         timer_init(&company->idle, daemon->loop, company_look);
         jobs_on_start(company);
+        evaluations_init(company);
         *ret = company;
         return 0;
+}
+
+void company_stop(Company *company) {
+        if (company)
+                company->is_stopping = true;
 }
 
 Company *company_free(Company *company) {
         if (!company)
                 return NULL;
+        lane_deinit(&company->evaluations);
         timer_clear(&company->idle);
         company->index_worker = index_worker_free(company->index_worker);
         while (company->workspaces)

@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "company/index/index.h"
 #include "core/daemon.h"
+#include "core/lane.h"
 
 typedef struct Company Company;
 typedef struct Run Run;
@@ -33,9 +34,12 @@ struct Company {
                 *found; /* processes of earlier daemons whose workspace is not open yet (run/adopt.c) */
         void (*run_found)(Run *run); /* runs_on_found() */
         struct DriverCache *drivers; /* what agent programs have said of themselves (core/driver.h) */
+        Lane evaluations;         /* programs that judge a rule, one at a time (learn/evaluation.h) */
+        _Atomic bool is_stopping; /* for workers: what they wait for is to end */
 };
 
 int company_new(Company **ret, Daemon *daemon);
+void company_stop(Company *company); /* the daemon begins to stop; NULL is fine */
 /* Whether this daemon has one: that of the fuzzers has none, whose inputs would name folders of the machine. If not, the
  * call has failed. */
 bool company_is_served(struct Call *call);

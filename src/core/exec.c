@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/macro.h"
 
-enum { EXEC_PIECE = 16 * 1024 };
+enum { EXEC_PIECE = 16 * 1024, EXEC_LOOK_MS = 50 };
 
 typedef struct {
         const ExecSpec *spec;
@@ -144,8 +144,12 @@ static int exec_watch(ExecRun *run) {
                                        {.fd = run->pipes[0][0], .events = POLLIN},
                                        {.fd = run->pipes[1][0], .events = POLLIN}};
 
+                if (run->spec->is_off && *run->spec->is_off)
+                        return -ECANCELED;
                 if (left <= 0)
                         return -ETIMEDOUT;
+                if (run->spec->is_off)
+                        left = MIN(left, EXEC_LOOK_MS);
                 if (poll(fds, ARRAY_SIZE(fds), (int)left) < 0 && errno != EINTR)
                         return error_origin(-errno);
                 for (int i = 0; i < 2; i++)

@@ -7,6 +7,8 @@
  *
  * It blocks: run it through loop_work_slow(). Not for agents and shells, which are hosted (core/host).
  */
+#include <stdbool.h>
+
 #include "base/buf.h"
 
 typedef struct ExecSpec {
@@ -15,6 +17,8 @@ typedef struct ExecSpec {
         const char *folder; /* NULL: the daemon's own */
         int limit_ms;
         size_t n_max; /* bytes kept of each output */
+        const _Atomic bool
+                *is_off; /* it is looked at often: once it is set the child is killed; NULL: never */
 } ExecSpec;
 
 typedef struct ExecResult {
@@ -24,7 +28,7 @@ typedef struct ExecResult {
 
 #define EXEC_RESULT_NULL ((ExecResult){0})
 
-/* 0: it ran, with whatever status. -ETIMEDOUT: it was killed. Otherwise it could not be started. */
+/* 0: it ran, with whatever status. -ETIMEDOUT: it was killed; -ECANCELED: as well, by is_off. Otherwise it could not be started. */
 int exec_run(const ExecSpec *spec, ExecResult *ret);
 void exec_result_deinit(ExecResult *result);
 /* Its first words, on one line: of stderr, or of stdout when there are none. */

@@ -54,6 +54,17 @@ static void test_the_whole_group_is_killed_when_time_is_over(_unused_ void **sta
         assert_int_equal(result.out.n, 0);
 }
 
+static void test_it_is_called_off(_unused_ void **state) {
+        _cleanup_(exec_result_deinit) ExecResult result = EXEC_RESULT_NULL;
+        char *const argv[] = {(char *)"/bin/sleep", (char *)"1000", NULL};
+        static _Atomic bool is_off = true;
+
+        assert_int_equal(
+                exec_run(&(ExecSpec){.argv = argv, .limit_ms = 60000, .n_max = 10, .is_off = &is_off},
+                         &result),
+                -ECANCELED);
+}
+
 /* What it leaves behind would hold its outputs open, and so the one that waits for their end. */
 static void test_what_it_leaves_behind_does_not_hold_it(_unused_ void **state) {
         _cleanup_(exec_result_deinit) ExecResult result = EXEC_RESULT_NULL;
@@ -77,6 +88,7 @@ int main(void) {
                 cmocka_unit_test(test_it_has_no_input),
                 cmocka_unit_test(test_output_beyond_the_bound_is_dropped),
                 cmocka_unit_test(test_the_whole_group_is_killed_when_time_is_over),
+                cmocka_unit_test(test_it_is_called_off),
                 cmocka_unit_test(test_what_it_leaves_behind_does_not_hold_it),
                 cmocka_unit_test(test_a_program_that_is_not_there),
         };

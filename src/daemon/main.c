@@ -18,6 +18,7 @@
 #include "base/mapping.h"
 #include "base/nest.h"
 #include "collab/collab.h"
+#include "company/company.h"
 #include "core/daemon.h"
 #include "core/version.h"
 #include "daemon/options.h"
@@ -109,6 +110,7 @@ static void daemon_greet(const Daemon *daemon) {
 static void daemon_on_stopping(Daemon *daemon) {
         if (daemon->has_test_clock) /* a stop has limits */
                 loop_clock_thaw(daemon->loop);
+        company_stop(daemon->company);
         service_notify("STOPPING=1");
 }
 

@@ -24,7 +24,6 @@ WRITERS = {
 # Scenario -> method that is not served yet -> the steps that show what it would have done; all others are played.
 BEHIND = {
     "18_heartbeat": {"heartbeat.tick": [14, 28, *range(31, 40), 42]},
-    "23_self_improve": {"agent.self_improve_cycle": [25, 26, 27, 28, 31, 36]},
 }
 
 # Scenarios that need something of a method that is served otherwise.

@@ -138,3 +138,17 @@ def test_what_outside_tools_made():
                         (["machine:set-repo", "ws", "--repo", "x"], "ERROR: --path is required\n"), (["workspace:bootstrap", "ws"], "ERROR: ")):
         status, out, err = ac(*words, cwd=here)
         check((status, out) == (1, "") and err.startswith(text), (words, err))
+
+
+def test_a_cycle_of_self_improvement():
+    """What stands behind --argv is another command: its options are its own."""
+    home = shared(only="native").home
+    ws = os.path.join(home.base, "ws-improve")
+    ac("workspace:init", ws)
+    make_project(ws, "proj_a")
+    write_text(ws + "/org/agents/agent_w/agent.yaml",
+               "schema_version: 1\ntype: agent\nid: agent_w\nname: W\nrole: worker\nprovider: cmd\ncreated_at: 2026-01-02T03:04:05.000Z\n")
+    status, out, err = ac("agent:self-improve-cycle", ws, "--project", "proj_a", "--worker", "agent_w", "--manager", "agent_m", "--key", "k", "--summary", "s",
+                          "--rule", "r", "--threshold", "1", "--argv", "sh", "-c", "exit $1", "--", "4")
+    check(status == 0, err)
+    equal([json.loads(out)[k] for k in ("status", "evaluation_exit_code")], ["evaluation_failed", 4])

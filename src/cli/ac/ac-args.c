@@ -93,8 +93,13 @@ static int ac_set_words(AcArgs *args, const AcOption *option) {
 
                 if (!r && (!one || json_push(list, one)))
                         r = ac_fail("out of memory");
-        } while (!r && *args->words && !(args->words[0][0] == '-' && args->words[0][1]));
+        } while (!r && *args->words &&
+                 (option->kind == AC_REST || !(args->words[0][0] == '-' && args->words[0][1])));
         return r;
+}
+
+static bool ac_takes_words(const AcOption *option) {
+        return option->kind == AC_WORDS || option->kind == AC_REST;
 }
 
 static int ac_take_option(AcArgs *args, const char *word) {
@@ -106,9 +111,9 @@ static int ac_take_option(AcArgs *args, const char *word) {
                 return ac_fail("unknown option '%s'", word);
         if (option->kind == AC_YES || option->kind == AC_NO)
                 return ac_set(args, option->param, json_new_bool(args->arena, option->kind == AC_YES));
-        if ((!equals || option->kind == AC_WORDS) && (equals || !*args->words))
+        if (equals ? ac_takes_words(option) : !*args->words)
                 return ac_fail("option '%s' needs a value behind it", option->flag);
-        if (option->kind == AC_WORDS)
+        if (ac_takes_words(option))
                 return ac_set_words(args, option);
         return ac_set_text(args, option, equals ? equals + 1 : *args->words++);
 }

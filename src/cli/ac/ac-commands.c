@@ -176,6 +176,26 @@ const AcCommand ac_commands[] = {
           {"--threshold", "promote_threshold", AC_INT, NULL}},
          ac_show_json,
          NULL},
+        {"agent:self-improve-cycle",
+         "agent.self_improve_cycle",
+         WORKSPACE,
+         {MUST_PROJECT,
+          {"--worker", "worker_agent_id", AC_MUST, NULL},
+          {"--manager", "manager_actor_id", AC_MUST, NULL},
+          {"--manager-role", "manager_role", AC_TEXT, "manager"},
+          {"--key", "mistake_key", AC_MUST, NULL},
+          {"--summary", "summary", AC_MUST, NULL},
+          {"--rule", "prevention_rule", AC_MUST, NULL},
+          {"--threshold", "proposal_threshold", AC_INT, NULL},
+          {"--promote-threshold", "promote_threshold", AC_INT, NULL},
+          {"--task", "task_id", AC_TEXT, NULL},
+          {"--milestone", "milestone_id", AC_TEXT, NULL},
+          {"--evidence", "evidence_artifact_ids", AC_WORDS, NULL},
+          {"--repo", "evaluation_repo_id", AC_TEXT, NULL},
+          {"--workdir", "evaluation_workdir_rel", AC_TEXT, NULL},
+          {"--argv", "evaluation_argv", AC_REST, NULL}},
+         ac_show_json,
+         NULL},
         {"agent:refresh-context",
          "agent.refresh_context",
          WORKSPACE,
@@ -355,8 +375,8 @@ const AcOption *ac_find_option(const AcCommand *command, const char *word, size_
 
 /* ---- what is not there ----------------------------------------------------------------------- */
 
-static const char *const not_yet[] = {"run:execute", "worktree:cleanup", "sharepack:create",
-                                      "help:new",    "artifact:new",     "agent:self-improve-cycle"};
+static const char *const not_yet[] = {"run:execute", "worktree:cleanup", "sharepack:create", "help:new",
+                                      "artifact:new"};
 static const char *const web[] = {"ui:web", "ui:manager-dashboard"};
 static const char *const never[] = {"pipeline:", "desktop:",      "artifact:fill", "artifact:validate",
                                     "demo:init", "task:validate", "help:validate", "milestone:report:new"};

@@ -19,6 +19,7 @@ typedef enum AcKind {
         AC_YES,     /* --flag: true */
         AC_NO,      /* --flag: false */
         AC_WORDS,   /* --flag VALUE…: up to the next option */
+        AC_REST,    /* --flag VALUE…: all that follow, the words of another command */
 } AcKind;
 
 typedef struct AcOption {
@@ -27,7 +28,7 @@ typedef struct AcOption {
         const char *preset; /* what is sent when it is not given; NULL: nothing is */
 } AcOption;
 
-enum { AC_OPERANDS_MAX = 2, AC_OPTIONS_MAX = 14 };
+enum { AC_OPERANDS_MAX = 2, AC_OPTIONS_MAX = 16 };
 
 typedef struct AcCommand AcCommand;
 struct AcCommand {

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/macro.h"
 
-static const char mistakes_heading[] = "## Recurring Mistakes To Avoid";
+const char guide_mistakes_heading[] = "## Recurring Mistakes To Avoid";
 static const char index_heading[] = "## Relevant Context Index";
 static const char index_marker[] = "<!-- managed: context-index -->";
 
@@ -19,7 +19,7 @@ int guide_begin(Buf *out, Str agent_id) {
                 "- Produce required evidence artifacts for coding milestones (patch/commit + tests).\n"
                 "- Report blockers early with concrete evidence.\n\n"
                 "%s\n<!-- managed: recurring-mistakes -->\n",
-                STR_ARG(agent_id), mistakes_heading));
+                STR_ARG(agent_id), guide_mistakes_heading));
 }
 
 /* Where a text stands in another, or its length. */
@@ -71,10 +71,10 @@ static int guide_append_heading(Buf *out, Str text, const char *heading) {
 }
 
 int guide_add_rule(Buf *out, Str text, Str key, Str rule, int64_t n_repeats) {
-        size_t at = guide_find_line(text, mistakes_heading),
+        size_t at = guide_find_line(text, guide_mistakes_heading),
                below = at < text.n ? guide_line_end(text, at) : text.n;
         int r = at < text.n ? buf_append(out, text.data, below)
-                            : guide_append_heading(out, text, mistakes_heading);
+                            : guide_append_heading(out, text, guide_mistakes_heading);
 
         if (!r && out->n && out->data[out->n - 1] != '\n')
                 r = buf_append(out, "\n", 1);
@@ -84,6 +84,20 @@ int guide_add_rule(Buf *out, Str text, Str key, Str rule, int64_t n_repeats) {
                                " (promoted after %lld repeats)\n",
                                STR_ARG(key), STR_ARG(key), STR_ARG(rule), (long long)n_repeats);
         return r ? error_trace(r) : error_trace(buf_append(out, text.data + below, text.n - below));
+}
+
+int guide_add_heading(Buf *out, Str text) {
+        return guide_find_line(text, guide_mistakes_heading) < text.n
+                       ? error_trace(buf_append_str(out, text))
+                       : guide_append_heading(out, text, guide_mistakes_heading);
+}
+
+int guide_propose_rule(Buf *out, Str key, Str rule, int64_t n_repeats, Str by) {
+        return error_trace(buf_printf(out,
+                                      "- <!-- mistake:" STR_FMT " --> [" STR_FMT "] " STR_FMT
+                                      " (observed %lld repeats; proposed by " STR_FMT ")",
+                                      STR_ARG(key), STR_ARG(key), STR_ARG(rule), (long long)n_repeats,
+                                      STR_ARG(by)));
 }
 
 /* The next heading of the same depth behind an offset, or the end. */

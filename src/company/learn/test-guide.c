@@ -27,6 +27,19 @@ static void test_a_rule_stands_below_its_heading(_unused_ void **state) {
         expect_rule("", HEADING RULE);
 }
 
+static void expect_heading(const char *before, const char *want) {
+        _cleanup_(buf_deinit) Buf out = BUF_NULL;
+
+        assert_int_equal(guide_add_heading(&out, str_from(before)), 0);
+        expect_text(&out, want);
+}
+
+static void test_a_guide_gets_the_heading_once(_unused_ void **state) {
+        expect_heading("a\n\n", "a\n\n" HEADING);
+        expect_heading("a\n" HEADING "- x\n\n", "a\n" HEADING "- x\n\n");
+        expect_heading("", HEADING);
+}
+
 static void expect_index(const char *before, const char *lines, const char *want) {
         _cleanup_(buf_deinit) Buf out = BUF_NULL;
         _cleanup_(buf_deinit) Buf again = BUF_NULL;
@@ -59,6 +72,7 @@ static void test_a_guide_begins_with_rules(_unused_ void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_a_rule_stands_below_its_heading),
+                cmocka_unit_test(test_a_guide_gets_the_heading_once),
                 cmocka_unit_test(test_an_index_takes_the_place_of_the_one_before),
                 cmocka_unit_test(test_a_guide_begins_with_rules),
         };

@@ -43,7 +43,17 @@ static void run_doc_create(Edit *edit, const RunDoc *doc, const char *path) {
                 (void)edit_create(edit, path, buf_str(&text));
 }
 
-static void run_make_document(Edit *edit, Str project_id, Str agent_id, Str provider, const RunMade *made) {
+static void run_doc_put_members(RunDoc *doc, const Json *members) {
+        json_each (member, members)
+                doc->r = doc->r ? doc->r
+                                : json_set(doc->arena, doc->json, json_key(member),
+                                           json_clone(doc->arena, member));
+        doc->json = doc->r ? doc->json : shape_ordered(doc->arena, &shape_run, doc->json);
+        doc->r = doc->json ? doc->r : -ENOMEM;
+}
+
+static void run_make_document(Edit *edit, Str project_id, Str agent_id, Str provider, const Json *members,
+                              const RunMade *made) {
         RunDoc doc = run_doc(edit->arena, "run");
 
         run_doc_put(&doc, "id", made->run_id);
@@ -55,6 +65,8 @@ static void run_make_document(Edit *edit, Str project_id, Str agent_id, Str prov
         run_doc_put(&doc, "context_pack_id", made->context_pack_id);
         run_doc_put(&doc, "events_relpath",
                     arena_printf(edit->arena, "runs/" STR_FMT "/events.jsonl", STR_ARG(made->run_id)));
+        if (members)
+                run_doc_put_members(&doc, members);
         run_doc_create(edit, &doc, place_run(edit->arena, project_id, made->run_id, "run.yaml"));
 }
 
@@ -86,13 +98,17 @@ static void run_make_pack(Edit *edit, Str project_id, Str agent_id, const RunMad
 }
 
 bool run_make(Edit *edit, Str project_id, Str agent_id, Str provider, RunMade *ret) {
+        return run_make_of(edit, project_id, agent_id, provider, NULL, ret);
+}
+
+bool run_make_of(Edit *edit, Str project_id, Str agent_id, Str provider, const Json *members, RunMade *ret) {
         EventOf of = {.project_id = project_id};
 
         if (!id_is_path_safe(project_id))
                 return false;
         *ret = (RunMade){.run_id = edit_id(edit, "run"), .context_pack_id = edit_id(edit, "ctx")};
         of.run_id = ret->run_id;
-        run_make_document(edit, project_id, agent_id, provider, ret);
+        run_make_document(edit, project_id, agent_id, provider, members, ret);
         run_make_pack(edit, project_id, agent_id, ret);
         run_make_folder(edit, place_run(edit->arena, project_id, ret->run_id, "outputs"));
         event_run_started(edit, &of, agent_id, provider, ret->context_pack_id);
