@@ -9,8 +9,9 @@
 #include "base/error.h"
 #include "company/index/worker.h"
 #include "company/job/job.h"
-#include "company/run/runs.h"
 #include "company/learn/evaluation.h"
+#include "company/pulse/tick.h"
+#include "company/run/runs.h"
 #include "company/workspace.h"
 #include "core/driver.h"
 
@@ -71,8 +72,11 @@ int company_new(Company **ret, Daemon *daemon) {
 }
 
 void company_stop(Company *company) {
-        if (company)
-                company->is_stopping = true;
+        if (!company)
+                return;
+        company->is_stopping = true;
+        for (Workspace *workspace = company->workspaces; workspace; workspace = workspace->next)
+                tick_stop(workspace);
 }
 
 Company *company_free(Company *company) {

@@ -34,8 +34,8 @@ struct Company {
                 *found; /* processes of earlier daemons whose workspace is not open yet (run/adopt.c) */
         void (*run_found)(Run *run); /* runs_on_found() */
         struct DriverCache *drivers; /* what agent programs have said of themselves (core/driver.h) */
-        Lane evaluations;         /* programs that judge a rule, one at a time (learn/evaluation.h) */
-        _Atomic bool is_stopping; /* for workers: what they wait for is to end */
+        Lane evaluations;            /* programs that judge a rule, one at a time (learn/evaluation.h) */
+        _Atomic bool is_stopping;    /* for workers: what they wait for is to end */
 };
 
 int company_new(Company **ret, Daemon *daemon);

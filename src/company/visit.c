@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "company/live/live.h"
+#include "company/pulse/beat.h"
 #include "company/workspace.h"
 #include "core/hello.h"
 
@@ -64,6 +65,15 @@ int visit_environment(Arena *arena, const Client *client, char ***ret) {
         return 0;
 }
 
+/* A connection that only wants an answer says so in its hello, and nothing wakes up for it. */
+static bool visit_observes(const Client *client) {
+        return !client->hello || client->hello->observe;
+}
+
+bool visit_is_observing(const Client *client, const Workspace *workspace) {
+        return client && visit_observes(client) && visit_has(client, workspace);
+}
+
 static void visit_over(Client *client) {
         Visit *visit = client->visit;
 
@@ -73,6 +83,8 @@ static void visit_over(Client *client) {
         free(visit->sessions);
         for (size_t i = 0; i < visit->n_named; i++) {
                 visit->named[i]->n_visits--;
+                if (visit_observes(client))
+                        beat_leave(visit->named[i], client);
                 workspace_unref(visit->named[i]);
         }
         free(visit);
@@ -125,6 +137,8 @@ int visit_name(Call *call, Workspace *workspace) {
                                  VISIT_WORKSPACES_MAX);
         workspace->n_visits++;
         visit->named[visit->n_named++] = workspace_ref(workspace);
+        if (visit_observes(client))
+                beat_observe(workspace, client);
         return 0;
 }
 

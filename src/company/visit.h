@@ -38,3 +38,5 @@ Workspace *visit_find_session(const Call *call, Str session_ref);             /*
 /* All of them, newest last, copied into the call's arena. 0 or -ENOMEM. */
 int visit_sessions(Call *call, VisitSession **ret, size_t *ret_n);
 uint64_t visit_number(const Call *call); /* of the connection; 0: it is gone */
+/* It has named it, and its interest counts as being there. */
+bool visit_is_observing(const Client *client, const Workspace *workspace);

@@ -18,6 +18,7 @@
 #include "company/job/job.h"
 #include "company/live/live.h"
 #include "company/run/runs.h"
+#include "company/pulse/beat.h"
 #include "company/visit.h"
 #include "core/daemon.h"
 #include "core/long-reply.h"
@@ -83,6 +84,7 @@ void workspace_close(Workspace *workspace) {
         company->n_workspaces--;
         jobs_free(workspace);
         runs_free(workspace);
+        beat_free(workspace);
         index_close(workspace);
         if (company->daemon->is_stopping)
                 store_end(workspace->store);

@@ -19,6 +19,7 @@ struct Workspace {
         Workspace *next, **link; /* in company->workspaces */
         unsigned n_refs;         /* calls under way, connections that have named it */
         unsigned n_visits;       /* of those: connections */
+        unsigned n_observers;    /* of those: who look at it (pulse/beat.h) */
         uint64_t dev, ino;
         int root;   /* the folder; also for workers of a call that has a reference */
         char *path; /* absolute, as it was last named */
@@ -29,6 +30,7 @@ struct Workspace {
         struct Index *index;     /* NULL: nobody has asked for it */
         struct Runs *runs;       /* that live (run/runs.h) */
         struct Jobs *jobs;       /* that live; NULL: none was submitted (job/job.h) */
+        struct Beat *beat;       /* NULL: nobody has looked at it (pulse/beat.h) */
         pthread_mutex_t id_lock; /* of the last id: those of a workspace grow, whichever worker makes them */
         IdUlid last_id;
 };

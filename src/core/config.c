@@ -10,7 +10,7 @@ void config_deinit(Config *config) {
                            config->cccc_home,   config->cccc_version, config->cccc_transport,
                            config->cccc_host,   config->cccc_port,    config->cccc_allow_remote,
                            config->coop_socket, config->sandbox,      config->cgroup,
-                           config->record,      config->durability};
+                           config->record,      config->durability,   config->company_heartbeat};
 
         for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
                 free(strings[i]);

@@ -34,6 +34,8 @@ typedef struct Config {
         StrVec aiwg_projects;
         bool aiwg_debug;
 
+        char *company_heartbeat; /* "observed" or "always"; NULL: observed */
+
         char *record;
         int64_t handshake_ms;    /* for every endpoint; 0: each its own */
         int64_t max_connections; /* per peer; 0: no limit */

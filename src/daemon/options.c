@@ -17,6 +17,7 @@
 
 static const char *const endpoint_words[] = {"cccc", "coop", "aiwg", "native", NULL};
 static const char *const sandbox_words[] = {"none", "bwrap", NULL};
+static const char *const heartbeat_words[] = {"observed", "always", NULL};
 static const char *const durability_words[] = {"commit", "interval", "none", NULL};
 static const char *const level_words[] = {"err", "error", "warning", "notice", "info", "debug", NULL};
 
@@ -68,6 +69,11 @@ const Option option_table[] = {
          "keep a SHA-256 chain beside each ledger", NULL},
         {"feed-items", "MUSTER_FEED_ITEMS", "feed.items", OPTION_INT, 0, AT(feed_items), "N",
          "events that a reader of the feed may be behind before it misses some (default 8192)", NULL},
+        {"company-heartbeat", "MUSTER_COMPANY_HEARTBEAT", "company.heartbeat", OPTION_STRING, 0,
+         AT(company_heartbeat), "WHEN",
+         "AgentCompany: observed, while a connection that named the workspace is open; always, from then on "
+         "(default observed)",
+         heartbeat_words},
         {"coop-socket", "MUSTER_COOP_SOCKET", "coop.socket", OPTION_STRING, 0, AT(coop_socket), "PATH",
          "coop socket (default ~/.coop/sock)", NULL},
         {"coop-idle-ms", "MUSTER_COOP_IDLE_MS", "coop.idle_ms", OPTION_INT, 0, AT(coop_idle_ms), "MS",

@@ -22,9 +22,7 @@ WRITERS = {
     "conversation.members.sync", "task.update_plan", "pm.apply_allocations", "index.rebuild", "index.sync", "events.subscribe"}
 
 # Scenario -> method that is not served yet -> the steps that show what it would have done; all others are played.
-BEHIND = {
-    "18_heartbeat": {"heartbeat.tick": [14, 28, *range(31, 40), 42]},
-}
+BEHIND = {}
 
 # Scenarios that need something of a method that is served otherwise.
 LATER = {"27_app_server": "not played for want of the app-server protocol"}

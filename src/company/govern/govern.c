@@ -189,7 +189,7 @@ void govern_event_end(Edit *edit, const Decision *decision, JsonWriter *w) {
 
 /* ---- decisions ------------------------------------------------------------------------------- */
 
-/* What a worker's heartbeat proposed can be refused here; letting it happen is for those who run things. */
+/* What a worker's heartbeat proposed can be refused here; letting it happen is for those above. */
 static int govern_decide_action(Edit *edit, Decision *decision, const Artifact *artifact) {
         const Json *action = json_get(artifact->matter, "proposed_action");
         JsonWriter *w;
@@ -197,14 +197,22 @@ static int govern_decide_action(Edit *edit, Decision *decision, const Artifact *
         decision->kind = "heartbeat_action";
         if (!govern_ask_decision(edit, decision, artifact, STR_NULL).is_allowed)
                 return govern_deny(edit, "approval", &decision->verdict);
-        if (decision->is_approved)
-                return edit_refuse(edit, CALL_E_COMPANY, "Approving a heartbeat action is not served yet");
+        if (decision->is_approved) {
+                int r = decision->act ? decision->act(edit, decision, artifact) : error_origin(-ENOTSUP);
+
+                if (r)
+                        return r;
+        }
         govern_review(edit, decision, STR_NULL, STR_NULL);
         w = govern_event_begin(edit, decision, artifact);
         if (!w)
                 return 0;
         jw_field_str(w, "artifact_id", decision->artifact_id);
         jw_field_str(w, "proposed_action_kind", json_text_of(action, "kind"));
+        if (decision->execution.n) {
+                jw_key(w, "execution");
+                jw_raw(w, decision->execution);
+        }
         govern_event_end(edit, decision, w);
         return 0;
 }

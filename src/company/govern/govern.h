@@ -50,12 +50,16 @@ typedef struct Decision {
         bool is_approved;
         const char *wanted;                /* the artifact's type; NULL: any that can be decided */
         Str wanted_task, wanted_milestone; /* of milestone.approve: what the report has to be of */
+        /* Does what a heartbeat proposed, with execution and jobs; for those above this room. NULL: it is refused. */
+        int (*act)(Edit *edit, struct Decision *decision, const Artifact *artifact);
 
         /* What came of it. */
         PolicyVerdict verdict;
         const char *kind; /* of the subject: memory_delta, milestone, heartbeat_action */
         Str review_id;
         Str task_id, milestone_id, task_status, milestone_status; /* of milestones */
+        Str execution;                                            /* of an action that was approved: JSON */
+        const Json *jobs; /* that it asks for, to be begun when the decision is kept; NULL: none */
 } Decision;
 
 /* Reads the artifact, asks, and does what its type demands: edit->user is the decision as it was made, for the reply. As

@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "company/govern/govern.h"
 #include "company/inbox/inbox.h"
+#include "company/pulse/approve.h"
+#include "company/pulse/orders.h"
 #include "gen/agentcompany-ops.h"
 
 static int inbox_resolve_decide(Edit *edit, const Carry *carry) {
@@ -15,7 +17,8 @@ static int inbox_resolve_decide(Edit *edit, const Carry *carry) {
                                          .artifact_id = args->artifact_id,
                                          .notes = args->notes,
                                          .actor = {args->actor_id, args->actor_role, args->actor_team_id},
-                                         .is_approved = str_is(args->decision, "approved")});
+                                         .is_approved = str_is(args->decision, "approved"),
+                                         .act = approve_act});
 }
 
 void inbox_write_resolved(JsonWriter *w, const Decision *decision) {
@@ -34,11 +37,27 @@ void inbox_write_resolved(JsonWriter *w, const Decision *decision) {
         jw_end_object(w);
 }
 
-static void inbox_resolve_reply(Call *call, Edit *edit, _unused_ const Carry *carry) {
-        inbox_write_resolved(call_result(call), edit->user);
+typedef struct InboxResolved { /* in the call's arena */
+        Carry carry;
+        const Decision *decision;
+} InboxResolved;
+
+static int inbox_resolve_reply(Call *call, _unused_ Workspace *workspace, const Carry *carry) {
+        inbox_write_resolved(call_result(call), container_of(carry, InboxResolved, carry)->decision);
+        return 0;
+}
+
+static int inbox_then_resolved(Call *call, Edit *edit, _unused_ const Carry *carry) {
+        InboxResolved *resolved = arena_alloc(&call->arena, sizeof(*resolved));
+
+        if (!resolved)
+                return error_origin(-ENOMEM);
+        *resolved = (InboxResolved){.decision = edit->user};
+        return orders_begin(call, edit->workspace, resolved->decision->jobs, inbox_resolve_reply,
+                            &resolved->carry);
 }
 
 int op_agentcompany_inbox_resolve(Call *call, Workspace *workspace,
                                   const AgentcompanyInboxResolveArgs *args) {
-        return company_edit(call, workspace, inbox_resolve_decide, inbox_resolve_reply, &args->carry);
+        return company_edit_then(call, workspace, inbox_resolve_decide, inbox_then_resolved, &args->carry);
 }

@@ -16,6 +16,7 @@
  * It belongs to its Workspace, which stays open meanwhile. Whether somebody wants it no longer stands in the record and
  * nowhere else. Loop thread.
  */
+#include "company/edit.h"
 #include "company/workspace.h"
 
 typedef struct Job Job;
@@ -46,6 +47,9 @@ typedef int (*JobThenFn)(Call *call, Workspace *workspace, Str status, const Car
  */
 int job_submit(Call *call, Workspace *workspace, const Json *job, const Client *whose, JobThenFn then,
                const Carry *carry);
+/* The record of a new one as a part of an edit; job_submit() begins it when that is kept, and whoever looks at the record next
+ * if nobody does. Worker; as decide() returns. */
+int job_make(Edit *edit, const Json *job);
 Job *job_find(const Workspace *workspace, Str project_id, Str job_id);
 /* A record says that it is not over: goes on with it, unless it is under way. */
 void job_resume(Workspace *workspace, Str project_id, Str job_id);

@@ -47,11 +47,39 @@ static void submit_remove_old(Edit *edit, const Submit *submit) {
         }
 }
 
+/* job: with what was left out. */
+static void submit_write(Edit *edit, const char *path, const Json *job) {
+        Draft draft;
+        JsonWriter *w = draft_begin(&draft, "job_record");
+
+        jw_field_value(w, "job", job);
+        jw_field_str(w, "created_at", edit_now(edit));
+        jw_field_str(w, "updated_at", edit_now(edit));
+        jw_field_cstr(w, "status", "queued");
+        jw_field_bool(w, "cancellation_requested", false);
+        jw_field_int(w, "current_attempt", 0);
+        jw_key(w, "attempts");
+        jw_begin_array(w);
+        jw_end_array(w);
+        draft_replace(edit, path, draft_end(&draft, edit->arena));
+}
+
+int job_make(Edit *edit, const Json *job) {
+        const char *path = place_job(edit->arena, json_text_of(job, "project_id"),
+                                     json_text_of(job, "job_id"), "job.yaml");
+        Json *whole = NULL;
+        int r = submit_complete(edit->arena, job, &whole);
+
+        if (!path)
+                return edit_fail(edit, CALL_E_COMPANY, "job_id cannot be the name of a folder");
+        if (!r)
+                submit_write(edit, path, whole);
+        return error_trace(r);
+}
+
 static int submit_decide(Edit *edit, const Carry *carry) {
         Submit *submit = container_of(carry, Submit, step);
         const char *path = place_job(edit->arena, submit->project_id, submit->job_id, "job.yaml");
-        Draft draft;
-        JsonWriter *w;
         Json *record;
 
         if (!path)
@@ -62,17 +90,7 @@ static int submit_decide(Edit *edit, const Carry *carry) {
                 submit->is_new ? STR("queued") : arena_str(edit->arena, json_text_of(record, "status"));
         if (!submit->is_new)
                 return 0;
-        w = draft_begin(&draft, "job_record");
-        jw_field_value(w, "job", submit->job);
-        jw_field_str(w, "created_at", edit_now(edit));
-        jw_field_str(w, "updated_at", edit_now(edit));
-        jw_field_cstr(w, "status", "queued");
-        jw_field_bool(w, "cancellation_requested", false);
-        jw_field_int(w, "current_attempt", 0);
-        jw_key(w, "attempts");
-        jw_begin_array(w);
-        jw_end_array(w);
-        draft_replace(edit, path, draft_end(&draft, edit->arena));
+        submit_write(edit, path, submit->job);
         submit_remove_old(edit, submit);
         return 0;
 }

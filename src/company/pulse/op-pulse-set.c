@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "company/edit.h"
+#include "company/pulse/beat.h"
 #include "company/pulse/pulse.h"
 #include "core/document.h"
 #include "gen/agentcompany-ops.h"
@@ -66,8 +67,10 @@ static int pulse_set_decide(Edit *edit, const Carry *carry) {
                  : error_trace(edit_replace(edit, PULSE_CONFIG, arena_str(edit->arena, buf_str(&text))));
 }
 
+/* What was planned by other settings is planned anew when somebody asks, or at once when somebody looks. */
 static void pulse_set_reply(Call *call, Edit *edit, _unused_ const Carry *carry) {
         jw_value(call_result(call), edit->user);
+        beat_forget(edit->workspace);
 }
 
 int op_agentcompany_heartbeat_config_set(Call *call, Workspace *workspace,

@@ -3,10 +3,11 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "company/pulse/beat.h"
 #include "company/pulse/pulse.h"
+#include "company/pulse/tick.h"
 #include "company/visit.h"
 #include "company/workspace.h"
-#include "core/hello.h"
 #include "gen/agentcompany-ops.h"
 
 static int pulse_read_config(Reading *reading, _unused_ const Carry *carry) {
@@ -30,6 +31,7 @@ typedef struct PulseStatus {
         Carry carry;
         Str workspace_dir;
         bool is_observed;
+        Str runtime; /* as JSON */
 } PulseStatus;
 
 static int pulse_read_status(Reading *reading, const Carry *carry) {
@@ -46,19 +48,23 @@ static int pulse_read_status(Reading *reading, const Carry *carry) {
         jw_field_value(w, "config", config);
         jw_field_value(w, "state", state);
         jw_key(w, "runtime");
-        jw_begin_object(w);
-        jw_field_bool(w, "loop_running", false); /* nothing ticks yet */
-        jw_field_bool(w, "tick_in_progress", false);
-        jw_end_object(w);
+        jw_raw(w, status->runtime);
         jw_end_object(w);
         return 0;
 }
 
-/* A connection that only wants an answer says so in its hello, and nothing wakes up for it. */
-static bool pulse_is_observed(const Client *client, const Workspace *workspace) {
-        const Hello *hello = client ? client->hello : NULL;
+/* What is planned is known by now. */
+static int pulse_tell_status(Call *call, Workspace *workspace, const Carry *carry) {
+        PulseStatus *status = container_of(carry, PulseStatus, carry);
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&text);
 
-        return visit_has(client, workspace) && (!hello || hello->observe);
+        jw_begin_object(&w);
+        beat_write(workspace, &w);
+        jw_end_object(&w);
+        status->runtime = w.failed ? STR_NULL : arena_str(&call->arena, buf_str(&text));
+        return status->runtime.data ? workspace_read(call, workspace, pulse_read_status, carry)
+                                    : error_origin(-ENOMEM);
 }
 
 int op_agentcompany_heartbeat_status(Call *call, Workspace *workspace,
@@ -68,6 +74,16 @@ int op_agentcompany_heartbeat_status(Call *call, Workspace *workspace,
         if (!status)
                 return error_origin(-ENOMEM);
         *status = (PulseStatus){.workspace_dir = args->workspace_dir,
-                                .is_observed = pulse_is_observed(call->client, workspace)};
-        return workspace_read(call, workspace, pulse_read_status, &status->carry);
+                                .is_observed = visit_is_observing(call->client, workspace)};
+        return beat_ready(call, workspace, pulse_tell_status, &status->carry);
+}
+
+/* ---- heartbeat.tick -------------------------------------------------------------------------- */
+
+int op_agentcompany_heartbeat_tick(Call *call, Workspace *workspace,
+                                   const AgentcompanyHeartbeatTickArgs *args) {
+        return tick_run(call, workspace,
+                        &(TickSpec){.workspace_dir = args->workspace_dir,
+                                    .reason = args->reason,
+                                    .is_dry = args->dry_run});
 }

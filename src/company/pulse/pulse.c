@@ -39,6 +39,15 @@ int pulse_config(Arena *arena, Str text, Json **config) {
                                                   first_config, config));
 }
 
+int pulse_state(Arena *arena, Str text, Json **state) {
+        Json *json = NULL;
+        int r = document_parse(arena, text, DOCUMENT_YAML, &json, NULL, NULL);
+
+        return r < 0 ? error_trace(r)
+                     : error_trace(pulse_or_first(arena, r ? NULL : json, &shape_heartbeat_state,
+                                                  first_state, state));
+}
+
 static int pulse_load(int root, Arena *arena, const char *path, const Shape *shape, const char *first,
                       Json **ret) {
         Json *json = NULL;
@@ -54,4 +63,20 @@ int pulse_read(int root, Arena *arena, Json **config, Json **state) {
         return r ? error_trace(r)
                  : error_trace(
                            pulse_load(root, arena, PULSE_STATE, &shape_heartbeat_state, first_state, state));
+}
+
+int pulse_edit_state(Edit *edit, Json **ret) {
+        Str text = STR("");
+        int r = edit_read(edit, PULSE_STATE, 0, &text);
+
+        return r < 0 ? error_trace(r) : error_trace(pulse_state(edit->arena, r ? STR("") : text, ret));
+}
+
+int pulse_edit_write(Edit *edit, Json *state) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        Json *ordered = shape_ordered(edit->arena, &shape_heartbeat_state, state);
+        int r = ordered ? document_text(ordered, DOCUMENT_YAML, STR_NULL, &text) : error_origin(-ENOMEM);
+
+        return r ? error_trace(r)
+                 : error_trace(edit_replace(edit, PULSE_STATE, arena_str(edit->arena, buf_str(&text))));
 }

@@ -106,16 +106,16 @@ int op_agentcompany_comment_list(Call *call, Workspace *workspace, const Agentco
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static Json *comment_draft(Edit *edit, const AgentcompanyCommentAddArgs *args, const TalkTarget *target,
-                           Str body) {
+static Json *comment_draft(Edit *edit, const TalkComment *given) {
+        const TalkTarget *target = &given->target;
         Draft draft;
         JsonWriter *w = draft_begin(&draft, "comment");
 
         jw_field_str(w, "id", edit_id(edit, "cmt"));
         jw_field_str(w, "created_at", edit_now(edit));
-        jw_field_str(w, "author_id", args->author_id);
-        jw_field_str(w, "author_role", args->author_role);
-        jw_field_str(w, "visibility", args->visibility);
+        jw_field_str(w, "author_id", given->author_id);
+        jw_field_str(w, "author_role", given->author_role);
+        jw_field_str(w, "visibility", given->visibility);
         jw_key(w, "target");
         jw_begin_object(w);
         jw_field_str(w, "project_id", target->project_id);
@@ -123,13 +123,13 @@ static Json *comment_draft(Edit *edit, const AgentcompanyCommentAddArgs *args, c
         draft_optional(w, "artifact_id", target->artifact_id);
         draft_optional(w, "run_id", target->run_id);
         jw_end_object(w);
-        jw_field_str(w, "body", body);
+        jw_field_str(w, "body", given->body);
         return draft_end(&draft, edit->arena);
 }
 
 /* Only a run that there is gets an event. */
-static void comment_tell(Edit *edit, const AgentcompanyCommentAddArgs *args, const TalkTarget *target,
-                         const Json *comment) {
+static void comment_tell(Edit *edit, const TalkComment *given, const Json *comment) {
+        const TalkTarget *target = &given->target;
         const char *run = place_run(edit->arena, target->project_id, target->run_id, "run.yaml");
         Str id = json_text_of(comment, "id");
 
@@ -140,8 +140,8 @@ static void comment_tell(Edit *edit, const AgentcompanyCommentAddArgs *args, con
                 &(EventOf){.project_id = target->project_id,
                            .run_id = target->run_id,
                            .session_ref = arena_printf(edit->arena, "local_comment_" STR_FMT, STR_ARG(id)),
-                           .actor = args->author_id,
-                           .visibility = args->visibility},
+                           .actor = given->author_id,
+                           .visibility = given->visibility},
                 &(EventComment){.comment_id = id,
                                 .project_id = target->project_id,
                                 .agent_id = target->agent_id,
@@ -149,26 +149,44 @@ static void comment_tell(Edit *edit, const AgentcompanyCommentAddArgs *args, con
                                 .body = json_text_of(comment, "body")});
 }
 
-static int comment_decide(Edit *edit, const Carry *carry) {
-        const AgentcompanyCommentAddArgs *args = container_of(carry, AgentcompanyCommentAddArgs, carry);
-        TalkTarget target = {.project_id = args->project_id,
-                             .agent_id = str_trim(args->target_agent_id),
-                             .artifact_id = str_trim(args->target_artifact_id),
-                             .run_id = str_trim(args->target_run_id)};
-        Str body = str_trim(args->body);
+int talk_add_comment(Edit *edit, const TalkComment *given, const Json **ret) {
+        TalkComment trimmed = *given;
+        TalkTarget *target = &trimmed.target;
         Json *comment;
 
-        if (!body.n)
+        target->agent_id = str_trim(target->agent_id);
+        target->artifact_id = str_trim(target->artifact_id);
+        target->run_id = str_trim(target->run_id);
+        trimmed.body = str_trim(trimmed.body);
+        if (!trimmed.body.n)
                 return edit_fail(edit, CALL_E_COMPANY, "Comment body is required");
-        if (!target.agent_id.n && !target.artifact_id.n && !target.run_id.n)
+        if (!target->agent_id.n && !target->artifact_id.n && !target->run_id.n)
                 return edit_fail(edit, CALL_E_COMPANY,
                                  "A comment needs target_agent_id, target_artifact_id or target_run_id");
-        comment = comment_draft(edit, args, &target, body);
+        comment = comment_draft(edit, &trimmed);
         draft_create(edit, place_comment(edit->arena, json_text_of(comment, "id")), comment);
-        if (comment && target.run_id.n)
-                comment_tell(edit, args, &target, comment);
-        edit->user = comment;
+        if (comment && target->run_id.n)
+                comment_tell(edit, &trimmed, comment);
+        *ret = comment;
         return 0;
+}
+
+static int comment_decide(Edit *edit, const Carry *carry) {
+        const AgentcompanyCommentAddArgs *args = container_of(carry, AgentcompanyCommentAddArgs, carry);
+        const Json *comment = NULL;
+        int r = talk_add_comment(edit,
+                                 &(TalkComment){.author_id = args->author_id,
+                                                .author_role = args->author_role,
+                                                .visibility = args->visibility,
+                                                .target = {.project_id = args->project_id,
+                                                           .agent_id = args->target_agent_id,
+                                                           .artifact_id = args->target_artifact_id,
+                                                           .run_id = args->target_run_id},
+                                                .body = args->body},
+                                 &comment);
+
+        edit->user = (void *)comment;
+        return r;
 }
 
 static void comment_reply(Call *call, Edit *edit, _unused_ const Carry *carry) {

@@ -17,6 +17,14 @@ typedef struct TalkTarget {
  * where there is none, or none that can be used, by the files. */
 int talk_write_comments(Reading *reading, JsonWriter *w, const TalkTarget *target, int64_t limit);
 
+/* A comment that is added to the edit, with the event of the run that it is about. The document into *ret. As decide()
+ * returns. */
+typedef struct TalkComment {
+        Str author_id, author_role, visibility, body;
+        TalkTarget target; /* one of its three ids at least */
+} TalkComment;
+int talk_add_comment(Edit *edit, const TalkComment *given, const Json **ret);
+
 /* Of a project, or with an empty id of the workspace; home first, then the executives, channels, dms, by name. */
 int talk_conversations(int root, Arena *arena, Str project_id, Json **ret);
 /* One of them with the path of its folder; NULL: there is none. */

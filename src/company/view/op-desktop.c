@@ -8,6 +8,8 @@
 #include "company/index/worker.h"
 #include "company/people/people.h"
 #include "company/plan/plan.h"
+#include "company/pulse/approve.h"
+#include "company/pulse/orders.h"
 #include "company/talk/talk.h"
 #include "company/view/view.h"
 #include "gen/agentcompany-ops.h"
@@ -74,7 +76,8 @@ static int desktop_decide_resolve(Edit *edit, const Carry *carry) {
                                          .artifact_id = args->artifact_id,
                                          .notes = args->notes,
                                          .actor = {args->actor_id, args->actor_role, args->actor_team_id},
-                                         .is_approved = str_is(args->decision, "approved")});
+                                         .is_approved = str_is(args->decision, "approved"),
+                                         .act = approve_act});
 }
 
 static int desktop_run_resolved(Reading *reading, const Carry *carry) {
@@ -101,6 +104,10 @@ static int desktop_run_resolved(Reading *reading, const Carry *carry) {
         return r;
 }
 
+static int desktop_show_resolved(Call *call, Workspace *workspace, const Carry *carry) {
+        return view_call(call, workspace, desktop_run_resolved, carry);
+}
+
 static int desktop_then_resolved(Call *call, Edit *edit, const Carry *carry) {
         DesktopResolve *resolve = container_of(carry, DesktopResolve, carry);
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
@@ -111,7 +118,8 @@ static int desktop_then_resolved(Call *call, Edit *edit, const Carry *carry) {
         resolve->worker = desktop_worker(call);
         if (!resolve->resolved.data || !resolve->worker.data)
                 return error_origin(-ENOMEM);
-        return view_call(call, edit->workspace, desktop_run_resolved, carry);
+        return orders_begin(call, edit->workspace, ((const Decision *)edit->user)->jobs,
+                            desktop_show_resolved, carry);
 }
 
 int op_agentcompany_ui_resolve(Call *call, Workspace *workspace, const AgentcompanyUiResolveArgs *args) {
