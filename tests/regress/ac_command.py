@@ -152,3 +152,57 @@ def test_a_cycle_of_self_improvement():
                           "--rule", "r", "--threshold", "1", "--argv", "sh", "-c", "exit $1", "--", "4")
     check(status == 0, err)
     equal([json.loads(out)[k] for k in ("status", "evaluation_exit_code")], ["evaluation_failed", 4])
+
+
+def _project(name):
+    home = shared(only="native").home
+    ws = os.path.join(home.base, name)
+    ac("workspace:init", ws)
+    make_project(ws, "proj_a")
+    return ws
+
+
+def _artifact(ws, name, visibility, body):
+    write_text("%s/work/projects/proj_a/artifacts/%s.md" % (ws, name),
+               "---\nschema_version: 1\ntype: proposal\nid: %s\ncreated_at: 2026-01-02T03:04:05.000Z\ntitle: T\nvisibility: %s\nproduced_by: human\nrun_id: r\n"
+               "context_pack_id: c\n---\n\n# T\n\n## Summary\n\n## Plan\n\n%s\n\n## Risks\n" % (name, visibility, body))
+
+
+def test_a_share_pack_has_what_others_may_see():
+    ws = _project("ws-share")
+    run = json.loads(ac("run:new", ws, "--project", "proj_a", "--agent", "agent_w", "--provider", "cmd")[1])["run_id"]
+    ac("comment:add", ws, "--project", "proj_a", "--body", "password=hunter22", "--target-run", run, "--visibility", "org")
+    ac("comment:add", ws, "--project", "proj_a", "--body", "between us", "--target-run", run, "--visibility", "team")
+    _artifact(ws, "art_open", "managers", "api_key: abcdefgh, sk-abcdefghijklmnop1234")
+    _artifact(ws, "art_team", "team", "for the team")
+    status, out, err = ac("sharepack:create", ws, "--project", "proj_a", "--by", "agent_m")
+    check(status == 0, err)
+    folder = "%s/work/projects/proj_a/share_packs/%s" % (ws, json.loads(out)["share_pack_id"])
+    equal(sorted(os.path.relpath(os.path.join(top, name), folder) for top, _, names in os.walk(folder) for name in names),
+          ["bundle/artifacts/art_open.md", "bundle/run_events/%s.events.jsonl" % run, "manifest.yaml"])
+    check("api_key: [REDACTED], [REDACTED]" in read_text(folder + "/bundle/artifacts/art_open.md"), "it is not masked")
+    events = [json.loads(x) for x in read_text("%s/bundle/run_events/%s.events.jsonl" % (folder, run)).split("\n") if x]
+    equal([(e["type"], e["payload"].get("body")) for e in events], [("run.started", None), ("comment.added", "password=[REDACTED]")])
+    equal(ac("workspace:validate", ws)[:2], (0, "OK\n"))
+    replayed = json.loads(ac("sharepack:replay", ws, "--project", "proj_a", "--share", os.path.basename(folder))[1])
+    equal([len(r["events"]) for r in replayed["runs"]], [2])
+    check(ac("sharepack:create", ws, "--project", "ghost")[2].startswith("ERROR: "), "a project that is not there")
+    check(ac("sharepack:create", ws, "--project", "../..")[2].startswith("ERROR: "), "an id that is a path")
+
+
+def test_worktrees_that_are_no_longer_needed():
+    status, out, err = ac("worktree:cleanup", _project("ws-trees"), "--max-age-hours", "1", "--dry-run")
+    check(status == 0, err)
+    equal([json.loads(out)[k] for k in ("dry_run", "max_age_hours", "scanned")], [True, 1, 0])
+
+
+def test_a_request_for_help():
+    ws = _project("ws-help")
+    status, out, err = ac("help:new", ws, "--title", "Need help", "--target", "agent_m", "--project", "proj_a")
+    check(status == 0, err)
+    name = json.loads(out)["help_request_id"]
+    equal(ac("workspace:validate", ws)[:2], (0, "OK\n"))
+    listed = json.loads(ac("rpc:call", "--method", "inbox.list_help_requests", "--params", json.dumps({"workspace_dir": ws}))[1])
+    equal([(x["id"], x["title"], x["requester"], x["target_manager"], x["visibility"], x["project_id"]) for x in listed],
+          [(name, "Need help", "human", "agent_m", "managers", "proj_a")])
+    equal(ac("help:new", ws, "--title", "x")[2], "ERROR: --target is required\n")

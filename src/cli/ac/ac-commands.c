@@ -233,6 +233,32 @@ const AcCommand ac_commands[] = {
          ac_show_line,
          NULL},
 
+        {"worktree:cleanup",
+         "worktree.cleanup",
+         WORKSPACE,
+         {PROJECT,
+          {"--max-age-hours", "max_age_hours", AC_INT, NULL},
+          {"--dry-run", "dry_run", AC_YES, NULL}},
+         ac_show_json,
+         NULL},
+        {"sharepack:create",
+         "company.sharepack.create",
+         WORKSPACE,
+         {MUST_PROJECT, {"--by", "created_by", AC_TEXT, NULL}},
+         ac_show_line,
+         NULL},
+        {"help:new",
+         "company.help.new",
+         WORKSPACE,
+         {{"--title", "title", AC_MUST, NULL},
+          {"--requester", "requester", AC_TEXT, "human"},
+          {"--target", "target_manager", AC_MUST, NULL},
+          PROJECT,
+          {"--share", "share_pack_id", AC_TEXT, NULL},
+          {"--visibility", "visibility", AC_TEXT, NULL}},
+         ac_show_line,
+         NULL},
+
         {"index:rebuild", "index.rebuild", WORKSPACE, {{0}}, ac_show_json, NULL},
         {"index:sync", "index.sync", WORKSPACE, {{0}}, ac_show_json, NULL},
         {"index:stats", "index.stats", WORKSPACE, {{0}}, ac_show_json, NULL},
@@ -375,8 +401,7 @@ const AcOption *ac_find_option(const AcCommand *command, const char *word, size_
 
 /* ---- what is not there ----------------------------------------------------------------------- */
 
-static const char *const not_yet[] = {"run:execute", "worktree:cleanup", "sharepack:create", "help:new",
-                                      "artifact:new"};
+static const char *const not_yet[] = {"run:execute", "artifact:new"};
 static const char *const web[] = {"ui:web", "ui:manager-dashboard"};
 static const char *const never[] = {"pipeline:", "desktop:",      "artifact:fill", "artifact:validate",
                                     "demo:init", "task:validate", "help:validate", "milestone:report:new"};
