@@ -261,8 +261,10 @@ int launch_totals(Edit *edit, const Run *run, Str except_run, BudgetUsed used[BU
         TotalsAsk ask = {
                 .project_id = run->spec.project_id, .task_id = run->spec.task_id, .except_run = except_run};
 
-        if (!run->needs_totals || !run->has_turn)
+        if (!run->needs_totals)
                 return 0;
+        if (!run->has_turn)
+                return error_origin(-EAGAIN); /* nobody is judged by what could not be summed up */
         return error_trace(totals_read(edit->workspace->index, edit->root, edit->arena, &ask, used));
 }
 

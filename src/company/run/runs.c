@@ -289,7 +289,7 @@ void run_turn_begin(Run *run, void (*in_turn)(Run *run)) {
         run->in_turn = in_turn;
         run->is_busy = run->needs_totals && !index_turn(&run->turn);
         if (!run->is_busy)
-                in_turn(run); /* without one nothing is summed up */
+                in_turn(run); /* it needs none, or there is none: launch_totals() */
 }
 
 void run_turn_end(Run *run) {
