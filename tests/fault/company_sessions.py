@@ -189,7 +189,8 @@ def settle(c, run, code):
         check("provider.raw" not in types, types)
         return "orphaned"
     equal(state["exit_code"], code)
-    check(c.bytes(run) == counted(200), lambda: "%s: %d bytes" % (run, len(c.bytes(run))))
+    check(c.bytes(run) == counted(200), lambda: "%s: %d bytes, missing %s, events %s" % (
+        run, len(c.bytes(run)), sorted(set(counted(200).splitlines()) - set(c.bytes(run).splitlines())), c.types(run)))
     c.check_whole(run)
     return "whole"
 

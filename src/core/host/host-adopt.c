@@ -95,9 +95,7 @@ static void settle_dead(Hosted *hosted) {
         ShimRecord *record = hosted->record;
         bool has_exited = atomic_load(&record->state) == SHIM_STATE_EXITED;
 
-        ring_recover(&hosted->out);
-        if (hosted->err.header)
-                ring_recover(&hosted->err);
+        hosted_take_rings(hosted);
         hosted->wait_status = record->wait_status;
         hosted->ended_us = record->ended_us;
         hosted_set_state(hosted, has_exited ? HOSTED_EVENT_ENDED : HOSTED_EVENT_LOST);

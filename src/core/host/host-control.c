@@ -89,6 +89,10 @@ static void lose(Hosted *hosted) {
                 host_forget(hosted);
                 return;
         }
+        if (hosted->awaits_io) { /* it ended before it took our call, and had read on until then */
+                hosted_take_rings(hosted);
+                hosted_show_missed(hosted);
+        }
         is_all_read = !hosted->out.header || hosted_read_rest(hosted);
         if (state != SHIM_STATE_EXITED && hosted->pid > 1 && hosted->record->child_start &&
             shim_start_time(hosted->pid) == hosted->record->child_start)

@@ -89,6 +89,10 @@ ShimSize hosted_size_at(const Hosted *hosted, uint64_t position, uint64_t *ret_u
 
 /* host-io.c */
 Str hosted_recent(const Hosted *hosted, size_t n_max); /* as hosted_scrollback(), also what was cleared */
+/* The shim does not read any more: what it has read is known from now on. */
+void hosted_take_rings(Hosted *hosted);
+/* Of an adopted one: what the shim still read meanwhile. */
+void hosted_show_missed(Hosted *hosted);
 /* Takes fds; which: as in ShimMessage. */
 int hosted_open_io(Hosted *hosted, const int *fds, int n_fds, unsigned which);
 void hosted_close_io(Hosted *hosted);

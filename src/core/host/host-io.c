@@ -193,13 +193,23 @@ static int host_io_open_watch(Hosted *hosted, int fd, LoopFdFn fn, LoopFd **ret,
         return error_trace(r);
 }
 
-/* What happened between an adoption and the arrival of the descriptors: output that the shim still read,
- * input and a size that could not be passed on yet. */
-static void host_io_catch_up(Hosted *hosted) {
+void hosted_take_rings(Hosted *hosted) {
+        ring_recover(&hosted->out);
+        if (hosted->err.header)
+                ring_recover(&hosted->err);
+}
+
+void hosted_show_missed(Hosted *hosted) {
         hosted->awaits_io = false;
         host_io_show(hosted, false, false); /* who asked something then has stopped waiting for the answer */
         if (hosted->err.header)
                 host_io_show(hosted, true, false);
+}
+
+/* What happened between an adoption and the arrival of the descriptors: output that the shim still read,
+ * input and a size that could not be passed on yet. */
+static void host_io_catch_up(Hosted *hosted) {
+        hosted_show_missed(hosted);
         if (hosted->cols || hosted->rows)
                 host_resize(hosted, hosted->cols, hosted->rows);
         hosted_flush_input(hosted);
@@ -231,9 +241,7 @@ int hosted_open_io(Hosted *hosted, const int *fds, int n_fds, unsigned which) {
 
         timer_init(&hosted->reopen, hosted->host->daemon->loop, on_reopen);
         place(hosted, fds, n_fds, which);
-        ring_recover(&hosted->out);
-        if (hosted->err.header)
-                ring_recover(&hosted->err);
+        hosted_take_rings(hosted);
         if (hosted->fd_out >= 0)
                 r = host_io_open_watch(hosted, hosted->fd_out, on_out, &hosted->watch_out, LOOP_READ);
         if (!r && hosted->fd_err >= 0)

@@ -226,6 +226,29 @@ static void test_a_killed_shim(void **state) {
         assert_in_range(keep_check(w, 0), RING_FULL, 5 * MB - 1);
 }
 
+/* A shim that ends between the daemon's call and its own answer had read on until then: its last bytes were missing. */
+static void test_a_shim_that_ends_before_it_answers(void **state) {
+        KeepWorld *w = *state;
+        KeepPlan plan = {.argv = {w->self, "live"}, .has_input = true};
+        char folder[200], path[240], bytes[90];
+        Ring ring;
+
+        keep_start(w, &plan);
+        KEEP_EVENTUALLY(keep_length(w, 1) == 5);
+        keep_kill(w);
+        assert_int_equal(kill(keep_record(w).shim_pid, SIGSTOP), 0);
+        keep_start(w, &(KeepPlan){0});
+        assert_true(keep_folder(w, folder, sizeof(folder)));
+        (void)snprintf(path, sizeof(path), "%s/" SHIM_OUT, folder);
+        assert_int_equal(ring_open(&ring, path), 0);
+        keep_bytes(0, 0, bytes, sizeof(bytes));
+        ring_append(&ring, (Str){bytes, sizeof(bytes)}); /* as it would have done itself */
+        ring_close(&ring);
+        assert_int_equal(kill(keep_record(w).shim_pid, SIGKILL), 0);
+        keep_wait_state(w, HOSTED_LOST);
+        assert_int_equal(keep_check(w, 0), sizeof(bytes));
+}
+
 /* What was to be ended when its daemon died is shown to its domain, which has not seen the end. */
 static void test_a_discarded_one_is_found_again(void **state) {
         KeepWorld *w = *state;
@@ -332,6 +355,7 @@ int main(int argc, char **argv) {
                 keep_test(test_the_end_waits_for_room),
                 keep_test(test_forgotten_while_it_waits_for_room),
                 keep_test(test_a_killed_shim),
+                keep_test(test_a_shim_that_ends_before_it_answers),
                 keep_test(test_a_discarded_one_is_found_again),
                 keep_test(test_input_from_a_file),
                 keep_test(test_input_that_cannot_be_opened),
