@@ -60,8 +60,8 @@ static int signals_open(Signals *signals, Daemon *daemon) {
 
 /* It ends anyway, and with its own status: nothing that comes now is news. */
 static void signals_ignore(LoopSignal *handler, int number) {
+        loop_signal_swallow(number);
         loop_signal_close(handler);
-        signal(number, SIG_IGN);
 }
 
 static void signals_close(Signals *signals) {

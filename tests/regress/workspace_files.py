@@ -4,6 +4,7 @@
 A FIFO as a project's daemon.log held a worker for ever: the fourth such project stopped everything that needs one, and the daemon did
 not end cleanly. A link as CCCC_PREAMBLE.md showed files of the person to an agent that could not read them.
 """
+import itertools
 import json
 import os
 
@@ -126,8 +127,16 @@ def test_a_link_that_comes_later():
         with Rpc(os.path.join(folder, "daemon.sock")) as c:
             c.result("task.submit", {"prompt": "before"})
             eventually(lambda: "before" in read_text(os.path.join(folder, "tasks.json")), what="the task")
-            os.rename(folder, folder + ".was")
-            os.symlink(precious, folder)
+            number = itertools.count()
+
+            def swapped():  # the daemon may make the folder anew in between
+                os.rename(folder, "%s.was%d" % (folder, next(number)))
+                try:
+                    os.symlink(precious, folder)
+                    return True
+                except FileExistsError:
+                    return False
+            eventually(swapped, what="the link is there")
             c.call("task.submit", {"prompt": "after"})
             eventually(lambda: "heartbeat not written" in d.log(), what="that is said")
             n.result("project.rm", {"dir": path, "force": True})

@@ -55,6 +55,23 @@ LoopSignal *loop_signal_close(LoopSignal *watch) {
         return NULL;
 }
 
+/* A handler in a loop that never runs: as long as libuv has one it leaves the signal alone. */
+typedef struct SignalSink {
+        uv_loop_t loop;
+        uv_signal_t uv;
+} SignalSink;
+
+static void on_swallowed(_unused_ uv_signal_t *handle, _unused_ int signum) {}
+
+void loop_signal_swallow(int signum) {
+        SignalSink *sink = calloc(1, sizeof(*sink));
+
+        if (sink && !uv_loop_init(&sink->loop) && !uv_signal_init(&sink->loop, &sink->uv) &&
+            !uv_signal_start(&sink->uv, on_swallowed, signum))
+                return;
+        free(sink); /* libuv knows nothing of it */
+}
+
 /* ---- children -------------------------------------------------------------------------------- */
 
 struct LoopChild {

@@ -80,6 +80,9 @@ void loop_defer_free(Loop *loop, void *memory);
 typedef struct LoopSignal LoopSignal;
 int loop_signal_open(Loop *loop, int signum, void (*fn)(void *user), void *user, LoopSignal **ret);
 LoopSignal *loop_signal_close(LoopSignal *watch);
+/* From now on until the process ends this signal does nothing. Unlike SIG_IGN behind loop_signal_close(), it leaves
+ * no instant in which it would end the process. */
+void loop_signal_swallow(int signum);
 
 /* Children, by pidfd. fn runs once, when the child has ended and was reaped; status as from waitpid(2). */
 typedef struct LoopChild LoopChild;
