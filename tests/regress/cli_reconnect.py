@@ -6,16 +6,15 @@ import json
 import os
 import re
 import signal
-import subprocess
 
 from collab import ok
-from harness import DEADLINE, MUSTER, Daemon, Home, check, equal, eventually, read_text
+from follower import BACK, GONE, Follower
+from harness import Daemon, Home, check, equal, eventually, read_text
 from home import numbers
 from person import Person
 
 COUNT = ["/bin/sh", "-c", "i=0; while :; do i=$((i+1)); echo line$i; sleep 0.01; done"]
 ECHO = ["/bin/sh", "-c", "stty -echo; echo ready; exec cat"]
-GONE, BACK = "[the daemon has gone; waiting for the next one]", "[the daemon is back]"
 
 
 @contextlib.contextmanager
@@ -35,41 +34,6 @@ def _new(home, *command):
     status, out, err = home.muster("new", "-d", "--once", "--name", name, folder, "--", *command)
     equal(status, 0, out + err)
     return name
-
-
-class Follower:
-    """muster with these arguments; what it prints goes to files."""
-
-    def __init__(self, home, *args):
-        self.base = os.path.join(home.base, "f%d" % next(numbers))
-        with open(self.base + ".out", "wb") as out, open(self.base + ".err", "wb") as err:
-            self.process = subprocess.Popen([MUSTER, *args], env=home.env(), cwd=home.cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
-
-    def out(self):
-        return read_text(self.base + ".out")
-
-    def err(self):
-        return read_text(self.base + ".err")
-
-    def sees(self, word, n=1):
-        eventually(lambda: self.out().count(word) >= n, what="%s on stdout; %s" % (word, self.err()))
-
-    def is_told(self, word, n=1):
-        eventually(lambda: self.err().count(word) >= n, what="%s on stderr; %s" % (word, self.err()))
-
-    def ends(self, status=None, number=None):
-        if number:
-            self.process.send_signal(number)
-        got = self.process.wait(DEADLINE)
-        equal(got, -number if status is None else status, self.err())
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
 
 
 def _last(text):

@@ -9,6 +9,8 @@
 #include "cli/link/native.h"
 #include "cli/term/printer.h"
 #include "cli/print/report.h"
+#include "cli/cmd/run-files.h"
+#include "cli/cmd/run-logs.h"
 #include "cli/cmd/task-watch.h"
 
 static Str chosen_lines(const Buf *past, int64_t tail) {
@@ -146,7 +148,7 @@ int cmd_logs(const Options *options) {
         _cleanup_(printer_deinit) Printer printer;
         int r;
 
-        printer_init(&printer, options->strip || options->timestamps);
+        printer_init(&printer, stdout, options->strip || options->timestamps);
         printer.is_raw = options->raw;
         printer.has_stamps = options->timestamps;
         if (options->daemon && options->n_operands)
@@ -161,6 +163,14 @@ int cmd_logs(const Options *options) {
                 return logs_of_task(options);
         if (options->n_operands && names_actor(options->operands[0]) && !options->follow)
                 return logs_of_actor(options, &printer);
+        if (options->n_operands && run_files_is_name(options->operands[0]) &&
+            !names_actor(options->operands[0])) {
+                bool is_run;
+
+                r = logs_of_run(options, &is_run);
+                if (r || is_run)
+                        return r;
+        }
         r = coop_open(&coop, "logs");
         if (!r)
                 r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);

@@ -109,7 +109,7 @@ int cmd_replay(const Options *options) {
         CastHeader header;
         int r;
 
-        printer_init(&replay.printer, false);
+        printer_init(&replay.printer, stdout, false);
         replay.printer.is_raw = options->raw;
         replay.cast.in = fopen(replay.path, "re");
         if (!replay.cast.in && errno == ENOENT && !strchr(replay.path, '/'))

@@ -140,7 +140,8 @@ const Command session_commands[] = {
                 .details =
                         "Recent output (up to 256 KiB), byte by byte. On a terminal, questions to it, its\n"
                         "title and the clipboard are left out.\n"
-                        "Without SESSION, that of this folder; GROUP/ACTOR: the terminal of an actor.\n"
+                        "Without SESSION, that of this folder; GROUP/ACTOR: the terminal of an actor;\n"
+                        "PROJECT/RUN: all that a run of AgentCompany has printed, its stderr to stderr.\n"
                         "\n"
                         "  -f, --follow     go on with what comes, until Ctrl+C or the end\n"
                         "  -n, --tail N     only the last N lines of what was printed before\n"
@@ -159,6 +160,7 @@ const Command session_commands[] = {
                 .examples = "  muster logs\n"
                             "  muster logs --daemon --since 10m\n"
                             "  muster logs -f --tail 20 api\n"
+                            "  muster logs -f my-project/run_01M7N3AMDHCP7G9BTMW11K6K1C\n"
                             "  muster logs --strip api | grep -i error\n",
                 .takes = "follow tail strip raw pty daemon timestamps since no-reconnect",
                 .n_max = 1,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/term/printer.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,9 +8,10 @@
 #include "base/time.h"
 #include "cli/print/report.h"
 
-void printer_init(Printer *printer, bool is_stripped) {
-        *printer = (Printer){.is_stripped = is_stripped,
-                             .is_terminal = isatty(STDOUT_FILENO),
+void printer_init(Printer *printer, FILE *out, bool is_stripped) {
+        *printer = (Printer){.out = out,
+                             .is_stripped = is_stripped,
+                             .is_terminal = isatty(fileno(out)),
                              .queries.use = QUERIES_PRINT};
         modes_init(&printer->modes);
 }
@@ -29,7 +29,7 @@ static void printer_put_stamp(const Printer *printer) {
         clock_gettime(CLOCK_REALTIME, &now);
         if (!printer->is_past)
                 time_format_ms((int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000, stamp);
-        printf("%-24s ", stamp);
+        fprintf(printer->out, "%-24s ", stamp);
 }
 
 static void printer_put_stamped(Printer *printer) {
@@ -41,7 +41,7 @@ static void printer_put_stamped(Printer *printer) {
 
                 if (!printer->is_inside_line)
                         printer_put_stamp(printer);
-                output_put(stdout, (Str){text.data, n});
+                output_put(printer->out, (Str){text.data, n});
                 printer->is_inside_line = !end;
                 text = (Str){text.data + n, text.n - n};
         }
@@ -53,12 +53,12 @@ static bool printer_flush(Printer *printer) {
         if (printer->has_stamps)
                 printer_put_stamped(printer);
         else if (printer->is_stripped)
-                output_put(stdout, buf_str(&printer->text));
+                output_put(printer->out, buf_str(&printer->text));
         else
-                fwrite(printer->text.data, 1, printer->text.n, stdout);
+                fwrite(printer->text.data, 1, printer->text.n, printer->out);
         printer->is_inside_line = printer->text.data[printer->text.n - 1] != '\n';
         printer->text.n = 0;
-        return !fflush(stdout);
+        return !fflush(printer->out);
 }
 
 bool printer_put(Printer *printer, Str output) {

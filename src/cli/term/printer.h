@@ -1,17 +1,20 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Printer: output of a hosted terminal on its way to stdout: as it is, or as plain text.
+ * Printer: output of a hosted program on its way to stdout or stderr: as it is, or as plain text.
  *
  * On a terminal, what it would answer is left out, and so are its clipboard and title (unless is_raw); at
  * the end what was done to it is undone and its line ended; so printing an old log neither types into the
  * shell nor leaves it in colours. Anywhere else each byte passes. Owned by the command.
  */
+#include <stdio.h>
+
 #include "cli/term/undo.h"
 #include "cli/term/queries.h"
 #include "core/term/ansi.h"
 
 typedef struct Printer {
+        FILE *out;
         bool is_stripped;
         bool is_terminal;
         bool is_raw;         /* asked for: each byte passes */
@@ -24,9 +27,9 @@ typedef struct Printer {
         Buf text;
 } Printer;
 
-void printer_init(Printer *printer, bool is_stripped);
+void printer_init(Printer *printer, FILE *out, bool is_stripped);
 void printer_deinit(Printer *printer);
-/* Writes and flushes; false: stdout takes no more, or no memory. */
+/* Writes and flushes; false: `out` takes no more, or no memory. */
 bool printer_put(Printer *printer, Str output);
 /* No more comes. */
 bool printer_end(Printer *printer);
