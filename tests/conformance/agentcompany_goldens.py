@@ -24,14 +24,9 @@ WRITERS = {
 # Scenario -> method that is not served yet -> the steps that show what it would have done; all others are played.
 BEHIND = {}
 
-# Scenarios that need something of a method that is served otherwise.
-LATER = {"27_app_server": "not played for want of the app-server protocol"}
-
 
 def _test(path, name):
     def test():
-        if name in LATER:
-            return LATER[name]
         problems, note = golden_agentcompany.play(path, golden_agentcompany.Plan(WRITERS, BEHIND.get(name)))
         if problems:
             raise Failed("\n".join(problems + [note]))

@@ -47,16 +47,19 @@ static int adopt_read_stream(Edit *edit, Run *run, bool is_stderr) {
                 return error_origin(-ENOMEM);
         run->kept[is_stderr] = 0;
         while (fd >= 0 && (n = read(fd, bytes, ADOPT_READ)) > 0) {
-                (void)usage_meter_feed(&run->meter, is_stderr ? USAGE_STDERR : USAGE_STDOUT,
-                                       (Str){bytes, (size_t)n}, NULL);
+                if (!is_stderr && run_is_app_server(run))
+                        (void)app_server_feed_kept(run, (Str){bytes, (size_t)n});
+                else
+                        (void)usage_meter_feed(&run->meter, is_stderr ? USAGE_STDERR : USAGE_STDOUT,
+                                               (Str){bytes, (size_t)n}, NULL);
                 run->kept[is_stderr] += (uint64_t)n;
         }
         return n < 0 ? error_origin(-errno) : 0;
 }
 
 static void adopt_read_input(Edit *edit, Run *run) {
-        const char *path =
-                place_run(edit->arena, run->spec.project_id, run->spec.run_id, "outputs/stdin.txt");
+        const char *path = place_run(edit->arena, run->spec.project_id, run->spec.run_id,
+                                     run_is_app_server(run) ? "outputs/prompt.txt" : "outputs/stdin.txt");
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         UsageUnits units = {0};
 
@@ -101,7 +104,13 @@ static int adopt_decide(Edit *edit, const Carry *carry) {
                 edit->call->error =
                         0; /* its document is gone or broken: the session has its end all the same */
         if (!run->mode.n)
-                run->mode = STR("command");
+                run->mode = str_is(json_text_of(record, "mode"), "codex_app_server")
+                                    ? STR("codex_app_server")
+                                    : STR("command");
+        if (run_is_app_server(run) && (r = app_server_adopt(run)))
+                return r;
+        run->has_marker = place_has(edit->root, place_run(edit->arena, run->spec.project_id,
+                                                          run->spec.run_id, "outputs/stop_requested.flag"));
         adopt_read_input(edit, run);
         r = adopt_read_stream(edit, run, false);
         return error_trace(r ? r : adopt_read_stream(edit, run, true));
@@ -115,12 +124,15 @@ static void adopt_decided(Run *run, Edit *edit _unused_, int error) {
                 return; /* run_next() comes back here */
         }
         run->is_read = true;
+        run->is_stop_wanted |= run->has_marker;
         for (int i = 0; i < 2 && run->hosted; i++)
                 hosted_keep(run->hosted, i, run->kept[i]);
         if (run->is_end_kept)
                 run->state = RUN_OVER;
         log_info(&company->daemon->log, run->hosted->id, "run adopted run=" STR_FMT,
                  STR_ARG(run->spec.run_id));
+        if (run_is_app_server(run) && !run->is_end_kept)
+                app_server_adopted(run);
         run_soon(run);
 }
 

@@ -62,6 +62,8 @@ static void finish_look(Run *run, bool is_stopped) {
         end->status = is_stopped                             ? STR("stopped")
                       : end->has_exit && end->exit_code == 0 ? STR("ended")
                                                              : STR("failed");
+        if (run_is_app_server(run))
+                app_server_judge(run, is_stopped, end);
 }
 
 /* ---- what it has used ------------------------------------------------------------------------ */
@@ -160,7 +162,7 @@ static void finish_tell(Edit *edit, const Run *run, bool is_exceeded) {
         else
                 jw_field_null(w, "signal");
         jw_field_bool(w, "stopped", is_stopped);
-        if (end->error.n)
+        if (end->error.n && !end->has_exit)
                 jw_field_bool(w, "orphaned", true);
         jw_field_bool(w, "budget_exceeded", is_exceeded);
         jw_end_object(w);
@@ -184,6 +186,7 @@ static void finish_put_run(Edit *edit, Run *run) {
         finish_set(edit, doc, "status", json_new_str(edit->arena, run->end.status));
         finish_set(edit, doc, "ended_at", json_new_str(edit->arena, edit_now(edit)));
         finish_put_usage(edit, run, &bill, doc);
+        app_server_set_names(edit, run, doc);
         draft_replace(edit, path, doc);
 }
 

@@ -99,7 +99,9 @@ static int output_meter(Run *run) {
         if (batch->is_metered)
                 return 0;
         for (int i = 0; !r && i < 2; i++)
-                if (batch->bytes[i].n)
+                if (!i && run_is_app_server(run))
+                        r = app_server_feed(run, buf_str(&batch->bytes[0]), batch->is_last, &told);
+                else if (batch->bytes[i].n)
                         r = usage_meter_feed(&run->meter, i ? USAGE_STDERR : USAGE_STDOUT,
                                              buf_str(&batch->bytes[i]), &told);
         if (batch->is_last)
@@ -162,10 +164,14 @@ void output_write(Edit *edit, Run *run) {
                 output_write_raw(edit, run, i, bytes);
         }
         output_write_found(edit, run);
+        app_server_write_message(edit, run);
 }
 
 static int output_decide(Edit *edit, const Carry *carry) {
-        output_write(edit, run_of(carry));
+        Run *run = run_of(carry);
+
+        output_write(edit, run);
+        app_server_write_names(edit, run);
         return 0;
 }
 
@@ -179,6 +185,8 @@ void output_kept(Run *run) {
         }
         run->batch.is_open = false;
         run->found.n = 0;
+        if (run_is_app_server(run))
+                app_server_kept(run);
 }
 
 static void output_on_kept(Run *run, Edit *edit _unused_, int error) {
@@ -196,6 +204,8 @@ static void output_on_kept(Run *run, Edit *edit _unused_, int error) {
 
 /* What is last is kept with the end. */
 bool output_keep(Run *run) {
+        if (run_is_app_server(run) && app_server_is_held(run))
+                return true;
         if (output_take(run)) {
                 run_again(run);
                 return true;
@@ -204,6 +214,8 @@ bool output_keep(Run *run) {
                 return false;
         if (!run->batch.bytes[0].n && !run->batch.bytes[1].n) {
                 run->batch.is_open = false;
+                if (run_is_app_server(run))
+                        app_server_on_silence(run);
                 return run->state == RUN_RUNNING && !run->is_program_over;
         }
         run_step(run, output_decide, output_on_kept);

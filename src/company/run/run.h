@@ -18,6 +18,7 @@
 #include "company/event.h"
 #include "company/govern/budget.h"
 #include "company/index/turn.h"
+#include "company/run/dialog.h"
 #include "company/run/launch.h"
 #include "company/run/tree.h"
 #include "core/host/host.h"
@@ -63,11 +64,16 @@ struct Run {
         pid_t pid;
         bool is_pid_kept;
         bool is_read;           /* of one that an earlier daemon left: what it has kept is known */
-        Str thread_id, turn_id; /* app server */
+        Str thread_id, turn_id; /* app server: in the dialog */
+        Dialog dialog;          /* the same */
+        uint64_t n_message;     /* bytes of outputs/last_message.md that are kept */
+        bool are_names_new;     /* of thread and turn: the batch has them */
+        bool is_dismissed;      /* its dialog is over, and it was told to go */
 
         bool is_stop_wanted, is_stop_marked, is_late;
-        bool is_busy; /* a step is under way */
-        Call *call;   /* its call */
+        bool has_marker; /* an earlier daemon was about to stop it */
+        bool is_busy;    /* a step is under way */
+        Call *call;      /* its call */
         Carry carry;
         void (*then)(Run *run, Edit *edit, int error);
         Edit *edit;
@@ -91,7 +97,7 @@ struct Run {
         bool is_end_kept; /* it is only to be told */
         RunWatch *watches;
         Deferred soon; /* run_next() */
-        Timer answer, limit, again;
+        Timer answer, limit, again, interrupt;
 };
 
 /* What a workspace knows of its runs. */
@@ -150,6 +156,25 @@ void start_prepare(Run *run);
 void start_keep_pid(Run *run);
 void start_attach(Run *run, Hosted *hosted);
 void start_record(Edit *edit, const Run *run, Str status); /* its session record, as a part of the edit */
+
+/* app-server.c: each only for a run that is one. */
+bool run_is_app_server(const Run *run);
+int app_server_prepare(Edit *edit, Run *run); /* worker: its command; what it lacks is noted as its end */
+/* Worker: what it printed; what follows from it. */
+int app_server_feed(Run *run, Str piece, bool is_last, const UsageTold *told);
+void app_server_write_message(Edit *edit, const Run *run);
+void app_server_write_names(Edit *edit, const Run *run);
+void app_server_set_names(Edit *edit, const Run *run, Json *doc); /* into run.yaml */
+void app_server_begin(Run *run);
+void app_server_kept(Run *run);
+bool app_server_is_held(const Run *run);
+void app_server_on_silence(Run *run); /* all that it printed is kept */
+void app_server_on_interrupted(Timer *timer);
+void app_server_stop(Run *run);
+int app_server_adopt(Run *run); /* worker: begins anew; then what was kept is fed */
+int app_server_feed_kept(Run *run, Str piece);
+void app_server_adopted(Run *run);
+void app_server_judge(const Run *run, bool is_stopped, RunEnd *end);
 
 /* adopt.c */
 void adopt_read(Run *run);

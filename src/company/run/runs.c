@@ -166,6 +166,7 @@ int run_new(Workspace *workspace, Run **ret) {
         timer_init(&run->again, loop, run_on_again);
         timer_init(&run->answer, loop, run_on_answer);
         timer_init(&run->limit, loop, run_on_limit);
+        timer_init(&run->interrupt, loop, app_server_on_interrupted);
         *ret = run;
         return 0;
 }
@@ -179,6 +180,7 @@ void run_free(Run *run) {
         timer_clear(&run->again);
         timer_clear(&run->answer);
         timer_clear(&run->limit);
+        timer_clear(&run->interrupt);
         viewer_detach(&run->viewer);
         if (run->hosted) {
                 run->hosted->handler = NULL;
@@ -192,6 +194,7 @@ void run_free(Run *run) {
                         watch->gone(watch);
         }
         tree_free(run);
+        dialog_deinit(&run->dialog);
         usage_meter_deinit(&run->meter);
         buf_deinit(&run->batch.bytes[0]);
         buf_deinit(&run->batch.bytes[1]);

@@ -75,8 +75,15 @@ static void start_put_texts(Edit *edit, const Run *run) {
 
         (void)edit_replace(edit, start_output(edit, run, "stdout.txt"), STR(""));
         (void)edit_replace(edit, start_output(edit, run, "stderr.txt"), STR(""));
+        if (run_is_app_server(run))
+                (void)edit_replace(edit, start_output(edit, run, "last_message.md"), STR(""));
         if (edit_exists(edit, marker))
                 (void)edit_remove(edit, marker); /* of an earlier session of this run */
+}
+
+/* An app server is told what it is asked. */
+static bool start_has_stdin(const Run *run) {
+        return run->spec.stdin_text.data && !run_is_app_server(run);
 }
 
 static Str start_stdin_relpath(Edit *edit, const Run *run) {
@@ -112,26 +119,41 @@ static void start_write_env(const Config *config, JsonWriter *w, const Json *env
         jw_end_object(w);
 }
 
-static void start_write_spec(Edit *edit, const Run *run, JsonWriter *w) {
+static void start_write_command(Edit *edit, const Run *run, JsonWriter *w) {
         const RunSpec *spec = &run->spec;
 
-        jw_begin_object(w);
-        jw_field_cstr(w, "kind", "command");
-        start_write_argv(w, spec->argv);
-        draft_optional(w, "repo_id", spec->repo_id);
-        draft_optional(w, "workdir_rel", spec->workdir_rel);
-        draft_optional(w, "task_id", spec->task_id);
-        draft_optional(w, "milestone_id", spec->milestone_id);
         draft_optional(w, "worktree_relpath", run->worktree_relpath);
         draft_optional(w, "worktree_branch", run->worktree_branch);
-        if (spec->budget)
-                jw_field_value(w, "budget", spec->budget);
         if (spec->env) {
                 jw_key(w, "env");
                 start_write_env(&edit->call->daemon->config, w, spec->env);
         }
         if (spec->stdin_text.data)
                 jw_field_str(w, "stdin_relpath", start_stdin_relpath(edit, run));
+}
+
+static void start_write_spec(Edit *edit, const Run *run, JsonWriter *w) {
+        const RunSpec *spec = &run->spec;
+
+        jw_begin_object(w);
+        if (run_is_app_server(run)) {
+                jw_field_cstr(w, "kind", "codex_app_server");
+                jw_field_str(w, "prompt_relpath",
+                             arena_printf(edit->arena, "runs/" STR_FMT "/outputs/prompt.txt",
+                                          STR_ARG(run->spec.run_id)));
+                draft_optional(w, "model", spec->model);
+        } else {
+                jw_field_cstr(w, "kind", "command");
+                start_write_argv(w, spec->argv);
+        }
+        draft_optional(w, "repo_id", spec->repo_id);
+        draft_optional(w, "workdir_rel", spec->workdir_rel);
+        draft_optional(w, "task_id", spec->task_id);
+        draft_optional(w, "milestone_id", spec->milestone_id);
+        if (spec->budget)
+                jw_field_value(w, "budget", spec->budget);
+        if (!run_is_app_server(run))
+                start_write_command(edit, run, w);
         jw_end_object(w);
 }
 
@@ -171,7 +193,7 @@ static void start_tell_executing(Edit *edit, const Run *run) {
         start_field_or_null(w, "worktree_relpath", run->worktree_relpath);
         start_field_or_null(w, "worktree_branch", run->worktree_branch);
         start_field_or_null(w, "stdin_relpath",
-                            spec->stdin_text.data ? start_stdin_relpath(edit, run) : STR_NULL);
+                            start_has_stdin(run) ? start_stdin_relpath(edit, run) : STR_NULL);
         jw_end_object(w);
         event_end(edit);
 }
@@ -213,9 +235,11 @@ static int start_decide(Edit *edit, const Carry *carry) {
         if (run->end.error.n)
                 return start_give_up(edit, run); /* there was no memory to look at its repository */
         status = json_text_of(doc, "status");
-        if (str_is(run->mode, "codex_app_server"))
-                finish_note(run, "The app-server protocol is not served yet");
-        else if (!start_has_argv(run))
+        if (run_is_app_server(run) && (r = app_server_prepare(edit, run)))
+                return r;
+        if (run->end.error.n)
+                return start_give_up(edit, run);
+        if (!start_has_argv(run))
                 finish_note(run, "argv must be non-empty");
         else if (start_has_nul(run))
                 finish_note(run, "argv and env must not hold a NUL character");
@@ -228,7 +252,9 @@ static int start_decide(Edit *edit, const Carry *carry) {
         tree_write(edit, run);
         if (run->end.error.n)
                 return start_give_up(edit, run);
-        if (run->spec.stdin_text.data)
+        if (run_is_app_server(run))
+                (void)edit_replace(edit, start_output(edit, run, "prompt.txt"), run->dialog.prompt);
+        else if (run->spec.stdin_text.data)
                 (void)edit_replace(edit, start_output(edit, run, "stdin.txt"), run->spec.stdin_text);
         start_put_spec(edit, run, doc);
         start_tell_executing(edit, run);
@@ -343,12 +369,18 @@ static void start_on_output(Viewer *viewer, HostOutput *output _unused_) {
         run_soon(container_of(viewer, Run, viewer));
 }
 
+static void start_on_change(Viewer *viewer) {
+        run_soon(container_of(viewer, Run, viewer));
+}
+
 void start_attach(Run *run, Hosted *hosted) {
         run->hosted = hosted;
         hosted->handler = &start_handler;
         hosted->user = run;
         run->viewer.is_passive = true;
         run->viewer.output = start_on_output;
+        run->viewer.room = start_on_change;
+        run->viewer.closed = start_on_change;
         viewer_attach(&run->viewer, hosted);
 }
 
@@ -362,6 +394,7 @@ static int start_host(Run *run) {
                            .kind = SHIM_PIPES,
                            .n_ring = RUN_RING,
                            .is_lossless = true};
+        bool has_text = start_has_stdin(run);
         Hosted *hosted;
         int r = start_program(run, &program);
 
@@ -374,8 +407,8 @@ static int start_host(Run *run) {
         if (r)
                 return r;
         spec.object = object;
-        spec.has_no_input = !run->spec.stdin_text.data;
-        spec.stdin_path = run->spec.stdin_text.data ? input : NULL;
+        spec.has_no_input = !has_text && !run_is_app_server(run);
+        spec.stdin_path = has_text ? input : NULL;
         r = host_start(host, &spec, &start_handler, run, &hosted);
         if (!r)
                 start_attach(run, hosted);
@@ -415,6 +448,8 @@ static void start_pid_kept(Run *run, Edit *edit _unused_, int error) {
         }
         run->is_pid_kept = true;
         run_tell_launched(run, 0, STR_NULL, STR_NULL);
+        if (run_is_app_server(run))
+                app_server_begin(run);
         run_soon(run);
 }
 

@@ -24,7 +24,9 @@ static int stop_decide(Edit *edit, const Carry *carry) {
 
 static void stop_marked(Run *run, Edit *edit _unused_, int error _unused_) {
         run->is_stop_marked = true; /* if it could not be kept the program is ended all the same */
-        if (run->hosted && !run->is_program_over)
+        if (run->hosted && !run->is_program_over && run_is_app_server(run))
+                app_server_stop(run);
+        else if (run->hosted && !run->is_program_over)
                 host_kill(run->hosted, RUN_STOP_MS);
         run_tell_marked(run);
         run_soon(run);

@@ -102,6 +102,11 @@ static void end_stream(Hosted *hosted, bool is_stderr) {
                 hosted->fd_out = close_fd(hosted->fd_out);
         }
         deferred_schedule(&hosted->settle);
+        for (Viewer *viewer = LIST_FIRST(&hosted->viewers), *next; viewer; viewer = next) {
+                next = LIST_NEXT(viewer, link);
+                if (viewer->closed)
+                        viewer->closed(viewer);
+        }
 }
 
 bool hosted_output_is_over(const Hosted *hosted) {

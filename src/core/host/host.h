@@ -185,8 +185,9 @@ struct Viewer {
         LIST_ENTRY(Viewer) link;
         bool is_passive; /* no terminal: it only looks */
         void (*output)(Viewer *viewer, HostOutput *output);
-        void (*room)(Viewer *viewer);  /* input is taken again after host_write() said FULL; may be NULL */
-        void (*ended)(Viewer *viewer); /* after its last output, before the domain is told; may be NULL */
+        void (*closed)(Viewer *viewer); /* an output has ended, perhaps before the process; may be NULL */
+        void (*room)(Viewer *viewer);   /* input is taken again after host_write() said FULL; may be NULL */
+        void (*ended)(Viewer *viewer);  /* after its last output, before the domain is told; may be NULL */
 };
 
 /*

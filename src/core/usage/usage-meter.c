@@ -192,6 +192,10 @@ int usage_meter_feed(UsageMeter *meter, UsageStream stream, Str piece, const Usa
         return r;
 }
 
+void usage_meter_pass(UsageMeter *meter, UsageStream stream, Str piece) {
+        usage_units_add(&meter->units[stream], piece);
+}
+
 void usage_meter_end(UsageMeter *meter, const UsageTold *told) {
         meter->told = told;
         for (int i = 0; i < USAGE_N_STREAMS; i++)

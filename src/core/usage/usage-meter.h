@@ -81,6 +81,8 @@ typedef struct UsageMeter {
 
 /* 0, or -ENOMEM: a line may be missing from it then. told: NULL: nobody. */
 int usage_meter_feed(UsageMeter *meter, UsageStream stream, Str piece, const UsageTold *told);
+/* What is read as a protocol: only its length counts. */
+void usage_meter_pass(UsageMeter *meter, UsageStream stream, Str piece);
 void usage_meter_end(UsageMeter *meter, const UsageTold *told);
 /* A message that was parsed already: for programs whose lines are a protocol. Its counts: only by
  * usage_meter_count(). */
