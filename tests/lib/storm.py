@@ -33,7 +33,7 @@ SELDOM = {"group_delete": 0.1, "group_create": 0.1, "project.rm": 0.1, "actor_re
 FOLDERS = {"workspace_dir", "out_dir", "src_dir", "repo_path"}
 # Ids that answers bring.
 LEARNT = {"group_id", "event_id", "taskId", "scope_key", "project_id", "run_id", "artifact_id", "conversation_id", "task_id", "milestone_id",
-          "subscription_id", "agent_id"}
+          "subscription_id", "agent_id", "session_ref", "job_id"}
 COOPFILE = '[agent]\ncommand = "%s"\n[session]\nauto_restart = %s\nrestart_delay_ms = 50\n'
 
 
@@ -91,6 +91,11 @@ class Known:
             "notes": ["n"], "event_types": ["run.started"], "mode": ["raw", "verified", "deterministic"], "scope": ["workspace", "project"],
             "agentcompany.visibility": ["org", "team"], "view": ["home", "activities", "resources", "conversation"], "insert_lines": ["l"],
             "evidence": ["e"], "summary": ["s"], "mistake_key": ["k"], "prevention_rule": ["r"], "under_heading": ["## H"],
+            "argv": [["sh", "-c", "echo a; echo b >&2; exit 3"], ["cat"], ["sleep", "0.2"], ["/nowhere"]], "evaluation_argv": [["true"], ["false"], ["sleep", "0.1"]],
+            "stdin_text": ["in", "i" * 30000], "session_ref": [], "job_id": ["job_1", "job_2"], "lane_priority": ["high", "normal", "low"],
+            "budget": [{"soft_tokens": 1}, {"hard_tokens": 100000}], "evaluation_env": [{"A": "b"}],
+            "job": [{"schema_version": 1, "type": "job", "job_id": "job_%d" % i, "job_kind": "execution", "worker_kind": "codex", "workspace_dir": offices[0],
+                     "project_id": "", "goal": "g", "constraints": [], "deliverables": [], "permission_level": "read-only", "context_refs": []} for i in (1, 2)],
         })
         for role in ("actor_role", "author_role", "manager_role"):
             self.values[role] = ["human", "ceo", "manager"]
@@ -154,6 +159,8 @@ class Pools:
             is_meant = name in ESSENTIAL or param.get("required")
             if self.rng.random() < (usual if is_meant else 0.3 if self.known.pool(full, name) else 0.05):
                 found[name] = self.value(full, name, param)
+        if isinstance(found.get("job"), dict) and self.known.values["project_id"]:
+            found["job"] = {**found["job"], "project_id": self.rng.choice(self.known.values["project_id"])}
         return found
 
 
