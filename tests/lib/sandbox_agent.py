@@ -42,9 +42,10 @@ def look():
         "program": sys.argv[0],
         "arguments": sys.argv[1:],
     }
-    with open("found.tmp", "w") as f:
+    temp = "found." + os.urandom(8).hex()  # several may look at the same time, with the same pid inside
+    with open(temp, "w") as f:
         json.dump(found, f)
-    os.rename("found.tmp", "found")
+    os.rename(temp, "found")
 look()
 %(then)s
 """

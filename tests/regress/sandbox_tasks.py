@@ -377,7 +377,8 @@ def test_late_workers():
         for task in tasks:
             t.client.call("task.cancel", {"taskId": task})
         for task in tasks:
-            equal(t.client.ended(task)["state"], "cancelled")
+            end = t.client.ended(task)
+            equal(end["state"], "cancelled", json.dumps(end))
         eventually(lambda: not t.processes(), what="nothing is left")
 
 
