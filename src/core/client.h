@@ -44,8 +44,8 @@ struct Client {
 };
 
 /* Makes the client of a connection that the listener of this Endpoint accepted, and starts it: both may be gone
- * when this returns. Takes conn. */
-void client_start(void *endpoint, Conn *conn);
+ * when this returns. Takes conn. user: the Endpoint. */
+void client_start(void *user, Conn *conn);
 /* For dialects: the tree of the line being handled, parsed now or, of a long one, by a worker before. As
  * json_parse(). */
 int client_parse(Client *client, Str *line, Json **ret, JsonFault *fault);

@@ -81,8 +81,8 @@ typedef enum DriverWhen {
 /* A value that is empty is left out with its flag. */
 typedef struct DriverWord {
         const char *flag; /* NULL: the value stands alone */
-        DriverValue value;
         const char *text;
+        DriverValue value;
         DriverWhen when;
 } DriverWord;
 

@@ -55,7 +55,7 @@ static void finds_parse(Finds *finds, Str text, unsigned depth) {
         int r;
 
         text = str_trim(text);
-        if (!text.n || finds->n_looked++ >= ANSWER_OBJECTS_MAX * 4 ||
+        if (!text.n || finds->n_looked++ >= ANSWER_LOOKS_MAX ||
             finds->arena->n_total - finds->n_memory > ANSWER_MEMORY_MAX)
                 return;
         r = json_parse(finds->arena, text.data, text.n, &limits, &json, NULL);
@@ -80,7 +80,7 @@ static void finds_take(Finds *finds, Json *json, unsigned depth) {
                                             "payload",           "data",   "output",
                                             "message",           "content"};
 
-        if (finds->n_looked++ >= ANSWER_OBJECTS_MAX * 4)
+        if (finds->n_looked++ >= ANSWER_LOOKS_MAX)
                 return;
         if (json_is(json, JSON_STRING) && depth)
                 finds_take_text(finds, json_str(json), depth - 1);

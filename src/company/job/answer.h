@@ -18,12 +18,13 @@
 enum {
         ANSWER_BYTES_MAX = 4 * 1024 * 1024, /* of an output: its end counts */
         ANSWER_DEPTH_MAX = 128,             /* open braces at a time; a span around more of them is none */
-        ANSWER_SPANS_MAX = 256,     /* spans that are looked at, the last ones; blocks, the first ones */
-        ANSWER_OBJECTS_MAX = 1000,  /* objects that are looked at */
-        ANSWER_VALUES_MAX = 262144, /* of one JSON text */
-        ANSWER_MEMORY_MAX = 64 * 1024 * 1024, /* of all of them; no more are read */
-        ANSWER_TEXT_DEPTH = 8,                /* how deep texts lie in a line of a program */
-        ANSWER_WRAP_DEPTH = 6,                /* how deep an answer may be wrapped */
+        ANSWER_SPANS_MAX = 256,    /* spans that are looked at, the last ones; blocks, the first ones */
+        ANSWER_OBJECTS_MAX = 1000, /* objects that are looked at */
+        ANSWER_LOOKS_MAX = 4 * ANSWER_OBJECTS_MAX, /* texts and values that are looked into for them */
+        ANSWER_VALUES_MAX = 262144,                /* of one JSON text */
+        ANSWER_MEMORY_MAX = 64 * 1024 * 1024,      /* of all of them; no more are read */
+        ANSWER_TEXT_DEPTH = 8,                     /* how deep texts lie in a line of a program */
+        ANSWER_WRAP_DEPTH = 6,                     /* how deep an answer may be wrapped */
 };
 
 /* Its last ANSWER_BYTES_MAX bytes, from a whole character on. */

@@ -129,7 +129,7 @@ void conclude_answered(Edit *edit, Job *job, Json *record, const Json *answer);
 
 /* attempt.c: the steps of an attempt, on workers. They set job->after. */
 int attempt_choose(Edit *edit, const Carry *carry);
-void attempt_check(void *job); /* one that waits for others */
+void attempt_check(void *user); /* a job: one that waits for others */
 /* Below the folder of its run. NULL without memory. */
 const char *attempt_schema_name(Arena *arena, const Job *job);
 /* attempt-launch.c */

@@ -94,12 +94,12 @@ int64_t worker_cool_down_ms(Str text, unsigned level) {
                 int64_t ms;
                 const char *words[11];
         } kinds[] = {
-                {5 * 60000,
+                {300000,
                  {"rate limit", "rate_limit", "too many requests", "429", "quota exceeded", "backoff"}},
-                {2 * 60000,
+                {120000,
                  {"interactive prompt", "interactive mode", "not a tty", "not a terminal", "press enter",
                   "(y/n)", "[y/n]"}},
-                {1 * 60000,
+                {60000,
                  {"network error", "econnreset", "econnrefused", "enotfound", "etimedout",
                   "connection refused", "connection reset", "socket hang up", "could not resolve host",
                   "network is unreachable"}},

@@ -26,4 +26,4 @@ typedef struct Mistake {
 } Mistake;
 
 /* As decide() returns. */
-int mistake_record(Edit *edit, const MistakeGiven *given, Mistake *ret);
+int mistake_record(Edit *edit, const MistakeGiven *args, Mistake *mistake);

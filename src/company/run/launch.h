@@ -100,4 +100,4 @@ void run_cool_down(Workspace *workspace, Str provider, int64_t ms);
  * whether that still runs or not; a watch that is added then is told of its end. For company/job, once, before
  * the daemon looks for hosted processes.
  */
-void runs_on_found(Company *company, void (*found)(Run *run));
+void runs_on_found(Company *company, void (*fn)(Run *run));

@@ -288,7 +288,7 @@ static int redo_grow(Redo *redo, const Step *step) {
         int r = store_make_parents(redo->disk, step->path, NULL);
 
         r = r ? r : redo_read(redo, step->path, step->head.at, &now, &identity);
-        if (r || (now.n >= step->bytes.n && memcmp(now.data, step->bytes.data, step->bytes.n) == 0))
+        if (r || (now.data && str_starts(buf_str(&now), step->bytes)))
                 return error_trace(r);
         if ((uint64_t)identity.n_bytes < step->head.at)
                 return error_trace(redo_put_aside(redo, step));
