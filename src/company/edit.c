@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -292,12 +293,21 @@ static void edit_run(const Carry *carry) {
         if (!edit->r)
                 store_change_make_ahead(&edit->change);
         buf_deinit(&edit->text);
+        /* Others that are about to be ready are committed with it, by one sync. */
+        if (atomic_fetch_sub(&edit->workspace->n_deciding, 1) == 1 && !edit->r &&
+            !store_change_is_empty(&edit->change))
+                edit->is_kept = store_change_commit_here(&edit->change, edit->wall_us);
 }
 
 static int edit_decided(Call *call _unused_, const Carry *carry) {
         Edit *edit = container_of(carry, Edit, step);
         int r = edit->r;
 
+        if (edit->is_kept) {
+                edit->is_kept = false;
+                store_change_settle(&edit->change);
+                return CALL_LATER; /* edit_on_kept() has answered, or will */
+        }
         if (r == 0 && store_change_is_empty(&edit->change))
                 return edit_answer(edit);
         if (r == 0)
@@ -310,6 +320,7 @@ static int edit_decided(Call *call _unused_, const Carry *carry) {
 
 static int edit_start(Edit *edit) {
         Daemon *daemon = edit->call->daemon;
+        int r;
 
         edit->n_tries++;
         edit->r = edit->refused = edit->call->error = 0;
@@ -318,7 +329,11 @@ static int edit_start(Edit *edit) {
         edit->wall_us = loop_wall_us(daemon->loop);
         edit->since_ms = loop_now_ms(daemon->loop) - daemon->started_ms;
         store_change_init(&edit->change, edit->workspace->store, edit_on_kept);
-        return call_work(edit->call, edit_run, edit_decided, &edit->step);
+        atomic_fetch_add(&edit->workspace->n_deciding, 1);
+        r = call_work(edit->call, edit_run, edit_decided, &edit->step);
+        if (r != CALL_LATER)
+                atomic_fetch_sub(&edit->workspace->n_deciding, 1);
+        return r;
 }
 
 static int edit_new(Call *call, Workspace *workspace, const Edit *how) {

@@ -59,6 +59,7 @@ struct Edit {
         bool goes_on;
         const Carry *carry;
         unsigned n_tries;
+        bool is_kept; /* by the worker that has decided it; the loop has to settle it */
         struct EditSeen *seen;
         struct EditOwner *owners;
         Buf text; /* of the event that is being written */

@@ -31,6 +31,7 @@ struct Workspace {
         struct Runs *runs;       /* that live (run/runs.h) */
         struct Jobs *jobs;       /* that live; NULL: none was submitted (job/job.h) */
         struct Beat *beat;       /* NULL: nobody has looked at it (pulse/beat.h) */
+        _Atomic unsigned n_deciding; /* edits that a worker has, and that are not decided yet */
         pthread_mutex_t id_lock; /* of the last id: those of a workspace grow, whichever worker makes them */
         IdUlid last_id;
 };

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """AgentCompany, facts §6: sessions that run programs. Whose environment counts, what is waited for, who may stop what, what stays of a run, and
 what other clients and `muster` see of it."""
+import datetime
 import json
 import os
 import subprocess
@@ -24,6 +25,19 @@ def test_a_program_from_launch_to_its_end():
         equal(c.types(run)[:3], ["run.started", "policy.decision", "run.executing"])
         equal(c.types(run)[-2:], ["usage.estimated", "run.failed"])
         equal(d.ps(), [])
+
+
+def test_lines_that_come_one_by_one_are_few_events():
+    """Each was an event and a sync of its own. What a program prints within 20 ms is one now, so there cannot be more of them than the time has room
+    for, however slow the machine is."""
+    with Daemon(only="native") as d, Sessions(d).make() as c:
+        run = c.shell("for i in $(seq 200); do echo $i; sleep 0.001; done")
+        equal(c.collect(run)["status"], "ended")
+        c.check_whole(run, "ended")
+        times = [datetime.datetime.fromisoformat(e["ts_wallclock"].replace("Z", "+00:00")) for e in c.events(run) if e["type"] == "provider.raw"]
+        room = (times[-1] - times[0]).total_seconds() / 0.015
+        check(len(times) <= room + 3, "%d events where there is room for %d" % (len(times), room))
+        equal(c.told(run), "".join("%d\n" % (i + 1) for i in range(200)))
 
 
 def test_input_is_a_text_and_who_does_not_read_it_does_no_harm():

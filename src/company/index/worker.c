@@ -145,7 +145,7 @@ static void worker_begin(IndexWorker *worker) {
 static void worker_on_timer(Timer *timer) {
         IndexWorker *worker = container_of(timer, IndexWorker, timer);
 
-        if (!worker->is_running && worker->first)
+        if (!worker->is_running && worker->first && !worker->company->is_stopping)
                 worker_begin(worker);
 }
 

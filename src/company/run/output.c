@@ -16,6 +16,39 @@
 
 /* ---- taking it, on the loop ------------------------------------------------------------------ */
 
+void output_on_gathered(Timer *timer) {
+        Run *run = container_of(timer, Run, gather);
+
+        run->is_gathered = true;
+        run_next(run);
+}
+
+static size_t output_ahead(const Run *run, bool is_stderr) {
+        uint64_t position = run->kept[is_stderr];
+
+        return hosted_read_from(run->hosted, is_stderr, &position).n;
+}
+
+/*
+ * Lines that a program writes one by one are one event and one sync, not one for each: what it prints waits a moment
+ * for what follows. A dialog is answered at once, and behind the end nothing follows.
+ */
+static bool output_gathers(Run *run) {
+        size_t n_stdout = output_ahead(run, false), n_stderr = output_ahead(run, true);
+        bool is_ripe = run->is_gathered || run->batch.is_open || run->is_program_over ||
+                       run_is_app_server(run) || MAX(n_stdout, n_stderr) >= RUN_CHUNK;
+
+        if (!is_ripe && n_stdout + n_stderr && !timer_is_set(&run->gather)) {
+                run->batch.is_stderr_first = !n_stdout;
+                is_ripe = timer_set(&run->gather, RUN_GATHER_MS) < 0;
+        }
+        if (is_ripe) {
+                timer_clear(&run->gather);
+                run->is_gathered = false;
+        }
+        return timer_is_set(&run->gather);
+}
+
 /* A character that is not whole waits for its rest, unless nothing follows. *ret_more: there is more than was taken. */
 static int output_take_stream(Run *run, bool is_stderr, bool *ret_more) {
         uint64_t position = run->kept[is_stderr];
@@ -153,7 +186,8 @@ void output_write(Edit *edit, Run *run) {
 
         if (!run->batch.is_open || !edit_try(edit, output_meter(run)) || !output_has_place(edit, run))
                 return;
-        for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < 2; k++) {
+                int i = k ^ run->batch.is_stderr_first;
                 Str bytes = buf_str(&run->batch.bytes[i]);
 
                 if (!bytes.n)
@@ -183,7 +217,7 @@ void output_kept(Run *run) {
                 if (run->hosted)
                         hosted_keep(run->hosted, i, run->kept[i]);
         }
-        run->batch.is_open = false;
+        run->batch.is_open = run->batch.is_stderr_first = false;
         run->found.n = 0;
         if (run_is_app_server(run))
                 app_server_kept(run);
@@ -205,6 +239,8 @@ static void output_on_kept(Run *run, Edit *edit _unused_, int error) {
 /* What is last is kept with the end. */
 bool output_keep(Run *run) {
         if (run_is_app_server(run) && app_server_is_held(run))
+                return true;
+        if (output_gathers(run))
                 return true;
         if (output_take(run)) {
                 run_again(run);

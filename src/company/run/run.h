@@ -29,6 +29,7 @@ typedef enum RunState { RUN_ENTERING, RUN_PREPARING, RUN_RUNNING, RUN_OVER } Run
 enum {
         RUN_RING = 1 << 20,   /* bytes of a stream that the program may be ahead */
         RUN_CHUNK = 64 << 10, /* bytes of a stream in one event */
+        RUN_GATHER_MS = 20,   /* what is printed within it is one event, if it is less than a chunk */
         RUN_AGAIN_MS = 1000,  /* what could not be kept is tried again after it */
         RUN_COOL_MAX = 64,    /* providers of a workspace that cool down */
 };
@@ -39,6 +40,7 @@ typedef struct RunBatch {
         bool is_metered; /* the meter has it; what it found is in found */
         bool is_last;    /* nothing follows */
         bool is_open;
+        bool is_stderr_first; /* of the two, it spoke first */
 } RunBatch;
 
 struct Run {
@@ -98,6 +100,8 @@ struct Run {
         RunWatch *watches;
         Deferred soon; /* run_next() */
         Timer answer, limit, again, interrupt;
+        Timer gather; /* output waits for what follows at once */
+        bool is_gathered;
 };
 
 /* What a workspace knows of its runs. */
@@ -184,6 +188,7 @@ void stop_mark(Run *run);
 void stop_leave_foreign(struct Runs *runs);
 
 /* output.c */
+void output_on_gathered(Timer *timer);
 bool output_keep(Run *run);              /* false: there is nothing that has to be kept before the end */
 void output_write(Edit *edit, Run *run); /* worker: the batch as a part of the edit */
 void output_kept(Run *run);

@@ -167,6 +167,7 @@ int run_new(Workspace *workspace, Run **ret) {
         timer_init(&run->answer, loop, run_on_answer);
         timer_init(&run->limit, loop, run_on_limit);
         timer_init(&run->interrupt, loop, app_server_on_interrupted);
+        timer_init(&run->gather, loop, output_on_gathered);
         *ret = run;
         return 0;
 }
@@ -181,6 +182,7 @@ void run_free(Run *run) {
         timer_clear(&run->answer);
         timer_clear(&run->limit);
         timer_clear(&run->interrupt);
+        timer_clear(&run->gather);
         viewer_detach(&run->viewer);
         if (run->hosted) {
                 run->hosted->handler = NULL;

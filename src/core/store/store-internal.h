@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files of core/store share. A Store runs one job at a time: looking for what a crash left, a commit, a
- * sync, the close. The job owns StoreDisk while it runs; the loop has the rest.
+ * sync, the close. The job owns StoreDisk while it runs (is_taken); the loop has the rest.
  *
  * A record of the journal is a RecordHead and steps, each a StepHead, its path with a NUL, and its bytes, padded to
  * 8 bytes. Steps of a change stand together and carry its number in the record.
@@ -143,7 +143,8 @@ struct Store {
 
         StoreChange *first, **last; /* that wait */
         uint64_t n_waiting;         /* bytes of them */
-        StoreJob *job;
+        _Atomic bool is_taken; /* by a job, or by who commits a change that it has made: the disk is theirs */
+        StoreJob *job;         /* of the loop */
         Deferred next;
         Timer sync_timer, lock_timer;
         bool is_open, is_closing, is_dirty, wants_sync, wants_open;

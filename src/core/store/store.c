@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -16,6 +17,14 @@
 #include "core/store/store-internal.h"
 
 static void store_run_next(Deferred *deferred);
+
+static bool store_take(Store *store) {
+        return !atomic_exchange(&store->is_taken, true);
+}
+
+static void store_release(Store *store) {
+        atomic_store(&store->is_taken, false);
+}
 
 static void store_kick(Store *store) {
         if (store->is_dirty && store->disk.policy != LEDGER_NONE && !timer_is_set(&store->sync_timer))
@@ -45,18 +54,21 @@ static StoreJob *store_job_free(StoreJob *job) {
         return NULL;
 }
 
+static StoreJob *store_job_new(Store *store, StoreChange *changes, int64_t wall_us) {
+        StoreJob *job = calloc(1, sizeof(*job));
+
+        if (job)
+                *job = (StoreJob){
+                        .store = store, .disk = &store->disk, .wall_us = wall_us, .changes = changes};
+        return job;
+}
+
+/* The caller has taken the store; where it fails it has to release it. */
 static int store_job_start(Store *store, void (*run)(void *user), void (*done)(void *user),
                            StoreChange *changes) {
-        StoreJob *job = calloc(1, sizeof(*job));
-        int r = job ? 0 : error_origin(-ENOMEM);
+        StoreJob *job = store_job_new(store, changes, loop_wall_us(store->loop));
+        int r = job ? loop_work(store->loop, run, done, job) : error_origin(-ENOMEM);
 
-        if (r == 0) {
-                *job = (StoreJob){.store = store,
-                                  .disk = &store->disk,
-                                  .wall_us = loop_wall_us(store->loop),
-                                  .changes = changes};
-                r = loop_work(store->loop, run, done, job);
-        }
         if (r) {
                 store_job_free(job);
                 return error_trace(r);
@@ -103,6 +115,7 @@ static void store_open_done(void *user) {
         int r = job->r;
 
         store->job = store_job_free(job);
+        store_release(store);
         store_log_recovery(store);
         if (r && r != -EWOULDBLOCK && r != -EACCES && r != -EROFS && r != -EPERM)
                 log_err(loop_log(store->loop), store->path, "could not be recovered errno=%d", -r);
@@ -140,6 +153,7 @@ int store_open(Store **ret, const StoreOptions *options, void (*opened)(void *us
                          .user = options->user,
                          .last = &store->first,
                          .interval_ms = STORE_SYNC_MS,
+                         .is_taken = true,
                          .disk = {.root = -1,
                                   .state = -1,
                                   .lock = -1,
@@ -171,7 +185,7 @@ pid_t store_other(const Store *store) {
 }
 
 bool store_is_idle(const Store *store) {
-        return !store->job && !store->first;
+        return !atomic_load(&store->is_taken) && !store->first;
 }
 
 StoreStats store_stats(const Store *store) {
@@ -297,6 +311,7 @@ static void store_commit_done(void *user) {
         Store *store = job->store;
 
         store->job = NULL;
+        store_release(store);
         store_log_recovery(store);
         if (job->r && job->r != -EWOULDBLOCK)
                 log_err(loop_log(store->loop), store->path, "commit failed errno=%d", -job->r);
@@ -318,6 +333,26 @@ static void store_commit_done(void *user) {
         store_kick(store);
 }
 
+bool store_change_commit_here(StoreChange *change, int64_t wall_us) {
+        Store *store = change->store;
+
+        if (!store_take(store))
+                return false;
+        change->next = NULL;
+        change->since_ms = 0;
+        change->job = store_job_new(store, change, wall_us);
+        if (!change->job) {
+                store_release(store);
+                return false;
+        }
+        store_commit_work(change->job);
+        return true;
+}
+
+void store_change_settle(StoreChange *change) {
+        store_commit_done(steal(&change->job));
+}
+
 static void store_sync_work(void *user) {
         StoreJob *job = user;
 
@@ -336,6 +371,7 @@ static void store_sync_done(void *user) {
                 log_err(loop_log(store->loop), store->path, "sync failed errno=%d", -job->r);
         store->is_dirty |= job->r != 0 && !is_closing;
         store->job = store_job_free(job);
+        store_release(store);
         if (!is_closing) {
                 store_kick(store);
                 return;
@@ -382,33 +418,43 @@ static bool store_has_to_sync(Store *store) {
 static void store_start_sync(Store *store) {
         store->wants_sync = store->is_dirty = store->is_flushed = false;
         timer_clear(&store->sync_timer);
-        if (store_job_start(store, store_sync_work, store_sync_done, NULL))
+        if (store_job_start(store, store_sync_work, store_sync_done, NULL)) {
+                store_release(store);
                 return;
+        }
         store->job->is_closing = store->is_closing;
+}
+
+static void store_start_commit(Store *store) {
+        StoreChange *changes = store_take_group(store);
+        int r = store_job_start(store, store_commit_work, store_commit_done, changes);
+
+        if (r)
+                store_release(store);
+        for (StoreChange *next; r && changes; changes = next) {
+                next = changes->next;
+                store_finish_change(store, changes, r);
+        }
 }
 
 static bool store_is_waiting(const Store *store) {
         return store->first && timer_is_set(&store->lock_timer) && store->first->since_ms;
 }
 
+/* Who has taken it calls this again by its end. */
 static void store_run_next(Deferred *deferred) {
         Store *store = container_of(deferred, Store, next);
-        StoreChange *changes;
         bool has_to_sync;
-        int r;
 
-        if (store->job)
+        if (!store_take(store))
                 return;
         has_to_sync = store_has_to_sync(store);
-        if (store->first && !store_is_waiting(store)) {
-                changes = store_take_group(store);
-                r = store_job_start(store, store_commit_work, store_commit_done, changes);
-                for (StoreChange *next; r && changes; changes = next) {
-                        next = changes->next;
-                        store_finish_change(store, changes, r);
-                }
-        } else if (has_to_sync)
+        if (store->first && !store_is_waiting(store))
+                store_start_commit(store);
+        else if (has_to_sync)
                 store_start_sync(store);
+        else
+                store_release(store);
 }
 
 void store_close(Store *store, void (*closed)(void *user), void *user) {
@@ -422,7 +468,7 @@ void store_end(Store *store) {
         timer_clear(&store->sync_timer);
         timer_clear(&store->lock_timer);
         deferred_cancel(&store->next);
-        if (store->job || store->is_flushing)
+        if (atomic_load(&store->is_taken) || store->is_flushing)
                 return; /* a worker that did not come back in time has it */
         if (store->disk.journal.fd >= 0)
                 (void)store_disk_sync(&store->disk);

@@ -88,6 +88,7 @@ struct StoreChange {
         size_t told_at;             /* of its lines in what the job has sealed */
         int ahead[STORE_AHEAD_MAX]; /* its first creations, in their order; -1: it was used */
         size_t n_ahead;
+        struct StoreJob *job; /* it was committed by the thread that has made it */
 };
 void store_change_init(StoreChange *change, Store *store, void (*done)(StoreChange *change, int r));
 void store_change_deinit(
@@ -112,6 +113,11 @@ int store_change_event(StoreChange *change, const char *path, Str kind, Str body
 void store_change_make_ahead(StoreChange *change);
 /* 0: done() follows in a later turn. Negative: it does not. */
 int store_change_commit(StoreChange *change);
+/* Worker, instead of that: it is committed in this thread, if nobody else has the files. Who waits for the answer saves two
+ * changes of threads; those who come meanwhile wait for it, as for a group. True: store_change_settle() follows, on the
+ * loop, and before it returns done(), unless it has to wait for the lock of others. */
+bool store_change_commit_here(StoreChange *change, int64_t wall_us);
+void store_change_settle(StoreChange *change);
 
 /* For tests and the bench. */
 typedef struct StoreStats {

@@ -494,6 +494,43 @@ static void test_state_removed(void **state) {
         assert_file(f, "lines", "x\nx\n");
 }
 
+/* What its own thread commits is kept as any other; what comes meanwhile waits for it, and so does the lock of others. */
+static void test_here(void **state) {
+        Fixture *f = *state;
+        Try here, next;
+
+        assert_int_equal(fixture_open(f), 0);
+        try_init(&here, f);
+        assert_int_equal(store_change_create(&here.change, "here", STR("x")), 0);
+        assert_int_equal(store_change_append(&here.change, "lines", STR("1\n")), 0);
+        assert_true(store_change_commit_here(&here.change, 1));
+        assert_file(f, "here", "x");
+        assert_false(store_is_idle(f->store));
+        try_init(&next, f);
+        assert_int_equal(store_change_append(&next.change, "lines", STR("2\n")), 0);
+        assert_false(store_change_commit_here(&next.change, 1));
+        try_start(&next);
+        loop_turn(f->loop);
+        assert_false(next.is_done || here.is_done);
+        store_change_settle(&here.change);
+        assert_true(here.is_done);
+        assert_int_equal(here.r, 0);
+        fixture_wait(f, &next.is_done);
+        assert_file(f, "lines", "1\n2\n");
+        assert_int_equal(store_stats(f->store).n_commits, 2);
+
+        put_lock(f, getpid(), 1000);
+        try_init(&here, f);
+        assert_int_equal(store_change_create(&here.change, "locked", STR("x")), 0);
+        assert_true(store_change_commit_here(&here.change, 1000));
+        store_change_settle(&here.change);
+        assert_false(here.is_done);
+        assert_int_equal(unlinkat(f->root, STORE_LOCKS "/" STORE_LOCK, 0), 0);
+        fixture_wait(f, &here.is_done);
+        assert_int_equal(here.r, 0);
+        assert_file(f, "locked", "x");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 store_test(test_all_kinds),
@@ -510,6 +547,7 @@ int main(void) {
                 store_test(test_ahead),
                 store_test(test_ahead_again),
                 store_test(test_state_removed),
+                store_test(test_here),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
