@@ -58,7 +58,8 @@ class Sessions(Office):
 
     def events(self, run):
         with open(self.path(run, "events.jsonl"), encoding="utf-8") as file:
-            return [json.loads(line) for line in file.read().split("\n") if line.strip()]
+            lines = file.read().split("\n")[:-1]  # the last one may be on its way
+        return [json.loads(line) for line in lines if line.strip()]
 
     def types(self, run):
         return [e["type"] for e in self.events(run)]
