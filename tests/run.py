@@ -28,8 +28,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 TIERS = ("unit", "conformance", "regress", "fault")
 GRACE = 20  # seconds after a test's own time limit until its process is killed
-BEGIN = 120  # seconds until a module's process has read its modules and says which test it starts
-BINARY_LIMIT = 300
+BEGIN = 300  # seconds until a module's process has read its modules and says which test it starts
+BINARY_LIMIT = 1800
 RECORDS_CPU = 600  # seconds of processor time for the check of all recorded calls
 
 sys.path.insert(0, os.path.join(HERE, "lib"))
@@ -132,7 +132,7 @@ def tests_of(paths):
         makers += [path] if MAKES_TESTS.search(text) else []
     if makers:
         command = [sys.executable, os.path.join(HERE, "lib", "module_main.py"), "--list"] + makers
-        p = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60)
+        p = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=BEGIN)
         found.update(json.loads(p.stdout) if p.returncode == 0 else {path: None for path in makers})
     return found
 

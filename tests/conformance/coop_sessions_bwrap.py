@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 from coop_stream import Sessions
-from harness import Skip, check, equal, shared
+from harness import DEADLINE, Skip, check, equal, shared
 
 
 @functools.cache
@@ -17,7 +17,7 @@ def _why_not():
     if not bwrap:
         return "bwrap is not installed"
     p = subprocess.run([bwrap, "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"],
-                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=15)
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=DEADLINE)
     return "" if p.returncode == 0 else "namespaces are forbidden: " + p.stderr.decode("utf-8", "replace").strip()
 
 

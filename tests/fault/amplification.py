@@ -8,7 +8,6 @@ from harness import SCALE, Daemon, check, equal, eventually, memory_bound, read_
 LINE = 16 * 1024 * 1024
 BOUND = 160 << 20  # ten times the longest line
 TURN = 3.0 * SCALE  # processor time for others while a client waits for an answer
-TIMEOUT = 300
 
 
 def _peak(d):

@@ -11,7 +11,6 @@ from collab import actor, group_dir, ledger, make_group, ok
 from collab_actors import ECHO, STUBBORN, Terminal, actors, add, await_text, is_running, pid_of, project, started, state, state_path, tail
 from harness import DEADLINE, HOSTED_EXITED, Daemon, Home, check, equal, eventually, is_alive, read_text, start_time, write_text
 
-TIMEOUT = 300
 FLOOD = ("sh", "-c", "echo ready; read x; yes 0123456789abcdefghijklmnopqrstuvwxyz")
 
 

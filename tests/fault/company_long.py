@@ -11,7 +11,6 @@ from harness import DEADLINE, MUSTER, Daemon, check, equal, eventually, memory_b
 
 BOUND = 24 << 20
 N, FILLING = 70000, "x" * 1000
-TIMEOUT = 300
 
 
 def long_run(c, ws, n=N):

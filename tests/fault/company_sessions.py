@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Programs that behave badly, and daemons that are killed: no byte of a session's output, no event and no verdict is lost or told twice.
 
-As many kills as fit into ten seconds, 500 at most; MUSTER_SOAK=N: ten times N, and 1 GB of output."""
+As many kills as fit into ten seconds, 10 at least and 500 at most; MUSTER_SOAK=N: ten times N, and 1 GB of output."""
 import os
 import random
 import signal
@@ -12,9 +12,9 @@ from company_sessions import Sessions
 from harness import Daemon, Home, eventually
 
 SOAK = int(os.environ.get("MUSTER_SOAK") or 0)
-ROUNDS, SECONDS = 10 * SOAK or 500, float("inf") if SOAK else 10
+ROUNDS, SECONDS, AT_LEAST = 10 * SOAK or 500, float("inf") if SOAK else 10, 10
 FLOOD = 1 << 30 if SOAK else 8 << 20
-TIMEOUT = 86400 if SOAK else 300
+TIMEOUT = 86400 if SOAK else 900
 
 COUNT = "i=0; while [ $i -lt %d ]; do echo line $i; i=$((i+1)); done"
 
@@ -201,7 +201,7 @@ def test_killed_at_any_time():
     with Home() as home:
         with Daemon(only="native", home=home) as d, Sessions(d).make() as c:
             top = c.top
-        while n < ROUNDS and time.monotonic() < end:
+        while n < ROUNDS and (n < AT_LEAST or time.monotonic() < end):
             a_round(home, top, rng, runs)
             n += 1
         with Daemon(only="native", home=home) as d, Sessions(d, top) as c:

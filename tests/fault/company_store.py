@@ -2,7 +2,7 @@
 """What is kept of a workspace: kill -9 under 16 writers, the lock of other programs, two daemons, no space, folders that are moved, removed or
 replaced. Every acknowledged run is whole, every other one whole or absent, every chain verifies, nothing is left beside it.
 
-As many kills as fit into ten seconds, 500 at most; MUSTER_SOAK=N: ten times N. `test-store-crash` ends the store itself at chosen steps, 500 times.
+As many kills as fit into ten seconds, 10 at least and 500 at most; MUSTER_SOAK=N: ten times N. `test-store-crash` ends the store itself at chosen steps, 500 times.
 """
 import contextlib
 import json
@@ -22,8 +22,8 @@ from harness import Daemon, Home
 
 WRITERS = 16
 SOAK = int(os.environ.get("MUSTER_SOAK") or 0)
-ROUNDS, SECONDS = 10 * SOAK or 500, float("inf") if SOAK else 10
-TIMEOUT = 86400 if SOAK else 300
+ROUNDS, SECONDS, AT_LEAST = 10 * SOAK or 500, float("inf") if SOAK else 10, 10
+TIMEOUT = 86400 if SOAK else 900
 PROJECT = "schema_version: 1\ntype: project\nid: proj_a\nname: A\nstatus: active\ncreated_at: 2026-01-02T03:04:05.000Z\n"
 LOCK = ".local/locks/workspace.write.lock"
 
@@ -136,7 +136,7 @@ def test_killed_under_writers():
     with tempfile.TemporaryDirectory(prefix="mco") as top:
         with Daemon(only="native", home=home) as d, Office(d, top) as c:
             ws = c.make()
-        while n < ROUNDS and time.monotonic() < end:
+        while n < ROUNDS and (n < AT_LEAST or time.monotonic() < end):
             begin_round(ws)
             runs, comments, n_foreign = one_round(home, top, random.uniform(0.01, 0.25))
             total += len(runs) + len(comments)

@@ -7,7 +7,6 @@ import struct
 from clients import Conn, cccc_exchange, cccc_request, parse_cccc_reply
 from harness import Daemon, check, equal, eventually, memory_bound, read_text
 
-TIMEOUT = 300
 COUNT = 10_000
 OWN = 16  # descriptors that the daemon may open for itself meanwhile
 

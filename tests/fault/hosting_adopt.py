@@ -9,8 +9,6 @@ from clients import ready
 from coop_stream import SIZE, hosting
 from harness import HOSTED_EXITED, Home, check, equal, eventually, is_alive, processes_of_sessions, read_hosted, start_time, wait_pid
 
-TIMEOUT = 300
-
 
 def _gate(s):
     """A workspace with a pipe that an agent can wait at."""

@@ -11,7 +11,6 @@ from clients import Rpc
 from coop_stream import Sessions, coopfile, hosting
 from harness import MUSTERD, Daemon, Home, Skip, check, equal, eventually, is_alive, start_time, write_text
 
-TIMEOUT = 300
 STRANGER = 54321  # a user that has no processes
 
 

@@ -16,7 +16,7 @@ from harness import SCALE, Home, check, equal, eventually, is_alive, is_sanitize
 
 SOAK = int(os.environ.get("MUSTER_SOAK") or 0)
 ROUNDS = max(SOAK, 100) if SOAK else 100 if os.environ.get("CI") and not is_sanitized() else 10
-TIMEOUT = 300 + 3 * ROUNDS
+TIMEOUT = 900 + 3 * ROUNDS
 WIDTH = 16
 RING_HEADER = struct.Struct("<8sIIQQII")  # RingHeader of src/core/host/ring.h: magic, version, n_header, n_bytes, n_written, n_intent
 READ_MAX = 8 << 10  # RING_READ_MAX: so many of the oldest bytes are given to the pattern of the next read

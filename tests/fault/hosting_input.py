@@ -11,7 +11,6 @@ from clients import ready
 from coop_stream import DATA, hosting, packed
 from harness import check, equal, eventually, memory_bound
 
-TIMEOUT = 300
 PASTE = 8 << 20
 
 

@@ -10,7 +10,6 @@ from coop_stream import ECHO, hosting
 from harness import Home, Skip, check, equal, eventually, is_alive, is_sanitized, processes_of_sessions, start_time
 
 SOAK = bool(os.environ.get("MUSTER_SOAK"))
-TIMEOUT = 600 if SOAK else 300
 MANY = 500 if SOAK else 100
 
 

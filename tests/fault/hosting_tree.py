@@ -9,7 +9,6 @@ import time
 from coop_stream import hosting
 from harness import DEADLINE, Failed, Home, check, equal, eventually, is_alive, processes_of_sessions, start_time, wait_pid
 
-TIMEOUT = 300
 BOUND = DEADLINE  # 5 s between SIGTERM and SIGKILL, and room for a busy machine
 
 # Starts descendants of every awkward kind, writes their pids down, then waits.

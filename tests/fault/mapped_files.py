@@ -11,7 +11,6 @@ from aiwg_project import Tasks, record, store_of
 from clients import Conn, cccc_request
 from harness import Daemon, Home, check, equal, eventually
 
-TIMEOUT = 300
 N_LINES = 1500  # more than stay on the heap: the index is mapped after a restart
 WAYS = ("zero", "half", "garbage", "header", "ones")
 

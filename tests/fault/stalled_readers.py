@@ -6,7 +6,6 @@ from clients import Conn, Coop, ready
 from harness import Daemon, check, equal, memory_bound
 
 BOUND = 24 << 20
-TIMEOUT = 300
 PING = b'{"jsonrpc":"2.0","method":"ping","id":%d}\n'
 
 

@@ -15,7 +15,7 @@ from harness import Daemon, Home, Skip, check
 from storm import Storm
 
 SECONDS = 1800 if os.environ.get("MUSTER_SOAK") else int(os.environ.get("MUSTER_STORM", "0"))
-TIMEOUT = 240 + 4 * SECONDS
+TIMEOUT = 900 + 4 * SECONDS
 SEED = int(os.environ["MUSTER_STORM_SEED"]) if os.environ.get("MUSTER_STORM_SEED") else None
 LATE = {"MUSTER_TEST_LATE": "20", "MUSTER_SANDBOX": "none", "PATH": AGENT_DIR + ":" + os.environ["PATH"]}
 

@@ -9,8 +9,6 @@ import stat
 from aiwg_project import Tasks
 from harness import DEADLINE, Daemon, check, equal, eventually, memory_bound, remove_tree, write_text
 
-TIMEOUT = 300
-
 
 def _still_works(t):
     equal(t.client.result("daemon.status")["health"], "healthy")

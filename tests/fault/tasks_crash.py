@@ -8,7 +8,6 @@ import signal
 from aiwg_project import FINAL, Tasks
 from harness import DEADLINE, check, equal, eventually, is_alive, read_text, start_time, wait_pid
 
-TIMEOUT = 300
 # Notes each start of a prompt in runs/, so that a second one would show; waits for the file go, then prints the prompt.
 AGENT = """#!/bin/sh
 echo x >> runs/$2

@@ -7,8 +7,6 @@ import os
 from aiwg_project import Tasks, record, store_of
 from harness import DEADLINE, check, equal, eventually, read_text
 
-TIMEOUT = 300
-
 
 def _ids(t, **params):
     return [r["id"] for r in t.client.result("task.list", params)]

@@ -154,11 +154,13 @@ def test_a_rule_for_everything_is_not_for_tasks():
 
 
 def test_many_files_at_once_are_no_loop():
-    with Project(config([rule("r", {"type": "file.create"}, {"type": "agent", "prompt": "echo:x"})], ["src"], debounce_ms=1000, automation={"max_chain": 1})) as p:
+    with Project(config([rule("r", {"type": "file.create"}, {"type": "agent", "prompt": "echo:x"})], ["src"], debounce_ms=1000, automation={"max_chain": 1}), has_clock=True) as p:
         p.ready()
         for i in range(12):
             p.write("src/%d" % i)
-        eventually(lambda: p.client.result("task.stats")["completed"] == 12, what="a task for each")
+        for _ in range(2):  # two turns of the loop: it has seen all of them
+            p.client.result("ping")
+        eventually(lambda: p.advance(1) and p.client.result("task.stats")["completed"] == 12, what="a task for each")
 
 
 def test_a_rule_that_triggers_itself_is_stopped():

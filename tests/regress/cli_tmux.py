@@ -9,8 +9,6 @@ import subprocess
 
 from harness import MUSTER, Home, Skip, equal, eventually, read_text, start_time
 
-TIMEOUT = 300
-
 
 class Tmux:
     """One window."""

@@ -10,7 +10,6 @@ from collab_actors import Terminal, await_text
 from collab_terminal import advance, daemon, facts, kinds, make_group, start, typed_until, wait_fact
 from harness import Home, Skip, check, equal, eventually, read_text, write_text
 
-TIMEOUT = 600
 # Writes down what is typed. Once there is a file "deaf" the next key is the last that it takes, until somebody opens the gate.
 PROGRAM = r"""
 import os, sys, tty

@@ -4,6 +4,7 @@ import json
 import os
 
 from checks import check, equal
+from collab_terminal import CLOCK, advance
 from company import write
 from company_workers import Shop, result
 from harness import Daemon, eventually, read_text
@@ -152,9 +153,11 @@ def test_a_job_that_is_not_wanted_any_more():
 
 
 def test_an_attempt_that_takes_too_long():
-    with Daemon() as d, Shop(d, AC_JOB_ATTEMPT_TIMEOUT_MS="300") as c:
+    with Daemon(env=CLOCK) as d, Shop(d, AC_JOB_ATTEMPT_TIMEOUT_MS="300000") as c:
         c.open("[ $n = 1 ] && exec sleep 600; echo '%s'" % result())
         c.submit()
+        eventually(lambda: c.job("poll")["attempts"] and os.path.exists(c.home + "/n"), what="the first attempt")
+        advance(d, 301)
         reply = c.finished()
         equal((end_of(reply), statuses(reply)), (("completed", "succeeded", 2), ["stopped", "ended"]))
         check("longer" in reply["attempts"][0]["error"], "not told why")
