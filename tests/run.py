@@ -151,11 +151,19 @@ def choose_modules(paths, words):
 
 
 def find_modules(tiers):
-    found = []
-    for tier in ("fault", "regress", "conformance", "unit"):  # the long ones first
-        if tier in tiers:
-            found += [p for p in sorted(glob.glob(os.path.join(HERE, tier, "*.py"))) if not os.path.basename(p).startswith("_")]
-    return found
+    return [p for tier in ("fault", "regress", "conformance", "unit") if tier in tiers
+            for p in sorted(glob.glob(os.path.join(HERE, tier, "*.py"))) if not os.path.basename(p).startswith("_")]
+
+
+# The longest ones begin first, so that none of them is the last, alone on the machine. The others come in the order of their tiers.
+LONGEST = ("fault/hosting_output", "fault/collab_crash", "fault/storm", "fault/loop_held", "unit/test-store-crash", "fault/tasks_agents", "regress/aiwg_tasks",
+           "fault/hosting_crash", "fault/hosting_tree", "unit/test-index", "regress/sandbox_actors", "fault/collab_actors", "fault/tasks_crash", "fault/company_long",
+           "fault/company_sessions", "fault/collab_delivery", "conformance/agentcompany_goldens", "conformance/cccc_goldens", "unit/test_makefile", "unit/test_run")
+
+
+def begins(job):
+    name = module_name(job[1]) if job[1].endswith(".py") else "unit/" + os.path.basename(job[1])
+    return LONGEST.index(name) if name in LONGEST else len(LONGEST)
 
 
 # ---------------------------------------------------------------------------------------------------- compiled tests
@@ -214,7 +222,7 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--build", default=os.path.join(ROOT, "build"), help="folder of musterd and muster")
     ap.add_argument("--bin-dir", help="folder with compiled tests (test-*)")
-    ap.add_argument("-j", type=int, default=min(2 * (os.cpu_count() or 1), 8), help="modules at a time; they wait more than they compute")
+    ap.add_argument("-j", type=int, default=min(3 * (os.cpu_count() or 1), 12), help="modules at a time; they wait more than they compute")
     ap.add_argument("-v", action="store_true", help="a line for every test")
     ap.add_argument("--tier", action="append", choices=TIERS)
     ap.add_argument("--json", metavar="FILE", help="write all results there")
@@ -232,7 +240,7 @@ def main():
         jobs += [(run_binary, p) for p in sorted(glob.glob(os.path.join(os.path.abspath(a.bin_dir), "test-*"))) if os.path.isfile(p) and os.access(p, os.X_OK)]
     try:
         with concurrent.futures.ThreadPoolExecutor(max(1, a.j)) as pool:
-            futures = [(path, pool.submit(fn, path, a.words, report)) for fn, path in jobs]
+            futures = [(path, pool.submit(fn, path, a.words, report)) for fn, path in sorted(jobs, key=begins)]
         for path, future in futures:
             if future.exception():
                 report.add(os.path.basename(path), "failed", 0, "the runner failed: %r" % future.exception())
