@@ -106,7 +106,7 @@ def test_what_is_asked():
             {"id": 2, "method": "thread/start", "params": {"model": "mm", "cwd": os.path.realpath(c.ws), "experimentalRawEvents": True}},
             {"id": 3, "method": "turn/start", "params": {"threadId": "th", "input": [{"type": "text", "text": "Say hello", "text_elements": []}], "model": "mm"}}])
         equal(c.bytes(run, "last_message.md").decode(), "Héllo")
-        equal(d.ps(), [])
+        eventually(lambda: d.ps() == [], what="a table without it")
 
 
 def test_a_request_is_refused_and_a_long_prompt_arrives():
@@ -133,7 +133,7 @@ def test_answers_that_are_none():
             run = c.ask(plan)
             equal(verdict(c.collect(run)), ("ended", 0, None), plan)
             c.check_whole(run, "ended")
-        equal(d.ps(), [])
+        eventually(lambda: d.ps() == [], what="a table without it")
 
 
 def test_who_does_not_read_is_not_read_either():

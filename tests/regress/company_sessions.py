@@ -24,7 +24,7 @@ def test_a_program_from_launch_to_its_end():
         c.check_whole(run, "failed")
         equal(c.types(run)[:3], ["run.started", "policy.decision", "run.executing"])
         equal(c.types(run)[-2:], ["usage.estimated", "run.failed"])
-        equal(d.ps(), [])
+        eventually(lambda: d.ps() == [], what="a table without it")
 
 
 def test_lines_that_come_one_by_one_are_few_events():
@@ -81,6 +81,7 @@ def test_one_connection_launches_and_another_stops():
         waiting = threading.Thread(target=lambda: seen.append(c.result("session.collect", session_ref="local_" + run)))
         seen = []
         waiting.start()
+        eventually(d.ps, what="its program, which a signal can end")
         equal(other.stop(run)["status"], "running")
         waiting.join()
         equal((seen[0]["status"], seen[0]["signal"]), ("stopped", "SIGTERM"))
@@ -123,7 +124,7 @@ def test_launches_wait_for_their_turn_and_the_more_urgent_goes_first():
             t.start()
         for t in threads:
             t.join()
-        equal(len(d.ps()), 8, "they run at the same time")
+        eventually(lambda: len(d.ps()) == 8, what="they run at the same time")
         for r in runs:
             c.stop(r)
         for o, r in zip(others, runs):
@@ -168,6 +169,6 @@ def test_a_stop_of_the_daemon_does_not_wait_for_who_collects():
             other.result("session.list", workspace_dir=c.ws)
             c.rpc.send(b'{"jsonrpc":"2.0","id":9,"method":"session.collect","params":{"session_ref":"local_%s"}}\n' % run.encode())
             equal(other.poll(run)["status"], "running")
-        pid, = [p["pid"] for p in d.ps()]
+        pid, = eventually(lambda: [p["pid"] for p in d.ps()], what="its program")
         d.stop()
         os.kill(pid, 15)
