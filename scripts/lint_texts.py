@@ -256,6 +256,18 @@ def check_variables(files):
     return problems + ["%s: env: %s is %s" % (MUSTER, name, "missing" if name in names else "not passed") for name in sorted(names ^ listed)]
 
 
+def check_mail_words():
+    """Each word that delivery says has a row in docs/cccc-delivery.md and stands in muster(1), and no row is of another word."""
+    page = text_of("docs/cccc-delivery.md")
+    words = set(re.findall(r'\] = "([^"]+)"', text_of("src/collab/delivery/mail-words.c")))
+    table = re.search(r"^\| word \| means .*\n((?:\|.*\n)*)", page, re.M)[1]
+    rows = {word for cell in re.findall(r"^\| ([^|]*) \|", table, re.M) for word in re.findall(r"`([^`]+)`", cell)}
+    assert len(words) > 30, "mail-words.c"
+    shown = sections()["mail"]
+    return (["docs/cccc-delivery.md: %s is %s" % (word, "missing" if word in words else "no word of mail-words.c") for word in sorted(words ^ rows)] +
+            ["%s: mail: %s is missing" % (MUSTER, word) for word in sorted(words - {"mark", "empty"}) if not re.search(r"\b%s\b" % word, shown)])
+
+
 # --------------------------------------------------------------------------------------------------------------- operations
 def check_operations(files):
     """docs/protocols.md, of CCCC docs/cccc.md, names every operation of schema/."""
@@ -306,4 +318,4 @@ def check_texts(files):
     known = commands()
     assert len(known) > 30, "commands-*.c"
     return (check_help(known) + check_page(known) + check_shown(known, files) + check_settings() + check_coopfile() +
-            check_variables(files) + check_operations(files) + check_links(files) + check_changelog())
+            check_variables(files) + check_mail_words() + check_operations(files) + check_links(files) + check_changelog())

@@ -299,7 +299,7 @@ def test_mail():
         for fact in ("queued", "handing", "handed", "accepted", "acknowledged", "replied"):
             check(w1.get(fact), "%s is missing: %r" % (fact, w1))
         (w2,) = messages[second]["recipients"]
-        equal((sorted(w2), w2["read"]), (["actor_id", "queued", "read"], False))
+        equal((sorted(w2), w2["fact"], w2["read"]), (["actor_id", "fact", "queued", "read"], "queued", False))
         equal(len(_mail(d, group, "-n", "1")["messages"]), 1)
         status, out, _ = d.home.muster("mail", "-g", group, env={"CCCC_GROUP_ID": None, "CCCC_ACTOR_ID": None})
         equal(status, 0)

@@ -169,7 +169,7 @@ def test_a_full_queue():
             wait, lost = events[:1000], events[1000:]
             equal([kinds(home, group, e) for e in (wait[0], wait[-1], *lost)], [["queued"]] * 2 + [["dropped"]] * 3)
             equal([line["why"] for line in _lines(home, group) if line["kind"] == "dropped"], ["queue full"] * 3)
-            check(d.log().count("its queue is full") == 3, "no line in the log")
+            check(d.log().count("a message is not typed: queue full actor=w1") == 3, "no line in the log")
             d.kill()
         with daemon(home) as d:
             start(d, group)

@@ -50,6 +50,13 @@ def test_options_and_verbs_of_the_manual_page():
     equal(len(_found(MUSTER, ".It Cm unset Ar", ".It Cm unsett Ar", page)), 2, "a verb, missing and unknown")
 
 
+def test_words_of_delivery():
+    words, page = "src/collab/delivery/mail-words.c", "docs/cccc-delivery.md"
+    equal(len(_found(words, '"queue full"', '"queue filled"', lint_texts.check_mail_words)), 3, "missing in both pages, and a row of none")
+    equal(len(_found(page, "| `throttled` |", "| `throttle` |", lint_texts.check_mail_words)), 2)
+    equal(len(_found(MUSTER, ".It added later", ".It later", lint_texts.check_mail_words)), 1)
+
+
 def test_settings_and_variables():
     problems = _found(MUSTERD, "limits.queued_mb_per_peer", "limits.queued", lint_texts.check_settings)
     check("limits.queued_mb_per_peer is missing" in problems[0], problems)

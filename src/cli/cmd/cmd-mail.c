@@ -48,24 +48,20 @@ static void add_queue(Table *table, const Json *mailbox, const Json *messages) {
         }
 }
 
-/* The fact that says most. */
+/* The last fact, or why there is none. */
 static void add_typed(Table *table, const Json *recipient) {
-        static const char *const facts[] = {"dropped", "doubt", "accepted", "handed", "handing", "queued"};
-        Str why = json_str(json_get(recipient, "why"));
+        Str fact = json_str(json_get(recipient, "fact")), why = json_str(json_get(recipient, "why"));
+        Str ts = minute_of(json_str(json_get_str(recipient, fact)));
 
-        for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
-                Str ts = json_str(json_get(recipient, facts[i]));
-
-                if (!ts.n)
-                        continue;
-                if (i == 0 && why.n)
-                        table_addf(table, "%s " STR_FMT ": " STR_FMT, facts[i], STR_ARG(minute_of(ts)),
-                                   STR_ARG(why));
-                else
-                        table_addf(table, "%s " STR_FMT, facts[i], STR_ARG(minute_of(ts)));
-                return;
-        }
-        table_add(table, STR("-"));
+        if (fact.n && why.n)
+                table_addf(table, STR_FMT " " STR_FMT ": " STR_FMT, STR_ARG(fact), STR_ARG(ts),
+                           STR_ARG(why));
+        else if (fact.n)
+                table_addf(table, STR_FMT " " STR_FMT, STR_ARG(fact), STR_ARG(ts));
+        else if (why.n)
+                table_addf(table, "no: " STR_FMT, STR_ARG(why));
+        else
+                table_add(table, STR("-"));
 }
 
 static void add_seen(Table *table, const Json *recipient) {
@@ -94,6 +90,15 @@ static void add_message(Table *table, const Json *message) {
         }
 }
 
+static const char *mail_no_queue(Str delivery) {
+        if (str_is(delivery, "failed"))
+                return "Delivery could not be opened: nothing is typed in this group. The daemon's log says "
+                       "why: muster logs --daemon";
+        if (str_is(delivery, "opening"))
+                return "Delivery is being opened: what waits is not known yet.";
+        return "Nothing waits.";
+}
+
 static int mail_show(const Json *result) {
         _cleanup_(table_deinit) Table queues = TABLE(queue_columns), facts = TABLE(fact_columns);
         const Json *messages = json_get(result, "messages");
@@ -108,7 +113,7 @@ static int mail_show(const Json *result) {
         if (queues.n_cells)
                 table_print(&queues, stdout, cols, 0, "\n");
         else
-                print("Nothing waits.\n");
+                print("%s\n", mail_no_queue(json_str(json_get(result, "delivery"))));
         if (facts.n_cells) {
                 print("\n");
                 table_print(&facts, stdout, cols, 0, "\n");

@@ -184,7 +184,8 @@ const Command group_commands[] = {
                 .usage = "[-g G] [--as NAME] [-n N] [--json]",
                 .details =
                         "For each message and recipient: stored, typed into the terminal (queued, handed, "
-                        "accepted; in doubt\nor dropped), read, acknowledged, replied.\n"
+                        "accepted; requeued,\nin doubt or dropped; or why it was never queued), read, "
+                        "acknowledged, replied. muster(1) explains the words.\n"
                         "\n" WHERE "  -n, --tail N     the last N messages (default 20)\n"
                         "  --json           the daemon's answer as it is\n",
                 .examples = "  muster mail\n",

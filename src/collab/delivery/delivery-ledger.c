@@ -12,25 +12,6 @@
 #include "collab/collab.h"
 #include "collab/delivery/delivery.h"
 
-static const char *const fact_names[_FACTS] = {
-        [FACT_MARK] = "mark",     [FACT_QUEUED] = "queued",     [FACT_HANDING] = "handing",
-        [FACT_HANDED] = "handed", [FACT_ACCEPTED] = "accepted", [FACT_REQUEUED] = "requeued",
-        [FACT_DOUBT] = "doubt",   [FACT_DROPPED] = "dropped",
-};
-
-const char *mail_fact_name(MailFact fact) {
-        return fact_names[fact];
-}
-
-static bool mail_fact_from(Str name, MailFact *ret) {
-        for (size_t i = 0; i < _FACTS; i++)
-                if (str_is(name, fact_names[i])) {
-                        *ret = (MailFact)i;
-                        return true;
-                }
-        return false;
-}
-
 static bool delivery_classify(Arena *arena, const Json *line, LedgerFacts *facts) {
         MailFact fact;
 
@@ -76,7 +57,7 @@ static void delivery_facts_begin_line(FactRecord *record, JsonWriter *w, MailFac
         jw_begin_object(w);
         jw_field_int(w, "v", 1);
         jw_field_cstr(w, "ts", ts);
-        jw_field_cstr(w, "kind", fact_names[fact]);
+        jw_field_cstr(w, "kind", mail_fact_name(fact));
 }
 
 static void delivery_facts_end_line(FactRecord *record, JsonWriter *w) {
@@ -86,7 +67,7 @@ static void delivery_facts_end_line(FactRecord *record, JsonWriter *w) {
                                       : ledger_change_line(&record->change, buf_str(w->out));
 }
 
-void fact_record_add(FactRecord *record, MailFact fact, Str actor, const MailItem *item, const char *why) {
+void fact_record_add(FactRecord *record, MailFact fact, Str actor, const MailItem *item, MailReason reason) {
         _cleanup_(buf_deinit) Buf line = BUF_NULL;
         JsonWriter w = JSON_WRITER(&line);
 
@@ -99,9 +80,15 @@ void fact_record_add(FactRecord *record, MailFact fact, Str actor, const MailIte
                 jw_field_cstr(&w, "what", item->what);
         if (fact >= FACT_HANDING && fact <= FACT_ACCEPTED && record->mailbox)
                 jw_field_cstr(&w, "session", record->mailbox->session);
-        if (why)
-                jw_field_cstr(&w, "why", why);
+        if (reason)
+                jw_field_cstr(&w, "why", mail_reason_name(reason));
         delivery_facts_end_line(record, &w);
+}
+
+static void delivery_note_mark(Delivery *delivery, int64_t ts_us) {
+        if (delivery->first_mark_us < 0)
+                delivery->first_mark_us = ts_us;
+        delivery->mark_us = ts_us;
 }
 
 static void fact_record_mark(FactRecord *record, int64_t ts_us) {
@@ -113,6 +100,7 @@ static void fact_record_mark(FactRecord *record, int64_t ts_us) {
         delivery_facts_begin_line(record, &w, FACT_MARK);
         jw_field_int(&w, "after_us", ts_us);
         delivery_facts_end_line(record, &w);
+        delivery_note_mark(record->delivery, ts_us);
 }
 
 static void fact_record_cancel(FactRecord *record) {
@@ -242,7 +230,7 @@ static void delivery_replay_apply(Replay *self, MailFact fact, const Json *line,
 
         if (fact == FACT_QUEUED && !item) {
                 time_parse(json_str(json_get(line, "ts")), &us);
-                mailbox_push(mailbox, id, json_str(json_get(line, "what")), us);
+                (void)mailbox_push(mailbox, id, json_str(json_get(line, "what")), us, &item);
                 see_event(self, id);
                 return;
         }
@@ -273,6 +261,7 @@ static void replay_line(Replay *self, Str text) {
                 json_int64(json_get(line, "after_us"), &self->n_mark);
                 if (self->delivery->group)
                         self->n_mark = group_past_us(self->delivery->group, self->n_mark, made_us);
+                delivery_note_mark(self->delivery, self->n_mark);
                 return;
         }
         see_event(self, json_str(json_get(line, "event_id")));
@@ -301,13 +290,12 @@ static void settle_mailbox(Mailbox *mailbox) {
                 if (is_same && item->fact == FACT_HANDED) {
                         item->is_typing = true; /* only the key is missing */
                 } else if (is_same) {
-                        fact_record_add(record, FACT_DOUBT, str_from(mailbox->actor), item, NULL);
+                        fact_record_add(record, FACT_DOUBT, str_from(mailbox->actor), item, REASON_NONE);
                         log_warning(&delivery->collab->daemon->log, item->event_id,
                                     "in doubt for %s: a daemon died while it was typed", mailbox->actor);
                         mailbox_remove(mailbox, item);
                 } else {
-                        fact_record_add(record, FACT_REQUEUED, str_from(mailbox->actor), item,
-                                        "session ended");
+                        fact_record_add(record, FACT_REQUEUED, str_from(mailbox->actor), item, REASON_ENDED);
                         item->fact = FACT_QUEUED;
                 }
         }
@@ -342,8 +330,10 @@ static void ready(Replay *self, int r) {
                 }
                 follower_go_on(&delivery->lines);
                 delivery_shorten(delivery, &self->read);
-        } else if (r)
+        } else if (r) {
+                delivery->is_failed = true;
                 log_err(&delivery->collab->daemon->log, delivery->path, "cannot be read: %s", strerror(-r));
+        }
         ledger_read_deinit(&self->read);
         free(self->positions);
         free(self);
@@ -359,9 +349,10 @@ static void delivery_replay_on_opened(void *user, int r) {
         Replay *self = r ? NULL : calloc(1, sizeof(*self));
         uint64_t n;
 
-        delivery->is_opening = false;
         if (!self) {
-                log_err(&delivery->collab->daemon->log, delivery->path, "cannot be opened");
+                delivery->is_failed = true;
+                log_err(&delivery->collab->daemon->log, delivery->path, "cannot be opened: %s",
+                        strerror(r ? -r : ENOMEM));
                 delivery_unref(delivery);
                 return;
         }
@@ -390,11 +381,8 @@ int delivery_open(Delivery *delivery) {
                                  .user = delivery_ref(delivery)};
         int r;
 
-        delivery->is_opening = true;
         r = ledger_open(&delivery->ledger, &options, delivery_replay_on_opened);
-        if (r) {
-                delivery->is_opening = false;
+        if (r)
                 delivery_unref(delivery);
-        }
         return error_trace(r);
 }

@@ -46,14 +46,22 @@ static int64_t delivery_wall_us(const Delivery *delivery) {
         return loop_wall_us(delivery->collab->daemon->loop);
 }
 
-/* ---- judging --------------------------------------------------------------------------------- */
-
 static bool has_terminals(const GroupDoc *doc) {
         for (size_t i = 0; i < doc->n_actors; i++)
                 if (str_is(doc->actors[i].runner, "pty"))
                         return true;
         return false;
 }
+
+const char *delivery_state(const Group *group) {
+        const Delivery *delivery = delivery_of(group);
+
+        if (!delivery)
+                return has_terminals(group->doc) ? "failed" : "none";
+        return delivery->is_failed ? "failed" : delivery->is_ready ? "open" : "opening";
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
 
 static bool is_loud(const Json *event) {
         Str priority = json_str(json_get(json_get(event, "data"), "priority"));
@@ -68,26 +76,34 @@ static FactRecord *delivery_record(Delivery *delivery) {
         return delivery->judging;
 }
 
-static void queue(Delivery *delivery, Str actor, Str event_id, Str what) {
+/* Says what is lost where people look; as a fact only if it has an id by which it can be found. */
+static void delivery_lose(Delivery *delivery, Str actor, Str event_id, MailReason reason) {
+        char id[DELIVERY_ID_MAX + 1] = "";
+        MailItem lost = {.event_id = id, .what = id};
+
+        memcpy(id, event_id.data ? event_id.data : "", MIN(event_id.n, (size_t)DELIVERY_ID_MAX));
+        log_warning(&delivery->collab->daemon->log, delivery->group->id,
+                    "a message is not typed: %s actor=" STR_FMT " event=%s", mail_reason_name(reason),
+                    STR_ARG(actor), id);
+        if (!mail_id_fault(event_id))
+                fact_record_add(delivery_record(delivery), FACT_DROPPED, actor, &lost, reason);
+}
+
+static void delivery_queue(Delivery *delivery, Str actor, Str event_id, Str what) {
         Mailbox *mailbox = mailbox_get(delivery, actor);
         MailItem *item = mailbox ? mailbox_item(mailbox, event_id) : NULL;
+        MailReason reason;
 
-        if (!mailbox || item)
+        if (item)
                 return;
-        item = mailbox_push(mailbox, event_id, what, delivery_wall_us(delivery));
-        if (item) {
-                fact_record_add(delivery_record(delivery), FACT_QUEUED, actor, item, NULL);
-                mailbox_kick(mailbox);
+        reason = mailbox ? mailbox_push(mailbox, event_id, what, delivery_wall_us(delivery), &item)
+                         : REASON_MEMORY;
+        if (reason) {
+                delivery_lose(delivery, actor, event_id, reason);
                 return;
         }
-        log_warning(&delivery->collab->daemon->log, mailbox->actor,
-                    "a message is not typed: its queue is full event=" STR_FMT, STR_ARG(event_id));
-        if (event_id.n && event_id.n <= DELIVERY_ID_MAX) {
-                char id[DELIVERY_ID_MAX + 1] = "";
-                MailItem lost = {.event_id = memcpy(id, event_id.data, event_id.n), .what = id};
-
-                fact_record_add(delivery_record(delivery), FACT_DROPPED, actor, &lost, "queue full");
-        }
+        fact_record_add(delivery_record(delivery), FACT_QUEUED, actor, item, REASON_NONE);
+        mailbox_kick(mailbox);
 }
 
 static void delivery_on_judged(LedgerFollower *lines) {
@@ -95,6 +111,13 @@ static void delivery_on_judged(LedgerFollower *lines) {
 
         if (delivery->judging)
                 (void)fact_record_commit(steal(&delivery->judging));
+}
+
+/* Why nothing of that time is typed to this actor. */
+static MailReason delivery_cannot(const ActorView *actor, int64_t ts_us) {
+        if (!str_is(actor->runner, "pty"))
+                return REASON_HEADLESS;
+        return actor->created_us > ts_us ? REASON_ADDED_LATER : REASON_NONE;
 }
 
 static void delivery_judge(LedgerFollower *lines, LedgerLine *line) {
@@ -110,10 +133,10 @@ static void delivery_judge(LedgerFollower *lines, LedgerLine *line) {
         what = is_notice ? json_str(json_get(json_get(event, "data"), "kind")) : STR("chat");
         time_parse(json_str(json_get(event, "ts")), &ts_us);
         for (size_t i = 0; i < doc->n_actors; i++)
-                if (str_is(doc->actors[i].runner, "pty") && doc->actors[i].created_us <= ts_us &&
+                if (!delivery_cannot(&doc->actors[i], ts_us) &&
                     inbox_shows(doc, event, doc->actors[i].id, false))
-                        queue(delivery, doc->actors[i].id, json_str(json_get(event, "id")),
-                              what.n ? what : STR("info"));
+                        delivery_queue(delivery, doc->actors[i].id, json_str(json_get(event, "id")),
+                                       what.n ? what : STR("info"));
 }
 
 static bool delivery_is_judged(_unused_ const LedgerFollower *lines, const LedgerEntry *entry) {
@@ -125,6 +148,32 @@ static bool delivery_judges(const LedgerFollower *lines) {
         const Delivery *delivery = container_of(lines, Delivery, lines);
 
         return delivery_is_live(delivery) && delivery->is_ready;
+}
+
+/* The same questions as the judge's, in its order; then where it stands. */
+MailReason delivery_never(const Group *group, uint64_t position, const Json *event, const ActorView *actor) {
+        const Delivery *delivery = delivery_of(group);
+        LedgerEntry entry;
+        MailReason reason;
+        int64_t ts_us = 0;
+
+        time_parse(json_str(json_get(event, "ts")), &ts_us);
+        reason = delivery_cannot(actor, ts_us);
+        if (!reason)
+                reason = mail_id_fault(json_str(json_get(event, "id")));
+        if (reason)
+                return reason;
+        if (!delivery || delivery->is_failed)
+                return REASON_NOT_OPEN;
+        if (!delivery->is_ready ||
+            position >= MIN(delivery->lines.position, ledger_n_committed(group->ledger)))
+                return REASON_NOT_JUDGED;
+        entry = ledger_entry(group->ledger, position);
+        if (entry.is_repeated)
+                return REASON_REPEATED;
+        if (entry.ts_us <= delivery->first_mark_us)
+                return REASON_BEFORE;
+        return entry.ts_us <= delivery->mark_us ? REASON_ARCHIVED : REASON_OTHERS;
 }
 
 /* They are tried again with the next commit. */
@@ -151,7 +200,7 @@ void delivery_queue_notice(Group *group, Str actor, Str event_id, Str kind) {
 
         if (!delivery || !delivery->is_ready)
                 return;
-        queue(delivery, actor, event_id, kind);
+        delivery_queue(delivery, actor, event_id, kind);
         delivery_on_judged(&delivery->lines);
 }
 
@@ -166,6 +215,8 @@ static int delivery_make(Group *group) {
         *delivery = (Delivery){.collab = group->collab,
                                .group = group,
                                .n_refs = 1,
+                               .first_mark_us = -1,
+                               .mark_us = -1,
                                .path = path_join(group->dir, "state/delivery.jsonl"),
                                .state_path = path_join(group->dir, "state/delivery"),
                                .sent_path = path_join(group->dir, "state/preamble_sent.json")};
@@ -235,10 +286,9 @@ static void delivery_on_group_changed(Group *group, const GroupDoc *old) {
                 const ActorView *actor = group_doc_actor(group->doc, str_from(mailbox->actor));
 
                 if (!actor || !str_is(actor->runner, "pty"))
-                        mailbox_drop(mailbox, delivery_is_any,
-                                     actor ? "no terminal any more" : "actor removed");
+                        mailbox_drop(mailbox, delivery_is_any, actor ? REASON_NO_TERMINAL : REASON_REMOVED);
                 else if (is_awake)
-                        mailbox_drop(mailbox, mail_item_is_automation, "the group is active again");
+                        mailbox_drop(mailbox, mail_item_is_automation, REASON_ACTIVE);
                 mailbox_kick(mailbox);
         }
 }

@@ -72,7 +72,39 @@ typedef struct GateFacts {
 
 /* *ret_due_ms: when to ask again; INT64_MAX: when something has changed. */
 MailWhy delivery_gate(const GateFacts *facts, int64_t *ret_due_ms);
-const char *mail_why_name(MailWhy why);
+
+/*
+ * Why something is not typed, or not at once, that does not wait at the gate. Those up to REASON_MOVED stand as
+ * "why" in facts; the others have no fact and are found when somebody asks (delivery_never()).
+ */
+typedef enum MailReason {
+        REASON_NONE,
+        /* dropped */
+        REASON_FULL,        /* DELIVERY_QUEUE_MAX wait already */
+        REASON_MEMORY,      /* there was no memory to queue it */
+        REASON_NO_TERMINAL, /* the actor is headless now */
+        REASON_REMOVED,     /* the actor is gone */
+        REASON_ACTIVE,      /* a notice of automation that waited while the group was not active */
+        REASON_GONE,        /* the group's ledger does not have it any more */
+        /* requeued */
+        REASON_ENDED,   /* the session ended before it was accepted */
+        REASON_BLOCKED, /* the terminal took nothing for GATE_BLOCKED_MS, or keys of others wait there */
+        REASON_FAILED,  /* the text could not be made, or its facts could not be kept */
+        REASON_MOVED,   /* what was read is not what is there any more: from the beginning */
+        /* never queued, and no fact says so */
+        REASON_HEADLESS,    /* the actor has no terminal */
+        REASON_ADDED_LATER, /* the actor was made after it was sent */
+        REASON_NO_ID,       /* the line has none: nothing could be written down of it */
+        REASON_LONG_ID,     /* DELIVERY_ID_MAX */
+        REASON_REPEATED,    /* an earlier line has the same id */
+        REASON_NOT_OPEN,    /* our own ledger is not open */
+        REASON_NOT_JUDGED,  /* the judge has not come to it */
+        REASON_BEFORE,      /* it was in the ledger before the first delivery of this group */
+        REASON_ARCHIVED,    /* it was settled so long ago that its facts were moved away */
+        REASON_UNREAD,      /* its facts, if there are any, were not looked up */
+        REASON_OTHERS,      /* when it was judged it was not for this actor, or the actor had no terminal */
+        _REASONS,
+} MailReason;
 
 enum {
         DELIVERY_QUEUE_MAX = 1000, /* per actor; more are dropped (recorded) and stay unread in the inbox */
@@ -150,10 +182,11 @@ struct Delivery {
         Group *group; /* NULL: it has gone before us */
         unsigned n_refs;
         char *path, *state_path, *sent_path;
-        Ledger *ledger; /* ours; NULL: not open */
-        bool is_opening, is_ready;
-        LedgerFollower lines;       /* of the group's ledger: those before its position were judged */
-        struct FactRecord *judging; /* what the lines of this turn have queued; NULL: nothing yet */
+        Ledger *ledger;                 /* ours; NULL: not open */
+        bool is_ready, is_failed;       /* neither: it is being opened and read */
+        int64_t first_mark_us, mark_us; /* of the first mark and the last; < 0: none yet */
+        LedgerFollower lines;           /* of the group's ledger: those before its position were judged */
+        struct FactRecord *judging;     /* what the lines of this turn have queued; NULL: nothing yet */
         Mailbox *mailboxes;
 };
 
@@ -167,7 +200,17 @@ Delivery *delivery_of(const Group *group); /* NULL: nothing was ever delivered h
 Delivery *delivery_ref(Delivery *delivery);
 void delivery_unref(Delivery *delivery);
 bool delivery_is_live(const Delivery *delivery); /* the group is there and not being deleted */
+/* "open", "opening", "failed", or "none" when nobody in the group has a terminal. */
+const char *delivery_state(const Group *group);
+/* Why this event, of which no fact is known, is not typed to the actor. position: in the group's ledger. */
+MailReason delivery_never(const Group *group, uint64_t position, const Json *event, const ActorView *actor);
+
+/* mail-words.c */
 const char *mail_fact_name(MailFact fact);
+bool mail_fact_from(Str name, MailFact *ret); /* false: there is none of this name */
+const char *mail_why_name(MailWhy why);
+const char *mail_phase_name(MailPhase phase);    /* NULL of MAIL_WAITING */
+const char *mail_reason_name(MailReason reason); /* NULL of REASON_NONE */
 
 /* delivery-ledger.c: lines of our own ledger. */
 /* Facts that go together; done may be NULL. file: one that is replaced with them, or NULL. */
@@ -180,7 +223,7 @@ struct FactRecord {
         int r;
 };
 FactRecord *fact_record_new(Delivery *delivery, Mailbox *mailbox, void (*done)(FactRecord *record, int r));
-void fact_record_add(FactRecord *record, MailFact fact, Str actor, const MailItem *item, const char *why);
+void fact_record_add(FactRecord *record, MailFact fact, Str actor, const MailItem *item, MailReason reason);
 int fact_record_commit(FactRecord *record); /* takes it; negative: done() does not follow */
 
 int delivery_open(Delivery *delivery); /* then replays it and begins to judge */
@@ -189,12 +232,13 @@ int delivery_open(Delivery *delivery); /* then replays it and begins to judge */
 Mailbox *mailbox_get(Delivery *delivery, Str actor); /* made when missing; NULL without memory */
 Mailbox *mailbox_find(const Delivery *delivery, Str actor);
 void mailbox_free(Mailbox *mailbox);
-MailItem *mailbox_push(Mailbox *mailbox, Str event_id, Str what,
-                       int64_t now_us); /* NULL: full, without memory */
+/* REASON_NONE: *ret is queued; else REASON_FULL, REASON_MEMORY, or what is wrong with the id. */
+MailReason mailbox_push(Mailbox *mailbox, Str event_id, Str what, int64_t now_us, MailItem **ret);
+MailReason mail_id_fault(Str event_id); /* REASON_NO_ID, REASON_LONG_ID; REASON_NONE: it can be queued */
 MailItem *mailbox_item(const Mailbox *mailbox, Str event_id);
 void mailbox_remove(Mailbox *mailbox, MailItem *item);
 /* Drops those that should go, and writes it down. */
-void mailbox_drop(Mailbox *mailbox, bool (*is_dropped)(const MailItem *item), const char *why);
+void mailbox_drop(Mailbox *mailbox, bool (*is_dropped)(const MailItem *item), MailReason reason);
 void mailbox_kick(Mailbox *mailbox);             /* something has changed: looks again in the next turn */
 const char *mailbox_why(const Mailbox *mailbox); /* nothing is typed now; or what is done */
 bool mail_item_is_automation(const MailItem *item);
@@ -205,7 +249,7 @@ size_t runner_session(const Runner *runner, char out[48]);
 
 /* mailbox-type.c */
 void mailbox_prepare(Mailbox *mailbox);
-/* Ends what is under way: it will be typed again (the terminal took nothing of it, or is gone). */
-void mailbox_requeue(Mailbox *mailbox, bool is_failed);
+/* Ends what is under way: it will be typed again, after a failure (REASON_BLOCKED, REASON_FAILED) later. */
+void mailbox_requeue(Mailbox *mailbox, MailReason reason);
 void mailbox_phase(Mailbox *mailbox, MailPhase phase, int64_t after_ms); /* < 0: no timer */
-void mailbox_record_typing(Mailbox *mailbox, MailFact fact);
+void mailbox_record_typing(Mailbox *mailbox, MailFact fact, MailReason reason);

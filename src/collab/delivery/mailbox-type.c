@@ -26,7 +26,7 @@ static void back_off(Mailbox *mailbox) {
         mailbox_phase(mailbox, MAIL_WAITING, 0);
 }
 
-void mailbox_record_typing(Mailbox *mailbox, MailFact fact) {
+void mailbox_record_typing(Mailbox *mailbox, MailFact fact, MailReason reason) {
         FactRecord *record = NULL;
 
         for (MailItem *item = mailbox->items; item; item = item->next) {
@@ -34,15 +34,17 @@ void mailbox_record_typing(Mailbox *mailbox, MailFact fact) {
                         continue;
                 if (!record)
                         record = fact_record_new(mailbox->delivery, mailbox, NULL);
-                fact_record_add(record, fact, str_from(mailbox->actor), item, NULL);
+                fact_record_add(record, fact, str_from(mailbox->actor), item, reason);
                 item->fact = fact;
         }
         if (record)
                 (void)fact_record_commit(record);
 }
 
-void mailbox_requeue(Mailbox *mailbox, bool is_failed) {
-        mailbox_record_typing(mailbox, FACT_REQUEUED);
+void mailbox_requeue(Mailbox *mailbox, MailReason reason) {
+        bool is_failed = reason == REASON_BLOCKED || reason == REASON_FAILED;
+
+        mailbox_record_typing(mailbox, FACT_REQUEUED, reason);
         for (MailItem *item = mailbox->items; item; item = item->next) {
                 item->is_typing = false;
                 item->fact = FACT_QUEUED;
@@ -65,7 +67,7 @@ static void mailbox_type_type(Mailbox *mailbox) {
         int r;
 
         if (!runner) {
-                mailbox_requeue(mailbox, false);
+                mailbox_requeue(mailbox, REASON_ENDED);
                 return;
         }
         r = delivery_payload(buf_str(&mailbox->text), runner->hosted->modes.set & MODE_PASTE, &payload);
@@ -75,7 +77,7 @@ static void mailbox_type_type(Mailbox *mailbox) {
                 r = host_write(runner->hosted, buf_str(&payload));
         buf_deinit(&mailbox->text);
         if (r && r != HOST_E_FULL) {
-                mailbox_requeue(mailbox, true);
+                mailbox_requeue(mailbox, r == -EAGAIN ? REASON_BLOCKED : REASON_FAILED);
                 return;
         }
         mailbox->n_written = payload.n;
@@ -90,9 +92,9 @@ static void mailbox_type_on_recorded(FactRecord *record, int r) {
         if (!delivery_is_live(mailbox->delivery))
                 return;
         if (r == -ESTALE) /* preamble_sent.json has changed: from the beginning */
-                mailbox_requeue(mailbox, false);
+                mailbox_requeue(mailbox, REASON_MOVED);
         else if (r)
-                mailbox_requeue(mailbox, true);
+                mailbox_requeue(mailbox, REASON_FAILED);
         else
                 mailbox_type_type(mailbox);
 }
@@ -104,7 +106,7 @@ static int record_batch(Mailbox *mailbox) {
 
         for (MailItem *item = mailbox->items; item; item = item->next)
                 if (item->is_typing)
-                        fact_record_add(record, FACT_HANDING, str_from(mailbox->actor), item, NULL);
+                        fact_record_add(record, FACT_HANDING, str_from(mailbox->actor), item, REASON_NONE);
         mailbox_phase(mailbox, MAIL_RECORDING, -1);
         return error_trace(fact_record_commit(record));
 }
@@ -134,7 +136,7 @@ static void mailbox_type_go_on(Mailbox *mailbox, int r) {
                 if (!r)
                         r = record_batch(mailbox);
                 if (r)
-                        mailbox_requeue(mailbox, r != -ESTALE);
+                        mailbox_requeue(mailbox, r == -ESTALE ? REASON_MOVED : REASON_FAILED);
         }
         ledger_read_deinit(&mailbox->read);
         delivery_unref(delivery);
@@ -169,7 +171,7 @@ static size_t mailbox_type_choose(Mailbox *mailbox, uint64_t positions[DELIVERY_
                 item->is_typing = true;
                 n++;
         }
-        mailbox_drop(mailbox, mailbox_type_is_gone, "no longer in the ledger");
+        mailbox_drop(mailbox, mailbox_type_is_gone, REASON_GONE);
         return n;
 }
 

@@ -11,21 +11,6 @@
 #include "collab/delivery/delivery-text.h"
 #include "collab/delivery/delivery.h"
 
-const char *mail_why_name(MailWhy why) {
-        static const char *const names[_MAIL_WHYS] = {
-                [MAIL_GO] = "due",
-                [MAIL_EMPTY] = "empty",
-                [MAIL_STOPPED] = "stopped",
-                [MAIL_PAUSED] = "paused",
-                [MAIL_IDLE] = "idle",
-                [MAIL_STARTING] = "starting",
-                [MAIL_THROTTLED] = "throttled",
-                [MAIL_FAILED] = "failed",
-        };
-
-        return names[why];
-}
-
 /* When the program has started well enough to be typed at. */
 static int64_t ready_ms(const GateFacts *facts) {
         int64_t silent_ms = facts->started_ms + GATE_SILENT_MS;
@@ -172,27 +157,36 @@ static void free_item(MailItem *item) {
         free(item);
 }
 
-MailItem *mailbox_push(Mailbox *mailbox, Str event_id, Str what, int64_t now_us) {
-        MailItem *item = mailbox->n_items < DELIVERY_QUEUE_MAX && event_id.n && event_id.n <= DELIVERY_ID_MAX
-                                 ? calloc(1, sizeof(*item))
-                                 : NULL;
+MailReason mail_id_fault(Str event_id) {
+        return !event_id.n ? REASON_NO_ID : event_id.n > DELIVERY_ID_MAX ? REASON_LONG_ID : REASON_NONE;
+}
 
+MailReason mailbox_push(Mailbox *mailbox, Str event_id, Str what, int64_t now_us, MailItem **ret) {
+        MailReason reason = mail_id_fault(event_id);
+        MailItem *item;
+
+        if (reason)
+                return reason;
+        if (mailbox->n_items >= DELIVERY_QUEUE_MAX)
+                return REASON_FULL;
+        item = calloc(1, sizeof(*item));
         if (!item)
-                return NULL;
+                return REASON_MEMORY;
         *item = (MailItem){.event_id = str_dup(event_id),
                            .what = what.n ? str_dup(what) : strdup("chat"),
                            .queued_us = now_us,
                            .fact = FACT_QUEUED};
         if (!item->event_id || !item->what) {
                 free_item(item);
-                return NULL;
+                return REASON_MEMORY;
         }
         if (!mailbox->n_items)
                 mailbox->queued_ms = loop_now_ms(mailbox->delivery->collab->daemon->loop);
         *mailbox->items_end = item;
         mailbox->items_end = &item->next;
         mailbox->n_items++;
-        return item;
+        *ret = item;
+        return REASON_NONE;
 }
 
 void mailbox_remove(Mailbox *mailbox, MailItem *item) {
@@ -217,7 +211,7 @@ bool mail_item_is_automation(const MailItem *item) {
         return false;
 }
 
-void mailbox_drop(Mailbox *mailbox, bool (*is_dropped)(const MailItem *item), const char *why) {
+void mailbox_drop(Mailbox *mailbox, bool (*is_dropped)(const MailItem *item), MailReason reason) {
         FactRecord *record = NULL;
 
         for (MailItem *item = mailbox->items, *next; item; item = next) {
@@ -226,7 +220,7 @@ void mailbox_drop(Mailbox *mailbox, bool (*is_dropped)(const MailItem *item), co
                         continue;
                 if (!record)
                         record = fact_record_new(mailbox->delivery, mailbox, NULL);
-                fact_record_add(record, FACT_DROPPED, str_from(mailbox->actor), item, why);
+                fact_record_add(record, FACT_DROPPED, str_from(mailbox->actor), item, reason);
                 mailbox_remove(mailbox, item);
         }
         if (record)
@@ -284,11 +278,8 @@ void mailbox_kick(Mailbox *mailbox) {
 }
 
 const char *mailbox_why(const Mailbox *mailbox) {
-        static const char *const names[_MAIL_PHASES] = {
-                [MAIL_PREPARING] = "typing",  [MAIL_RECORDING] = "typing", [MAIL_WRITING] = "blocked",
-                [MAIL_SUBMITTING] = "typing", [MAIL_KEYED] = "blocked",    [MAIL_RESTING] = "introducing"};
-
-        return mailbox->phase == MAIL_WAITING ? mail_why_name(mailbox->why) : names[mailbox->phase];
+        return mailbox->phase == MAIL_WAITING ? mail_why_name(mailbox->why)
+                                              : mail_phase_name(mailbox->phase);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -355,10 +346,10 @@ static void step_writing(Mailbox *mailbox) {
         int64_t age_ms = loop_now_ms(mailbox->delivery->collab->daemon->loop) - mailbox->written_ms;
 
         if (!hosted->input.n) {
-                mailbox_record_typing(mailbox, FACT_HANDED);
+                mailbox_record_typing(mailbox, FACT_HANDED, REASON_NONE);
                 mailbox_phase(mailbox, MAIL_SUBMITTING, GATE_SUBMIT_MS);
         } else if (age_ms >= GATE_BLOCKED_MS && mailbox_take_back(mailbox, hosted))
-                mailbox_requeue(mailbox, true);
+                mailbox_requeue(mailbox, REASON_BLOCKED);
         else
                 (void)timer_set(&mailbox->timer,
                                 age_ms < GATE_BLOCKED_MS ? GATE_BLOCKED_STEP_MS : GATE_EVERY_MS);
@@ -383,7 +374,7 @@ static void step_keyed(Mailbox *mailbox) {
                 (void)timer_set(&mailbox->timer, GATE_BLOCKED_STEP_MS);
                 return;
         }
-        mailbox_record_typing(mailbox, FACT_ACCEPTED);
+        mailbox_record_typing(mailbox, FACT_ACCEPTED, REASON_NONE);
         for (MailItem *item = mailbox->items, *next; item; item = next) {
                 next = item->next;
                 if (item->is_typing)
@@ -425,7 +416,7 @@ static void mailbox_on_timer(Timer *timer) {
         if (!delivery_is_live(mailbox->delivery) || !mailbox->delivery->is_ready || !info->step)
                 return;
         if (info->needs_session && !mailbox_has_session(mailbox))
-                mailbox_requeue(mailbox, false);
+                mailbox_requeue(mailbox, REASON_ENDED);
         else
                 info->step(mailbox);
 }

@@ -26,11 +26,11 @@ typedef struct Mail { /* in the call's arena */
         const Json **events; /* newest first */
         uint64_t *positions;
         size_t n;
-        uint64_t *facts; /* positions in our own ledger */
-        size_t n_facts;
+        uint64_t *facts;             /* positions in our own ledger */
+        size_t n_facts, n_looked_up; /* of how many events all facts are among them */
         const Json **lines;
         size_t n_lines;
-        Delivery *delivery;
+        Delivery *delivery; /* while its facts are read */
         LedgerRead read;
 } Mail;
 
@@ -77,28 +77,69 @@ static void write_mailboxes(JsonWriter *w, const Group *group) {
 
 /* ---- the facts ------------------------------------------------------------------------------- */
 
-/* Of each fact the latest. */
-static void write_typed(JsonWriter *w, const Mail *mail, Str event_id, Str actor) {
-        const Json *latest[_FACTS] = {0};
-        Str why = STR_NULL;
+static const Json *native_mail_line(const Mail *mail, size_t i, Str event_id, Str actor) {
+        const Json *line = mail->lines[i];
+
+        return str_eq(json_str(json_get(line, "event_id")), event_id) &&
+                               str_eq(json_str(json_get(line, "actor_id")), actor)
+                       ? line
+                       : NULL;
+}
+
+/* Of each fact the latest time; of the last one its name, too, and why. False: there is none. */
+static bool native_mail_write_facts(JsonWriter *w, const Mail *mail, Str event_id, Str actor) {
+        const Json *latest[_FACTS] = {0}, *last = NULL;
+        MailFact fact;
 
         for (size_t i = 0; i < mail->n_lines; i++) {
-                const Json *line = mail->lines[i];
+                const Json *line = native_mail_line(mail, i, event_id, actor);
 
-                if (!str_eq(json_str(json_get(line, "event_id")), event_id) ||
-                    !str_eq(json_str(json_get(line, "actor_id")), actor))
-                        continue;
-                for (int fact = FACT_QUEUED; fact < _FACTS; fact++)
-                        if (str_is(json_str(json_get(line, "kind")), mail_fact_name((MailFact)fact)))
-                                latest[fact] = line;
-                why = json_get(line, "why") ? json_str(json_get(line, "why")) : why;
+                if (line && mail_fact_from(json_str(json_get(line, "kind")), &fact))
+                        last = latest[fact] = line;
         }
-        for (int fact = FACT_QUEUED; fact < _FACTS; fact++)
-                if (latest[fact])
-                        jw_field_str(w, mail_fact_name((MailFact)fact),
-                                     json_str(json_get(latest[fact], "ts")));
-        if (why.n)
-                jw_field_str(w, "why", why);
+        for (int i = FACT_QUEUED; i < _FACTS; i++)
+                if (latest[i])
+                        jw_field_str(w, mail_fact_name((MailFact)i), json_str(json_get(latest[i], "ts")));
+        if (!last)
+                return false;
+        jw_field_str(w, "fact", json_str(json_get(last, "kind")));
+        if (json_get(last, "why"))
+                jw_field_str(w, "why", json_str(json_get(last, "why")));
+        return true;
+}
+
+/* What is queued may not have been written down yet. */
+static bool native_mail_write_queued(JsonWriter *w, const Mail *mail, Str event_id, Str actor) {
+        const Delivery *delivery = delivery_of(mail->group);
+        const Mailbox *mailbox = delivery ? mailbox_find(delivery, actor) : NULL;
+        const MailItem *item = mailbox ? mailbox_item(mailbox, event_id) : NULL;
+        char ts[TIME_TEXT_MAX];
+
+        if (!item)
+                return false;
+        time_format_us(item->queued_us, ts);
+        jw_field_cstr(w, mail_fact_name(FACT_QUEUED), ts);
+        jw_field_cstr(w, "fact", mail_fact_name(FACT_QUEUED));
+        return true;
+}
+
+static MailReason native_mail_never(const Mail *mail, size_t i, const ActorView *actor) {
+        MailReason reason = delivery_never(mail->group, mail->positions[i], mail->events[i], actor);
+        Str tag = event_tag(&mail->call->arena, "ev:", native_mail_id_of(mail->events[i]));
+
+        if (reason <= REASON_BEFORE)
+                return reason;
+        if (i >= mail->n_looked_up)
+                return REASON_UNREAD;
+        return ledger_is_tag_pending(delivery_of(mail->group)->ledger, tag) ? REASON_NOT_JUDGED : reason;
+}
+
+static void native_mail_write_typed(JsonWriter *w, const Mail *mail, size_t i, const ActorView *actor) {
+        Str event_id = native_mail_id_of(mail->events[i]);
+
+        if (!native_mail_write_facts(w, mail, event_id, actor->id) &&
+            !native_mail_write_queued(w, mail, event_id, actor->id))
+                jw_field_cstr(w, "why", mail_reason_name(native_mail_never(mail, i, actor)));
 }
 
 static void native_mail_write_answer(JsonWriter *w, const Mail *mail, Str event_id, Str actor,
@@ -125,12 +166,12 @@ static void native_mail_write_answer(JsonWriter *w, const Mail *mail, Str event_
         }
 }
 
-static void write_recipient(JsonWriter *w, const Mail *mail, size_t i, Str actor) {
-        Str event_id = native_mail_id_of(mail->events[i]);
+static void write_recipient(JsonWriter *w, const Mail *mail, size_t i, const ActorView *to) {
+        Str actor = to->id, event_id = native_mail_id_of(mail->events[i]);
 
         jw_begin_object(w);
         jw_field_str(w, "actor_id", actor);
-        write_typed(w, mail, event_id, actor);
+        native_mail_write_typed(w, mail, i, to);
         jw_field_bool(w, "read", inbox_start(mail->group, actor) > mail->positions[i]);
         native_mail_write_answer(w, mail, event_id, actor, "chat.ack", "acknowledged");
         native_mail_write_answer(w, mail, event_id, actor, "chat.message", "replied");
@@ -150,7 +191,7 @@ static void write_message(JsonWriter *w, const Mail *mail, size_t i) {
         jw_begin_array(w);
         for (size_t j = 0; j < doc->n_actors; j++)
                 if (inbox_shows(doc, event, doc->actors[j].id, false))
-                        write_recipient(w, mail, i, doc->actors[j].id);
+                        write_recipient(w, mail, i, &doc->actors[j]);
         jw_end_array(w);
         jw_end_object(w);
 }
@@ -161,6 +202,7 @@ static int native_mail_answer(const Mail *mail) {
         jw_begin_object(w);
         jw_field_cstr(w, "group_id", mail->group->id);
         jw_field_cstr(w, "state", group_state_name(mail->group->doc->state));
+        jw_field_cstr(w, "delivery", delivery_state(mail->group));
         write_mailboxes(w, mail->group);
         jw_key(w, "messages");
         jw_begin_array(w);
@@ -186,7 +228,9 @@ static int take_facts(Mail *mail) {
 }
 
 static int end_read(Mail *mail, int r) {
-        if (!r)
+        if (r == -ESTALE) /* just shortened: without them */
+                r = 0, mail->n_looked_up = 0;
+        else if (!r)
                 r = take_facts(mail);
         ledger_read_deinit(&mail->read);
         delivery_unref(mail->delivery);
@@ -198,7 +242,7 @@ static void native_mail_on_read(LedgerRead *read, int r) {
         Call *call = mail->call;
         Group *group = mail->group;
 
-        r = end_read(mail, r == -ESTALE ? 0 : r); /* just shortened: without them */
+        r = end_read(mail, r);
         call_finish(call, r);
         group_unref(group);
 }
@@ -211,11 +255,13 @@ static void find_facts(Mail *mail) {
                         ledger, event_tag(&mail->call->arena, "ev:", native_mail_id_of(mail->events[i])));
                 LedgerCursor cursor;
 
-                if (ledger_tag_is_none(tag) || ledger_cursor_init(&cursor, ledger, &tag, 1, 0, false))
-                        continue;
-                while (mail->n_facts < MAIL_FACTS_MAX &&
-                       ledger_cursor_next(&cursor, &mail->facts[mail->n_facts]))
-                        mail->n_facts++;
+                if (!ledger_tag_is_none(tag) && !ledger_cursor_init(&cursor, ledger, &tag, 1, 0, false))
+                        while (mail->n_facts < MAIL_FACTS_MAX &&
+                               ledger_cursor_next(&cursor, &mail->facts[mail->n_facts]))
+                                mail->n_facts++;
+                if (mail->n_facts == MAIL_FACTS_MAX)
+                        return;
+                mail->n_looked_up = i + 1;
         }
 }
 

@@ -71,6 +71,10 @@ static void test_gate(_unused_ void **state) {
 static void test_names(_unused_ void **state) {
         for (int why = 0; why < _MAIL_WHYS; why++)
                 assert_true(strlen(mail_why_name((MailWhy)why)) > 2);
+        for (int phase = MAIL_WAITING + 1; phase < _MAIL_PHASES; phase++)
+                assert_true(strlen(mail_phase_name((MailPhase)phase)) > 2);
+        for (int reason = REASON_NONE + 1; reason < _REASONS; reason++)
+                assert_true(strlen(mail_reason_name((MailReason)reason)) > 2);
 }
 
 int main(void) {
