@@ -7,6 +7,7 @@ import re
 
 from company import make_project
 from harness import MUSTER, Home, check, equal, read_text, run, shared, write_text
+from yaml_text import front_matter
 
 
 def _link(home):
@@ -43,7 +44,7 @@ def test_words_that_do_not_fit_are_refused_before_anything_is_called():
 
 
 def test_commands_that_are_not_there_say_so():
-    for name, why in (("run:execute", "is not served yet"), ("ui:web", "needs the web console, which is not there yet"), ("pipeline:plan", "is not part of muster"),
+    for name, why in (("ui:web", "needs the web console, which is not there yet"), ("pipeline:plan", "is not part of muster"),
                       ("demo:init", "is not part of muster")):
         equal(ac(name, "x"), (2, "", "ERROR: %s %s\n" % (name, why)))
 
@@ -188,6 +189,73 @@ def test_a_share_pack_has_what_others_may_see():
     equal([len(r["events"]) for r in replayed["runs"]], [2])
     check(ac("sharepack:create", ws, "--project", "ghost")[2].startswith("ERROR: "), "a project that is not there")
     check(ac("sharepack:create", ws, "--project", "../..")[2].startswith("ERROR: "), "an id that is a path")
+
+
+def _new_run(ws):
+    return json.loads(ac("run:new", ws, "--project", "proj_a", "--agent", "agent_w", "--provider", "cmd")[1])["run_id"]
+
+
+def _execute(ws, *words, **kw):
+    """A new run that is executed: status, what it printed, and the run."""
+    run = _new_run(ws)
+    return *ac("run:execute", ws, "--project", "proj_a", "--run", run, *words, **kw), run
+
+
+def test_a_run_is_executed():
+    """One line says how it ended, whatever that was; the environment, the folder and the input are the caller's. Options stand before the command or behind it, as with the
+    original, whose scripts also give it word by word."""
+    ws = _project("ws-execute")
+    text = os.path.join(ws, "input")
+    write_text(text, "é\n")
+    status, out, err, run = _execute(ws, "--stdin-file", text, "--argv", "sh", "-c", "cat; echo $WHO $0 $1; exit $2", "--", "--run", "3", env={"WHO": "me"})
+    equal((status, out, err), (0, '{"exit_code":3,"signal":null}\n', ""))
+    equal(read_text("%s/work/projects/proj_a/runs/%s/outputs/stdout.txt" % (ws, run)), "é\nme -- --run\n")
+    status, out, err, run = _execute(ws, "--argv", "sh", "--argv=-c", "--argv=kill -9 $$")
+    equal((status, out, err), (0, '{"exit_code":null,"signal":"SIGKILL"}\n', ""))
+    run = _new_run(ws)
+    equal(ac("run:execute", os.path.basename(ws), "--argv", "pwd", "--project", "proj_a", "--run", run, cwd=os.path.dirname(ws))[:2], (0, '{"exit_code":0,"signal":null}\n'))
+    equal(read_text("%s/work/projects/proj_a/runs/%s/outputs/stdout.txt" % (ws, run)), os.path.realpath(ws) + "\n")
+    equal([r["status"] for r in json.loads(ac("run:list", ws)[1])], ["ended", "failed", "failed"])
+
+
+def test_a_run_that_cannot_be_executed():
+    ws = _project("ws-execute-not")
+    for words, text in ((["--argv", "/no/such/thing"], "spawn /no/such/thing ENOENT"), (["--repo", "r", "--argv", "true"], 'Unknown repo_id "r".'),
+                        ([], "--argv is required"), (["--milestone", "m", "--argv", "true"], "--milestone requires --task"),
+                        (["--stdin-file", ws + "/none", "--argv", "true"], "--stdin-file: %s/none: there is no such file" % ws),
+                        (["--stdin-file", ws, "--argv", "true"], "--stdin-file: %s: " % ws)):
+        status, out, err, _ = _execute(ws, *words)
+        check((status, out) == (1, "") and err.startswith("ERROR: " + text), (words, err))
+    status, _, err = ac("run:execute", ws, "--project", "proj_a", "--run", "none", "--argv", "true")
+    check(status == 1 and err.startswith("ERROR: "), err)
+
+
+def test_a_new_artifact_of_each_type():
+    """With the headings of its type. The rest of three of them is for whoever writes them, as with the original: they need more than the command can say."""
+    ws = _project("ws-artifacts")
+    folder = ws + "/work/projects/proj_a/artifacts"
+    for kind in ("intake_brief", "clarifications_qa", "proposal", "workplan", "manager_digest", "failure_report"):
+        status, out, err = ac("artifact:new", kind, "artifacts/%s.md" % kind, "--title", "It: is", "--by", "agent_w", cwd=os.path.dirname(folder))
+        equal((status, out, err), (0, "Wrote artifacts/%s.md\n" % kind, ""))
+    matter, body = front_matter(read_text(folder + "/proposal.md"))
+    equal(([matter[k] for k in ("type", "title", "visibility", "produced_by", "run_id", "context_pack_id")], body),
+          (["proposal", "It: is", "team", "agent_w", "run_manual", "ctx_manual"], "\n# It: is\n\n## Summary\n\n## Plan\n\n## Risks\n"))
+    check(re.fullmatch("art_[0-9A-Z]{26}", matter["id"]), matter)
+    equal(ac("workspace:validate", ws)[:2], (0, "OK\n"))
+    for kind, last in (("memory_delta", "Evidence"), ("milestone_report", "Next"), ("heartbeat_action_proposal", "Policy")):
+        equal(ac("artifact:new", kind, ws + "/other/folder/" + kind)[0], 0)
+        check(read_text(ws + "/other/folder/" + kind).endswith("\n## %s\n" % last), kind)
+    path = folder + "/proposal.md"
+    equal(ac("artifact:new", "proposal", path), (1, "", "ERROR: Refusing to overwrite existing file: %s (use --force)\n" % path))
+    equal(front_matter(read_text(path))[0]["id"], matter["id"])
+    equal(ac("artifact:new", "proposal", path, "--force")[:2], (0, "Wrote %s\n" % path))
+    matter = front_matter(read_text(path))[0]
+    equal((matter["title"], matter["produced_by"]), ("Untitled", "human"))
+    for words, text in ((["nonsense", ws + "/x"], "ERROR: type "), (["proposal"], "ERROR: missing required argument 'file'\n"),
+                        (["proposal", path + "/x"], "ERROR: %s/x: " % path), (["proposal", ws + "/x", "--visibility", "all"], "ERROR: visibility ")):
+        status, out, err = ac("artifact:new", *words)
+        check((status, out) == (1, "") and err.startswith(text), (words, err))
+    equal([name for name in os.listdir(folder) if name.startswith(".")], [], "what was not finished")
 
 
 def test_worktrees_that_are_no_longer_needed():

@@ -166,6 +166,10 @@ def test_ac_words():
         equal(_complete_ac(home, "machine:set-repo", "w", "--path", "")[1], {":folders"})
         equal(_complete_ac(home, "machine:set-provider-bin", "w", "--path", "")[1], {":programs"})
         equal(set(_complete_ac(home, "run:list", "w", "")[0]), {"--project"})
+        equal(_complete_ac(home, "run:execute", "w", "--argv", "")[1], {":programs"})
+        equal(_complete_ac(home, "run:execute", "w", "--stdin-file", "")[1], {":files"})
+        equal(set(_complete_ac(home, "artifact:new", "m")[0]), {"milestone_report", "manager_digest", "memory_delta"})
+        equal(_complete_ac(home, "artifact:new", "proposal", "")[1], {":files"})
         equal(_complete_ac(home, "no:such", ""), ({}, set()))
         equal(_complete_ac(home, "memory:delta", "w", "--insert", "one", "--"), _complete_ac(home, "memory:delta", "w", "--"))
 

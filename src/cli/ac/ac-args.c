@@ -9,6 +9,8 @@
 #include "cli/ac/ac.h"
 #include "cli/cli.h"
 
+enum { AC_FILE_MAX = 12 << 20 }; /* bytes of a file whose text is sent: a request has 16 MiB */
+
 typedef struct {
         Arena *arena;
         const AcCommand *command;
@@ -50,6 +52,21 @@ bool ac_is_native(const char *method) {
         return method && str_starts(str_from(method), STR("company."));
 }
 
+static int ac_set_content(AcArgs *args, const AcOption *option, const char *path) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        int r = file_read(path, AC_FILE_MAX, &text);
+        Str copy;
+
+        if (r)
+                return ac_fail("%s: %s: %s", option->flag, path,
+                               r == FILE_E_MISSING     ? "there is no such file"
+                               : r == FILE_E_TOO_LARGE ? "it is too large"
+                                                       : strerror(-r));
+        copy = arena_str(args->arena, buf_str(&text));
+        return copy.data ? ac_set(args, option->param, json_new_str(args->arena, copy))
+                         : ac_fail("out of memory");
+}
+
 /* The server of a contract's method knows our folder; for a native one paths are absolute. */
 static int ac_set_path(AcArgs *args, const char *param, const char *text) {
         _cleanup_(freep) char *cwd = *text == '/' ? NULL : getcwd(NULL, 0);
@@ -60,8 +77,9 @@ static int ac_set_path(AcArgs *args, const char *param, const char *text) {
         return ac_set(args, param, json_new_str(args->arena, str_from(path)));
 }
 
-static bool ac_must_be_given(const AcOption *option) {
-        return option->kind == AC_MUST || option->kind == AC_PATH || option->kind == AC_PROGRAM;
+bool ac_must_be_given(const AcOption *option) {
+        return option->kind == AC_MUST || option->kind == AC_PATH || option->kind == AC_PROGRAM ||
+               option->kind == AC_COMMAND;
 }
 
 static int ac_set_text(AcArgs *args, const AcOption *option, const char *text) {
@@ -69,6 +87,8 @@ static int ac_set_text(AcArgs *args, const AcOption *option, const char *text) {
                 return ac_set_int(args, option, text);
         if (option->kind == AC_JSON)
                 return ac_set_object(args, text);
+        if (option->kind == AC_FILE)
+                return ac_set_content(args, option, text);
         if (ac_must_be_given(option) && !str_trim(str_from(text)).n)
                 return ac_fail("%s is required", option->flag);
         if (option->kind == AC_PATH || (option->kind == AC_PROGRAM && strchr(text, '/')))
@@ -80,41 +100,51 @@ static int ac_set_text(AcArgs *args, const AcOption *option, const char *text) {
         return ac_set(args, option->param, json_new_str(args->arena, str_from(text)));
 }
 
-/* The word behind the flag, and all that follow up to one that looks like an option. A second time it goes
- * on. */
-static int ac_set_words(AcArgs *args, const AcOption *option) {
+bool ac_takes_command(const AcOption *option) {
+        return option->kind == AC_REST || option->kind == AC_COMMAND;
+}
+
+static bool ac_takes_words(const AcOption *option) {
+        return option->kind == AC_WORDS || ac_takes_command(option);
+}
+
+/* Whether a list of words is over before this one. */
+static bool ac_ends_words(const AcArgs *args, const AcOption *option, const char *word) {
+        return ac_takes_command(option) ? ac_find_option(args->command, word) != NULL
+                                        : word[0] == '-' && word[1];
+}
+
+/* The word behind the flag, and those that follow. A second time the list goes on; --flag=WORD adds this one. */
+static int ac_set_words(AcArgs *args, const AcOption *option, const char *only) {
+        bool is_all = false;
         int r = json_get(args->params, option->param)
                         ? CLI_OK
                         : ac_set(args, option->param, json_new(args->arena, JSON_ARRAY));
         Json *list = json_get(args->params, option->param);
 
         do {
-                Json *one = json_new_str(args->arena, str_from(*args->words++));
+                const char *word = only ? only : *args->words++;
+                Json *one = json_new_str(args->arena, str_from(word));
 
+                is_all |= ac_takes_command(option) && !strcmp(word, "--");
                 if (!r && (!one || json_push(list, one)))
                         r = ac_fail("out of memory");
-        } while (!r && *args->words &&
-                 (option->kind == AC_REST || !(args->words[0][0] == '-' && args->words[0][1])));
+        } while (!r && !only && *args->words && (is_all || !ac_ends_words(args, option, *args->words)));
         return r;
-}
-
-static bool ac_takes_words(const AcOption *option) {
-        return option->kind == AC_WORDS || option->kind == AC_REST;
 }
 
 static int ac_take_option(AcArgs *args, const char *word) {
         const char *equals = strchr(word, '=');
-        size_t n = equals ? (size_t)(equals - word) : strlen(word);
-        const AcOption *option = ac_find_option(args->command, word, n);
+        const AcOption *option = ac_find_option(args->command, word);
 
         if (!option)
                 return ac_fail("unknown option '%s'", word);
         if (option->kind == AC_YES || option->kind == AC_NO)
                 return ac_set(args, option->param, json_new_bool(args->arena, option->kind == AC_YES));
-        if (equals ? ac_takes_words(option) : !*args->words)
+        if (!equals && !*args->words)
                 return ac_fail("option '%s' needs a value behind it", option->flag);
         if (ac_takes_words(option))
-                return ac_set_words(args, option);
+                return ac_set_words(args, option, equals ? equals + 1 : NULL);
         return ac_set_text(args, option, equals ? equals + 1 : *args->words++);
 }
 
@@ -125,17 +155,19 @@ static int ac_take_operand(AcArgs *args, const char *word) {
         if (!param)
                 return ac_fail("too many words: %s", word);
         args->n_operands++;
-        return ac_is_native(args->method) ? ac_set_path(args, param, word)
-                                          : ac_set(args, param, json_new_str(args->arena, str_from(word)));
+        return ac_is_native(args->method) && !strcmp(param, "workspace_dir")
+                       ? ac_set_path(args, param, word)
+                       : ac_set(args, param, json_new_str(args->arena, str_from(word)));
 }
 
 /* What was not given: an operand or option that has to be, or what is preset. */
 static int ac_complete(AcArgs *args) {
         const AcCommand *command = args->command;
+        const char *missing = ac_operand_name(command, (size_t)args->n_operands);
         int r = 0;
 
-        if (args->n_operands < AC_OPERANDS_MAX && command->operands[args->n_operands])
-                return ac_fail("missing required argument '%s'", command->operands[args->n_operands]);
+        if (missing)
+                return ac_fail("missing required argument '%s'", missing);
         for (size_t i = 0; !r && i < AC_OPTIONS_MAX && command->options[i].flag; i++) {
                 const AcOption *option = &command->options[i];
                 bool is_given =
@@ -143,6 +175,8 @@ static int ac_complete(AcArgs *args) {
 
                 if (!is_given && ac_must_be_given(option))
                         r = ac_fail("%s is required", option->flag);
+                else if (is_given && option->kind == AC_BESIDE && !json_get(args->params, option[-1].param))
+                        r = ac_fail("%s requires %s", option->flag, option[-1].flag);
                 else if (!is_given && option->preset)
                         r = ac_set_text(args, option, option->preset);
         }

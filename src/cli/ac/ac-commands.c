@@ -212,6 +212,19 @@ const AcCommand ac_commands[] = {
          {MUST_PROJECT, {"--agent", "agent_id", AC_MUST, NULL}, {"--provider", "provider", AC_MUST, NULL}},
          ac_show_new_run,
          NULL},
+        {"run:execute",
+         "session.launch",
+         WORKSPACE,
+         {MUST_PROJECT,
+          {"--run", "run_id", AC_MUST, NULL},
+          {"--stdin-file", "stdin_text", AC_FILE, NULL},
+          {"--repo", "repo_id", AC_TEXT, NULL},
+          {"--subdir", "workdir_rel", AC_TEXT, NULL},
+          {"--task", "task_id", AC_TEXT, NULL},
+          {"--milestone", "milestone_id", AC_BESIDE, NULL},
+          {"--argv", "argv", AC_COMMAND, NULL}},
+         ac_show_exit,
+         NULL},
         {"run:list", "run.list", WORKSPACE, {PROJECT}, ac_show_json, NULL},
         {"run:replay",
          "run.replay",
@@ -382,6 +395,17 @@ const AcCommand ac_commands[] = {
          {MUST_PROJECT, MUST_ARTIFACT, ACTOR, ROLE, TEAM, {"--run", "run_id", AC_TEXT, NULL}},
          ac_show_json,
          NULL},
+        {"artifact:new",
+         "company.artifact.new",
+         {"type", ".file"},
+         {{"--title", "title", AC_TEXT, NULL},
+          {"--visibility", "visibility", AC_TEXT, NULL},
+          {"--by", "produced_by", AC_TEXT, NULL},
+          {"--run", "run_id", AC_TEXT, NULL},
+          {"--ctx", "context_pack_id", AC_TEXT, NULL},
+          {"--force", ".force", AC_YES, NULL}},
+         ac_show_artifact,
+         NULL},
 };
 const size_t n_ac_commands = ARRAY_SIZE(ac_commands);
 
@@ -392,16 +416,27 @@ const AcCommand *ac_find_command(const char *name) {
         return NULL;
 }
 
-const AcOption *ac_find_option(const AcCommand *command, const char *word, size_t n_bytes) {
+const AcOption *ac_find_option(const AcCommand *command, const char *word) {
+        size_t n_bytes = strcspn(word, "=");
+
         for (size_t i = 0; i < AC_OPTIONS_MAX && command->options[i].flag; i++)
                 if (!strncmp(command->options[i].flag, word, n_bytes) && !command->options[i].flag[n_bytes])
                         return &command->options[i];
         return NULL;
 }
 
+const char *ac_find_next(const AcCommand *command) {
+        return command->show == ac_show_exit ? "session.collect" : NULL;
+}
+
+const char *ac_operand_name(const AcCommand *command, size_t i) {
+        const char *param = i < AC_OPERANDS_MAX ? command->operands[i] : NULL;
+
+        return param && *param == '.' ? param + 1 : param;
+}
+
 /* ---- what is not there ----------------------------------------------------------------------- */
 
-static const char *const not_yet[] = {"run:execute", "artifact:new"};
 static const char *const web[] = {"ui:web", "ui:manager-dashboard"};
 static const char *const never[] = {"pipeline:", "desktop:",      "artifact:fill", "artifact:validate",
                                     "demo:init", "task:validate", "help:validate", "milestone:report:new"};
@@ -415,8 +450,6 @@ static bool ac_is_among(const char *name, const char *const *names, size_t n) {
 }
 
 const char *ac_why_not(const char *name) {
-        if (ac_is_among(name, not_yet, ARRAY_SIZE(not_yet)))
-                return "is not served yet";
         if (ac_is_among(name, web, ARRAY_SIZE(web)))
                 return "needs the web console, which is not there yet";
         return ac_is_among(name, never, ARRAY_SIZE(never)) ? "is not part of muster" : NULL;

@@ -2,8 +2,16 @@
 /*
  * How results are shown. Scripts get them as they are, a terminal without what could drive it.
  */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/json/json-writer.h"
 #include "base/macro.h"
 #include "cli/ac/ac.h"
@@ -74,6 +82,61 @@ int ac_show_new_run(_unused_ const AcCommand *command, _unused_ const Json *para
         if (w.failed)
                 return ac_fail("out of memory");
         json_put_text(stdout, buf_str(&text));
+        return CLI_OK;
+}
+
+/* How the program of a session ended; one that did not run is an error. */
+int ac_show_exit(_unused_ const AcCommand *command, _unused_ const Json *params, const Json *result) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&text);
+        Str error = json_text_of(result, "error");
+
+        if (error.n)
+                return ac_fail(STR_FMT, STR_ARG(error));
+        jw_begin_object(&w);
+        jw_field_value(&w, "exit_code", json_get(result, "exit_code"));
+        jw_field_value(&w, "signal", json_get(result, "signal"));
+        jw_end_object(&w);
+        if (w.failed)
+                return ac_fail("out of memory");
+        json_put_text(stdout, buf_str(&text));
+        return CLI_OK;
+}
+
+/* ---- artifact:new: a file that is ours to write ------------------------------------------------ */
+
+/* In its folder, which is made; a file that is there is left alone unless it is forced. 0 or negative. */
+static int ac_write_file(const char *path, Str text, bool is_forced) {
+        _cleanup_(freep) char *copy = strdup(path), *temp = NULL;
+        mode_t mask = umask(0);
+        int r;
+
+        (void)umask(mask);
+        r = copy ? dir_make(dirname(copy), 0777) : -ENOMEM;
+        if (!r)
+                r = file_stage(path, text, 0666 & ~mask, FILE_DURABLE, &temp);
+        if (r)
+                return r;
+        if (renameat2(AT_FDCWD, temp, AT_FDCWD, path, is_forced ? 0 : RENAME_NOREPLACE)) {
+                r = -errno;
+                (void)unlink(temp);
+                return r;
+        }
+        return file_sync_name(path);
+}
+
+int ac_show_artifact(_unused_ const AcCommand *command, const Json *params, const Json *result) {
+        Str path = json_text_of(params, ".file");
+        int r = ac_write_file(path.data, json_text_of(result, "text"), json_truth_of(params, ".force"));
+
+        if (r == -EEXIST)
+                return ac_fail("Refusing to overwrite existing file: " STR_FMT " (use --force)",
+                               STR_ARG(path));
+        if (r)
+                return ac_fail(STR_FMT ": %s", STR_ARG(path), strerror(-r));
+        output_put(stdout, STR("Wrote "));
+        output_put(stdout, path);
+        print("\n");
         return CLI_OK;
 }
 

@@ -59,15 +59,20 @@ static int ac_connect(Link *link) {
 
 static int ac_write_request(Buf *out, const char *method, const Json *params) {
         JsonWriter w = JSON_WRITER(out);
-        int r = ac_is_native(method) ? buf_append_str(out, STR("@native\n")) : greeting_write(out, false);
 
-        if (r)
-                return r;
         jw_begin_object(&w);
         jw_field_cstr(&w, "jsonrpc", "2.0");
         jw_field_int(&w, "id", 1);
         jw_field_cstr(&w, "method", method);
-        jw_field_value(&w, "params", params);
+        jw_key(&w, "params");
+        jw_begin_object(&w);
+        json_each (param, params) {
+                if (!str_starts(json_key(param), STR("."))) {
+                        jw_key_str(&w, json_key(param));
+                        jw_value(&w, param);
+                }
+        }
+        jw_end_object(&w);
         jw_end_object(&w);
         return w.failed || buf_append_str(out, STR("\n")) ? ac_fail("out of memory") : CLI_OK;
 }
@@ -88,25 +93,40 @@ static int ac_receive(Link *link, Arena *arena, Reply *reply) {
         }
 }
 
+/* The request that is written there, then its reply; an error of the server is said. */
+static int ac_exchange(Link *link, const Buf *request, Arena *arena, Reply *reply) {
+        int r = link_send(link, buf_str(request));
+
+        if (r && r != LINK_E_CLOSED) /* closed: perhaps after saying why */
+                return link_complain(r, link->path);
+        r = ac_receive(link, arena, reply);
+        if (!r && reply->is_error)
+                return ac_fail(STR_FMT, STR_ARG(reply->message));
+        return r;
+}
+
 static int ac_call(const AcCommand *command, const char *method, const Json *params, Arena *arena) {
         _cleanup_(link_deinit) Link link = LINK_NULL;
         _cleanup_(buf_deinit) Buf request = BUF_NULL;
+        const char *next = ac_find_next(command);
         Reply reply = {0};
-        int r = ac_write_request(&request, method, params);
+        int r = ac_is_native(method) ? buf_append_str(&request, STR("@native\n"))
+                                     : greeting_write(&request, false);
 
+        if (r)
+                return ac_fail("out of memory");
+        r = ac_write_request(&request, method, params);
         if (!r)
                 r = ac_connect(&link);
-        if (r)
-                return r;
-        r = link_send(&link, buf_str(&request));
-        if (r && r != LINK_E_CLOSED) /* closed: perhaps after saying why */
-                return link_complain(r, link.path);
-        r = ac_receive(&link, arena, &reply);
-        if (r)
-                return r;
-        if (reply.is_error)
-                return ac_fail(STR_FMT, STR_ARG(reply.message));
-        return command->show(command, params, reply.result);
+        if (!r)
+                r = ac_exchange(&link, &request, arena, &reply);
+        if (!r && next) {
+                request.n = 0;
+                r = ac_write_request(&request, next, reply.result);
+                if (!r)
+                        r = ac_exchange(&link, &request, arena, &reply);
+        }
+        return r ? r : command->show(command, params, reply.result);
 }
 
 /* ---- which command --------------------------------------------------------------------------- */
@@ -118,15 +138,12 @@ static int ac_help(void) {
                 const AcCommand *command = &ac_commands[i];
 
                 print("  %s", command->name);
-                for (size_t k = 0; k < AC_OPERANDS_MAX && command->operands[k]; k++)
-                        print(" <%s>", command->operands[k]);
+                for (size_t k = 0; ac_operand_name(command, k); k++)
+                        print(" <%s>", ac_operand_name(command, k));
                 for (size_t k = 0; k < AC_OPTIONS_MAX && command->options[k].flag; k++) {
                         const AcOption *option = &command->options[k];
 
-                        if (option->kind == AC_MUST || option->kind == AC_PATH || option->kind == AC_PROGRAM)
-                                print(" %s", option->flag);
-                        else
-                                print(" [%s]", option->flag);
+                        print(ac_must_be_given(option) ? " %s" : " [%s]", option->flag);
                 }
                 print("\n");
         }

@@ -12,16 +12,20 @@
 typedef enum AcKind {
         AC_TEXT,    /* --flag VALUE */
         AC_MUST,    /* the same; it has to be given and not be blank */
-        AC_PATH,    /* the same; a relative one is made absolute */
+        AC_BESIDE,  /* --flag VALUE, only together with the option before it in the table */
+        AC_PATH,    /* as AC_MUST; a relative one is made absolute */
         AC_PROGRAM, /* the same, when it has a slash */
         AC_INT,     /* --flag N */
         AC_JSON,    /* --flag OBJECT: the whole of the parameters */
         AC_YES,     /* --flag: true */
         AC_NO,      /* --flag: false */
+        AC_FILE,    /* --flag FILE: the text in it */
         AC_WORDS,   /* --flag VALUE…: up to the next option */
-        AC_REST,    /* --flag VALUE…: all that follow, the words of another command */
+        AC_REST, /* --flag VALUE…: another command, up to an option of this one, behind a "--" to the end */
+        AC_COMMAND, /* the same; it has to be given */
 } AcKind;
 
+/* A parameter whose name begins with a dot is not sent: it is for show(). */
 typedef struct AcOption {
         const char *flag, *param;
         AcKind kind;
@@ -46,8 +50,14 @@ bool ac_is_native(const char *method);
 
 extern const AcCommand ac_commands[];
 extern const size_t n_ac_commands;
-const AcCommand *ac_find_command(const char *name);                                         /* NULL: none */
-const AcOption *ac_find_option(const AcCommand *command, const char *word, size_t n_bytes); /* NULL: none */
+const AcCommand *ac_find_command(const char *name); /* NULL: none */
+bool ac_must_be_given(const AcOption *option);
+bool ac_takes_command(const AcOption *option);
+/* word: --flag or --flag=VALUE. NULL: it has none of this name. */
+const AcOption *ac_find_option(const AcCommand *command, const char *word);
+/* A second method on the same connection, whose parameters are the result of the first. NULL: none. */
+const char *ac_find_next(const AcCommand *command);
+const char *ac_operand_name(const AcCommand *command, size_t i); /* for people; NULL: there is no such one */
 /* Why a command of the original is not there; NULL: it never was one. */
 const char *ac_why_not(const char *name);
 
@@ -64,6 +74,8 @@ int ac_show_valid(const AcCommand *command, const Json *params, const Json *resu
 int ac_show_verdict(const AcCommand *command, const Json *params, const Json *result);
 int ac_show_new_run(const AcCommand *command, const Json *params, const Json *result);
 int ac_show_replay(const AcCommand *command, const Json *params, const Json *result);
+int ac_show_exit(const AcCommand *command, const Json *params, const Json *result);
+int ac_show_artifact(const AcCommand *command, const Json *params, const Json *result);
 
 /* "ERROR: …" on stderr; returns the exit status. */
 int ac_fail(const char *format, ...) _printf_(1, 2);

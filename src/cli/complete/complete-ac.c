@@ -98,8 +98,10 @@ static void ac_put_value(const AcLine *line) {
 
         if (option->kind == AC_PATH)
                 puts(":folders");
-        else if (option->kind == AC_PROGRAM)
+        else if (option->kind == AC_PROGRAM || ac_takes_command(option))
                 puts(":programs");
+        else if (option->kind == AC_FILE)
+                puts(":files");
         else if (option->kind == AC_MUST && !option->param)
                 ac_put_methods(line);
         for (size_t i = 0; param && param->words && param->words[i]; i++)
@@ -109,13 +111,26 @@ static void ac_put_value(const AcLine *line) {
                         ac_put_ids(line, &ids_of[i]);
 }
 
+/* A word without an option: a folder, unless the method knows the values of its parameter, or it is not sent. */
+static void ac_put_operand(const AcLine *line) {
+        const char *operand = line->command->operands[line->n_operands];
+        const OpDocParam *param = ac_param(line, operand);
+
+        if (*operand == '.')
+                puts(":files");
+        else if (!param || !param->words)
+                puts(":folders");
+        for (size_t i = 0; param && param->words && param->words[i]; i++)
+                candidate_put(line->current, str_from(param->words[i]), STR_NULL);
+}
+
 /* What an option is for, or else the parameter that it becomes. */
 static void ac_put_options(const AcLine *line) {
         for (size_t i = 0; i < AC_OPTIONS_MAX && line->command->options[i].flag; i++) {
                 const AcOption *option = &line->command->options[i];
                 const OpDocParam *param = ac_param(line, option->param);
                 const char *text = param && param->summary && *param->summary ? param->summary
-                                   : option->param                            ? option->param
+                                   : option->param           ? option->param + (*option->param == '.')
                                    : option->kind == AC_JSON ? "the parameters, as a JSON object"
                                                              : "the method that is called";
 
@@ -151,7 +166,7 @@ static void ac_line_read(AcLine *line, const char *word) {
         const AcOption *waiting = line->waiting;
 
         if (*word == '-' && word[1] == '-') {
-                const AcOption *option = ac_find_option(line->command, word, strlen(word));
+                const AcOption *option = ac_find_option(line->command, word);
 
                 line->waiting = option && option->kind != AC_YES && option->kind != AC_NO ? option : NULL;
                 return;
@@ -181,7 +196,7 @@ static void ac_complete_line(const AcCommand *command, int n, char **words) {
                 ac_put_value(&line);
         else if (line.n_operands < AC_OPERANDS_MAX && command->operands[line.n_operands] &&
                  *line.current != '-')
-                puts(":folders"); /* all of them are */
+                ac_put_operand(&line);
         else
                 ac_put_options(&line);
 }

@@ -87,10 +87,10 @@ static const ArtifactRules artifact_rules[] = {
         {"heartbeat_action_proposal", {"Summary", "Proposed Action", "Policy"}},
 };
 
-static const ArtifactRules *artifact_rules_of(Str type) {
+const char *const *validate_headings_of(Str artifact_type) {
         for (size_t i = 0; i < ARRAY_SIZE(artifact_rules); i++)
-                if (str_is(type, artifact_rules[i].type))
-                        return &artifact_rules[i];
+                if (str_is(artifact_type, artifact_rules[i].type))
+                        return artifact_rules[i].headings;
         return NULL;
 }
 
@@ -105,21 +105,19 @@ static void validate_delta(Validation *v, const char *path, const Json *json) {
 
 static void validate_artifact(Validation *v, Str project, Str id) {
         const char *path = place_artifact(v->arena, project, id, ".md");
-        const ArtifactRules *rules;
         Str body = STR_NULL, type;
         const Json *json = validate_load(v, path, DOCUMENT_MATTER, &body);
 
         if (!json)
                 return;
         type = json_text_of(json, "type");
-        rules = artifact_rules_of(type);
         if (str_is(type, "memory_delta"))
                 validate_delta(v, path, json);
         else if (str_is(type, "milestone_report"))
                 validate_shape(v, "milestone_report_invalid", path, &shape_artifact_milestone_report, json);
         else
                 validate_shape(v, "frontmatter_schema", path, &shape_artifact_any, json);
-        validate_headings(v, path, body, rules ? rules->headings : NULL);
+        validate_headings(v, path, body, validate_headings_of(type));
 }
 
 /* ---- the project ----------------------------------------------------------------------------- */

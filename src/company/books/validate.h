@@ -25,6 +25,9 @@ typedef struct Validation {
         int r; /* the first failure of the machine */
 } Validation;
 
+/* The headings that an artifact of this type has, up to NULL; NULL: there is no such type. */
+const char *const *validate_headings_of(Str artifact_type);
+
 /* 0 or negative; what is wrong stands in the list. */
 int validate(Validation *validation);
 void validate_write(const Validation *validation, JsonWriter *w); /* [{"code","message","path"?}] */
