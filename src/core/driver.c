@@ -138,7 +138,12 @@ static Str driver_join(Arena *arena, const StrList *list) {
         return joined;
 }
 
-static Str driver_value(Arena *arena, const DriverWord *word, const DriverQuestion *question) {
+bool driver_pipes(const Driver *driver, Str prompt) {
+        return driver->reads_stdin || prompt.n > DRIVER_WORD_MAX;
+}
+
+static Str driver_value(Arena *arena, const Driver *driver, const DriverWord *word,
+                        const DriverQuestion *question) {
         switch (word->value) {
         case DRIVER_TEXT: return str_from(word->text);
         case DRIVER_MODEL: return question->model;
@@ -147,7 +152,7 @@ static Str driver_value(Arena *arena, const DriverWord *word, const DriverQuesti
         case DRIVER_SCHEMA: return question->schema;
         case DRIVER_SCHEMA_PATH: return question->schema_path;
         case DRIVER_TOOLS: return driver_join(arena, &question->tools);
-        case DRIVER_PROMPT: return question->prompt;
+        case DRIVER_PROMPT: return driver_pipes(driver, question->prompt) ? STR_NULL : question->prompt;
         case DRIVER_NO_VALUE: break;
         }
         return STR_NULL;
@@ -183,7 +188,7 @@ int driver_argv(Arena *arena, const Driver *driver, const DriverFacts *facts, co
         r = driver_push(arena, ret, question->program);
         for (const DriverWord *word = driver_words[driver->family]; !r && (word->flag || word->value);
              word++) {
-                Str value = driver_value(arena, word, question);
+                Str value = driver_value(arena, driver, word, question);
 
                 if (!driver_is_wanted(word, facts) || (word->value && !value.n))
                         continue;
@@ -249,9 +254,11 @@ int driver_argv_of(Arena *arena, const Driver *driver, const Json *words, const 
                 if (!json_is(word, JSON_STRING) || memchr(text.data, '\n', text.n) ||
                     memchr(text.data, '\r', text.n) || memchr(text.data, 0, text.n))
                         return DRIVER_E_TEMPLATE;
-                r = driver_fill(arena, driver, text, question, &ret->items[ret->n++]);
+                r = driver_fill(arena, driver, text, question, &ret->items[ret->n]);
                 if (r)
                         return error_trace(r);
+                if (ret->items[ret->n++].n > DRIVER_WORD_MAX)
+                        return DRIVER_E_LONG;
         }
         return 0;
 }

@@ -28,8 +28,11 @@ struct Driver {
         const char *schema_word;   /* in that answer: it takes a schema for what it prints; NULL: never */
         const char *plain_format;  /* what it prints without a schema; NULL: its form has no name */
         const char *schema_format; /* and with one */
-        bool reads_stdin;          /* the prompt is its input, else an argument */
+        bool reads_stdin; /* the prompt is its input, else an argument, unless it is too long for one */
 };
+
+/* Bytes of one argument: the kernel takes 32 pages (MAX_ARG_STRLEN) with the NUL. */
+enum { DRIVER_WORD_MAX = 128 * 1024 - 1 };
 
 const Driver *driver_of_provider(Str provider); /* without case; NULL: nothing is known of it */
 
@@ -54,14 +57,17 @@ typedef struct DriverQuestion {
         StrList tools;   /* that it may use unasked; none: its own choice */
 } DriverQuestion;
 
+/* Whether the prompt is the program's input: then driver_argv() leaves it out. */
+bool driver_pipes(const Driver *driver, Str prompt);
 /* The command line; strings end with NUL, in the arena. 0 or -ENOMEM. */
 int driver_argv(Arena *arena, const Driver *driver, const DriverFacts *facts, const DriverQuestion *question,
                 StrList *ret);
 /*
  * The same of a list of words that a person wrote, in which {PROMPT}, {MODEL}, {PERMISSION_LEVEL} and {OUTPUT_FORMAT} are
- * replaced. DRIVER_E_TEMPLATE: it has no words, begins with a shell, or has a line break in a word.
+ * replaced. DRIVER_E_TEMPLATE: it has no words, begins with a shell, or has a line break in a word. DRIVER_E_LONG: with the
+ * prompt one is too long.
  */
-enum { _DRIVER_E_SUCCESS, DRIVER_E_TEMPLATE };
+enum { _DRIVER_E_SUCCESS, DRIVER_E_TEMPLATE, DRIVER_E_LONG };
 int driver_argv_of(Arena *arena, const Driver *driver, const Json *words, const DriverQuestion *question,
                    StrList *ret);
 

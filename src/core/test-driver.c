@@ -91,6 +91,32 @@ static void test_gemini(_unused_ void **state) {
                             "gemini --output-format json --model flash -p do it");
 }
 
+/* One argument has a bound, and programs that take the prompt as one take it on their input too. */
+static void test_long_prompt(_unused_ void **state) {
+        static char text[DRIVER_WORD_MAX + 2];
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        DriverQuestion question = {.program = STR("p")};
+        const Driver *gemini = driver_of_provider(STR("gemini"));
+        Json *words = NULL;
+        StrList argv;
+
+        memset(text, 'x', sizeof(text) - 1);
+        question.prompt = (Str){text, DRIVER_WORD_MAX};
+        assert_false(driver_pipes(gemini, question.prompt));
+        assert_true(driver_pipes(driver_of_provider(STR("codex")), question.prompt));
+        assert_int_equal(strlen(asked(&arena, "gemini", "", &question)),
+                         strlen("p --output-format json -p ") + DRIVER_WORD_MAX);
+        assert_int_equal(json_parse(&arena, "[\"g\",\"{PROMPT}\"]", 16, NULL, &words, NULL), 0);
+        assert_int_equal(driver_argv_of(&arena, gemini, words, &question, &argv), 0);
+        question.prompt.n++;
+        assert_true(driver_pipes(gemini, question.prompt));
+        assert_string_equal(asked(&arena, "gemini", "", &question), "p --output-format json");
+        assert_string_equal(asked(&arena, "claude", "", &question),
+                            "p --print --output-format stream-json --include-partial-messages "
+                            "--no-session-persistence --permission-mode dontAsk");
+        assert_int_equal(driver_argv_of(&arena, gemini, words, &question, &argv), DRIVER_E_LONG);
+}
+
 static int filled(Arena *arena, const char *words, const char **ret) {
         DriverQuestion question = {
                 .model = STR("{PROMPT}"), .prompt = STR("a\nb {MODEL}"), .permission = STR("patch")};
@@ -181,9 +207,10 @@ static void test_asking(_unused_ void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_providers), cmocka_unit_test(test_codex),
-                cmocka_unit_test(test_claude),    cmocka_unit_test(test_gemini),
-                cmocka_unit_test(test_template),  cmocka_unit_test(test_asking),
+                cmocka_unit_test(test_providers),   cmocka_unit_test(test_codex),
+                cmocka_unit_test(test_claude),      cmocka_unit_test(test_gemini),
+                cmocka_unit_test(test_long_prompt), cmocka_unit_test(test_template),
+                cmocka_unit_test(test_asking),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,26 @@ def statuses(reply):
     return [one["status"] for one in reply["attempts"]]
 
 
+LONG = "x" * 300000  # an argument may have 128 KiB
+
+
+def test_a_prompt_that_is_too_long_for_an_argument():
+    """It is the input of the program then. A template that has it as an argument cannot be followed, and says so."""
+    for kind, env in (("claude", {}), ("gemini", {"GEMINI_API_KEY": "k"})):
+        with Daemon() as d, Shop(d, **env) as c:
+            c.open("cat > piped; echo '%s'" % result(), kind)
+            c.submit(worker_kind=kind, goal=LONG)
+            equal(c.finished()["result"]["status"], "succeeded")
+            check("goal: " + LONG in c.given("piped") and len(c.given("argv.1")) < 20000, "where the prompt went")
+            check("-p" not in c.given("argv.1").split("\n"), "an option without its value")
+    with Daemon() as d, Shop(d, GEMINI_API_KEY="k") as c:
+        c.open("true", "gemini")
+        c.agent("agent_gemini", "gemini", "launcher:\n  command_argv_template: [gemini, '{PROMPT}']\n")
+        c.submit(worker_kind="gemini", goal=LONG)
+        reply = c.finished()
+        check(reply["result"]["status"] == "failed" and "more than the 128 KiB" in reply["attempts"][0]["error"], lambda: reply)
+
+
 def test_an_answer_and_what_is_kept_of_it():
     with Daemon() as d, Shop(d, HINT="of the client") as c:
         c.open("""echo "$HINT" > hint; pwd -P > /dev/null; echo '%s'""" % result())

@@ -129,11 +129,8 @@ int attempt_launch(Edit *edit, const Carry *carry) {
         if (job_record_is_canceled(record)) {
                 attempt_end_run(edit, job, "stopped", "canceled");
                 conclude_canceled(edit, job, record);
-        } else if (job->check_r || job->is_template_wrong) {
-                why = job->check_r ? str_from(strerror(-job->check_r))
-                                   : STR("launcher.command_argv_template is no command: words without line "
-                                         "breaks, "
-                                         "the first of which is no shell");
+        } else if (job->check_r || job->wrong) {
+                why = str_from(job->check_r ? strerror(-job->check_r) : job->wrong);
                 attempt_fail(edit, job, attempt, "launch_preflight_failed", why);
                 conclude_broken(edit, job, record, why);
         } else if (!job->preflight.passed) {
@@ -170,6 +167,6 @@ void attempt_spec(const Job *job, StrVec *environment, RunSpec *ret) {
         if (is_server) {
                 ret->prompt_text = job->prompt;
                 ret->model = job->model;
-        } else if (job->worker.driver->reads_stdin)
+        } else if (job->is_piped)
                 ret->stdin_text = job->prompt;
 }

@@ -128,13 +128,18 @@ static void attempt_write_command(Job *job) {
                 .schema = job->schema,
                 .schema_path = path ? arena_printf(&job->arena, "%s/%s", job->place.folder, path) : STR_NULL,
                 .tools = attempt_tools(job)};
-        int r;
+        bool has_words = words && job->worker.driver->family == DRIVER_GEMINI;
+        int r = has_words ? driver_argv_of(&job->arena, job->worker.driver, words, &question, &job->argv)
+                          : driver_argv(&job->arena, job->worker.driver, &job->facts, &question, &job->argv);
 
         job->model = question.model;
-        r = words && job->worker.driver->family == DRIVER_GEMINI
-                    ? driver_argv_of(&job->arena, job->worker.driver, words, &question, &job->argv)
-                    : driver_argv(&job->arena, job->worker.driver, &job->facts, &question, &job->argv);
-        job->is_template_wrong = r == DRIVER_E_TEMPLATE;
+        job->is_piped = !has_words && driver_pipes(job->worker.driver, job->prompt);
+        job->wrong = r == DRIVER_E_TEMPLATE ? "launcher.command_argv_template is no command: words without "
+                                              "line breaks, the first of which is no shell"
+                     : r == DRIVER_E_LONG
+                             ? "launcher.command_argv_template gives the prompt as an argument, "
+                               "and it has more than the 128 KiB that one may have"
+                             : NULL;
         job->check_r = r < 0 ? r : job->check_r;
 }
 

@@ -64,11 +64,12 @@ struct Job {
         DriverFacts facts;
         StrList argv;
         Str prompt, schema, model;
-        int check_r; /* what went wrong in CHECKING */
-        bool is_template_wrong;
-        bool is_found;    /* its program was started by an earlier daemon, if at all */
-        bool is_unwanted; /* its record said so when it was found */
-        bool is_unseen;   /* its end was JOB_END_UNKNOWN */
+        int check_r;       /* what went wrong in CHECKING */
+        const char *wrong; /* why its template makes no command; NULL: nothing */
+        bool is_piped;     /* the prompt is the program's input */
+        bool is_found;     /* its program was started by an earlier daemon, if at all */
+        bool is_unwanted;  /* its record said so when it was found */
+        bool is_unseen;    /* its end was JOB_END_UNKNOWN */
         JobEnd end;
         Str end_status, end_error;
         /* of the attempt before */
