@@ -88,15 +88,40 @@ static void beat_look_run(const Carry *carry) {
         look->r = pulse_read(look->workspace->root, look->arena, &look->config, &look->state);
 }
 
+/* A tick that began since has another name: then it is that one which runs. */
+static int beat_decide_over(Edit *edit, const Carry *carry) {
+        const BeatLook *look = container_of(carry, BeatLook, step);
+        Json *state = NULL;
+        int r = pulse_edit_state(edit, &state);
+
+        if (r || !json_truth_of(state, "running") ||
+            !str_eq(json_text_of(state, "last_tick_id"), json_text_of(look->state, "last_tick_id")))
+                return error_trace(r);
+        r = json_set(edit->arena, state, STR("running"), json_new_bool(edit->arena, false));
+        return r ? error_trace(r) : error_trace(pulse_edit_write(edit, state));
+}
+
+static int beat_look_over(Call *call, _unused_ Edit *edit, const Carry *carry) {
+        const BeatLook *look = container_of(carry, BeatLook, step);
+
+        return look->fn ? look->fn(call, look->workspace, look->carry) : 0;
+}
+
+/* The documents say that a tick runs, and none does: the daemon, or the program, that it was of has died in it. */
 static int beat_look_done(Call *call, const Carry *carry) {
         BeatLook *look = container_of(carry, BeatLook, step);
         Beat *beat = beat_of(look->workspace);
 
-        if (beat)
+        if (beat) {
                 beat->is_looking = false;
+                beat->is_checked |= !look->r;
+        }
         if (beat && !look->r && !beat->is_ticking && !beat->is_planned && beat_is_running(look->workspace))
                 beat_plan(beat, look->config, look->state);
-        return look->fn ? look->fn(call, look->workspace, look->carry) : 0;
+        return beat && !look->r && !beat->is_ticking && json_truth_of(look->state, "running")
+                       ? company_edit_and_go_on(call, look->workspace, beat_decide_over, beat_look_over,
+                                                carry)
+                       : beat_look_over(call, NULL, carry);
 }
 
 static int beat_look(Call *call, Workspace *workspace, WorkspaceFn fn, const Carry *carry) {
@@ -111,7 +136,7 @@ static int beat_look(Call *call, Workspace *workspace, WorkspaceFn fn, const Car
 int beat_ready(Call *call, Workspace *workspace, WorkspaceFn fn, const Carry *carry) {
         Beat *beat = beat_of(workspace);
 
-        return !beat || beat->is_planned || !beat_is_running(workspace)
+        return !beat || (beat->is_checked && (beat->is_planned || !beat_is_running(workspace)))
                        ? fn(call, workspace, carry)
                        : beat_look(call, workspace, fn, carry);
 }

@@ -15,6 +15,7 @@ typedef struct Beat {
         Timer timer;
         bool is_planned;   /* the documents were read since it is observed */
         bool is_looking;   /* and are being read */
+        bool is_checked;   /* what a tick of an earlier daemon left in them is put right */
         bool is_ticking;   /* one at a time */
         bool is_kept;      /* "always": it holds a reference */
         struct Tick *tick; /* that waits for what workers report; NULL: none does */
