@@ -69,6 +69,27 @@ def test_environment_and_folder_are_the_clients():
         check("SECRET_TOKEN" not in text, text)
 
 
+def test_secrets_of_a_launch_are_written_nowhere():
+    """Those that a name gives away, and those that look like one, or have one in them (the patterns of share packs). Neither a file of the workspace nor one of the daemon has them."""
+    secrets = {"API_KEY": "sesame-open", "URL": "https://h/?password=hunter22xx", "HEADER": "Authorization: Bearer abcdefgh12", "LIST": "a AKIAABCDEFGHIJKLMNOP z",
+               "FIRST": "sk-abc"}
+    words = [b"sesame-open", b"hunter22xx", b"abcdefgh12", b"AKIAABCDEFGHIJKLMNOP", b"sk-abc"]
+    with Daemon(only="native", record=False) as d, Sessions(d).make() as c:
+        run = c.shell("[ ${#LIST} = 24 ] && [ $PLAIN = fine ] && echo ready; exec sleep 600", env={**secrets, "PLAIN": "fine"})
+        eventually(lambda: c.bytes(run) == b"ready\n", what="its output")
+        env = c.document(run)["spec"]["env"]
+        equal(env, {**dict.fromkeys(secrets, "[REDACTED]"), "PLAIN": "fine"})
+        for folder, _, names in os.walk(d.home.base):
+            for name in names:
+                path = os.path.join(folder, name)
+                if os.path.isfile(path) and not os.path.islink(path):
+                    with open(path, "rb") as file:
+                        text = file.read()
+                    check(not any(word in text for word in words), path)
+        c.stop(run)
+        equal(c.collect(run)["status"], "stopped")
+
+
 def test_one_connection_launches_and_another_stops():
     with Daemon(only="native") as d, Sessions(d).make() as c, Sessions(d, c.top) as other:
         run = c.launch(["sleep", "600"])

@@ -11,6 +11,7 @@
 #include "company/draft.h"
 #include "company/place.h"
 #include "company/run/run.h"
+#include "company/trail/mask.h"
 #include "core/secret.h"
 
 /* ---- the record ------------------------------------------------------------------------------ */
@@ -105,10 +106,10 @@ static bool start_is_secret(const Config *config, Str name, Str value) {
         for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
                 if (str_starts(value, str_from(forms[i])))
                         return true;
-        return value.n && secret_is_name(config, name);
+        return value.n && (secret_is_name(config, name) || mask_finds(value));
 }
 
-/* Values that look like a secret, by their name or their form, are not written. */
+/* Values that look like a secret or hold one, by their name or their form, are not written. */
 static void start_write_env(const Config *config, JsonWriter *w, const Json *env) {
         jw_begin_object(w);
         json_each (member, env) {

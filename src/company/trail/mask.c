@@ -99,27 +99,38 @@ static size_t mask_behind(Str text, size_t at, size_t n_word) {
                                                                                                    : 0;
 }
 
+/* The next secret from *at on: where it begins, and *at behind it. The end of the text: there is none. */
+static size_t mask_next(Str text, size_t *at) {
+        while (*at < text.n) {
+                size_t n = mask_span(text, *at, mask_is_word), known = n ? mask_known(text, *at) : 0,
+                       from = known ? *at
+                              : n   ? mask_behind(text, *at, n)
+                                    : 0;
+
+                if (known || from) {
+                        *at = known ? *at + known : from + mask_span(text, from, mask_is_value);
+                        return from;
+                }
+                *at += n ? n : 1;
+        }
+        return text.n;
+}
+
+bool mask_finds(Str text) {
+        return mask_next(text, &(size_t){0}) < text.n;
+}
+
 int mask_append(Buf *out, Str text) {
-        size_t at = 0;
+        size_t at = 0, last = 0;
         int r = 0;
 
-        while (!r && at < text.n) {
-                size_t n = mask_span(text, at, mask_is_word), known = n ? mask_known(text, at) : 0, from;
+        while (!r && last < text.n) {
+                size_t from = mask_next(text, &at);
 
-                if (!n) {
-                        r = buf_append(out, text.data + at++, 1);
-                        continue;
-                }
-                from = known ? at : mask_behind(text, at, n);
-                if (!from && !known) {
-                        r = buf_append(out, text.data + at, n);
-                        at += n;
-                        continue;
-                }
-                r = buf_append(out, text.data + at, from - at);
-                if (!r)
+                r = buf_append(out, text.data + last, from - last);
+                if (!r && from < text.n)
                         r = buf_append_str(out, STR(MASK_MARK));
-                at = known ? at + known : from + mask_span(text, from, mask_is_value);
+                last = at;
         }
         return error_trace(r);
 }

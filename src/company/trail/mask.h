@@ -14,3 +14,4 @@
 enum { MASK_VALUE_MIN = 6, MASK_KEY_MIN = 16 }; /* shorter ones are words */
 
 int mask_append(Buf *out, Str text); /* 0 or -ENOMEM */
+bool mask_finds(Str text);           /* whether there is anything to mask */
