@@ -62,6 +62,16 @@ const char *place_run(Arena *arena, Str project_id, Str run_id, const char *name
         return place_in(arena, place_project(arena, project_id, "runs"), run_id, name);
 }
 
+Str place_run_of_project(Arena *arena, Str run_id, const char *name) {
+        return str_from(place_in(arena, "runs", run_id, name));
+}
+
+const char *place_worktree(Arena *arena, Str project_id, Str task_id, Str run_id) {
+        const char *project = place_in(arena, PLACE_WORKTREES, project_id, "");
+
+        return place_in(arena, place_in(arena, project, task_id, ""), run_id, "");
+}
+
 const char *place_job(Arena *arena, Str project_id, Str job_id, const char *name) {
         return place_in(arena, place_project(arena, project_id, "jobs"), job_id, name);
 }

@@ -24,6 +24,7 @@
 #define PLACE_HELP       "inbox/help_requests"
 #define PLACE_COMMENTS   "inbox/comments"
 #define PLACE_SESSIONS   ".local/sessions"
+#define PLACE_WORKTREES  ".local/worktrees"
 
 extern const char *const place_folders[]; /* that a workspace must have; NULL-terminated */
 extern const char *const place_files[];
@@ -33,6 +34,9 @@ const char *place_agent(Arena *arena, Str agent_id, const char *name);
 const char *place_team(Arena *arena, Str team_id, const char *name);
 const char *place_project(Arena *arena, Str project_id, const char *name);
 const char *place_run(Arena *arena, Str project_id, Str run_id, const char *name);
+Str place_run_of_project(Arena *arena, Str run_id,
+                         const char *name); /* relative to the project, as documents have it */
+const char *place_worktree(Arena *arena, Str project_id, Str task_id, Str run_id);
 const char *place_job(Arena *arena, Str project_id, Str job_id, const char *name);
 const char *place_context_pack(Arena *arena, Str project_id, Str pack_id, const char *name);
 const char *place_share_pack(Arena *arena, Str project_id, Str pack_id, const char *name);

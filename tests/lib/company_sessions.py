@@ -2,12 +2,49 @@
 """Sessions of the AgentCompany contract, and what has to hold of every one that has ended."""
 import json
 import os
+import subprocess
 
 from checks import check, equal
-from company import Office
+from company import Office, write
 from golden_agentcompany import broken_links
 from harness import eventually
 from yaml_text import yaml_read
+
+TASK = """---
+schema_version: 1
+type: task
+id: task_1
+project_id: proj_a
+title: T
+created_at: 2026-01-02T03:04:05.000Z
+status: ready
+visibility: team
+deliverables: [d]
+acceptance_criteria: [a]
+milestones:
+  - {id: ms_1, title: m, kind: coding, status: ready, acceptance_criteria: [c]}
+---
+
+# T
+
+## Contract
+
+## Milestones
+"""
+
+
+def make_repo(c, path):
+    """A repository with a commit, which the machine knows as `r`, and task_1, whose milestone ms_1 wants a worktree of it."""
+    write(path + "/file", "one\n")
+    for words in (("init", "-q"), ("add", "file"), ("-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "first")):
+        subprocess.run(["git", *words], cwd=path, check=True)
+    machine = c.ws + "/.local/machine.yaml"
+    with open(machine, encoding="utf-8") as file:
+        text = file.read()
+    check("repo_roots: {}" in text, text)
+    write(machine, text.replace("repo_roots: {}", "repo_roots:\n  r: " + json.dumps(path)))
+    write(c.ws + "/work/projects/proj_a/tasks/task_1.md", TASK)
+
 
 TERMINAL = ("run.ended", "run.failed", "run.stopped")
 

@@ -6,7 +6,7 @@ import os
 
 from checks import check, equal
 from company import write
-from company_sessions import Sessions
+from company_sessions import Sessions, make_repo
 from harness import Daemon, Home, eventually
 from yaml_text import yaml_read
 
@@ -107,6 +107,24 @@ def test_what_is_asked():
             {"id": 3, "method": "turn/start", "params": {"threadId": "th", "input": [{"type": "text", "text": "Say hello", "text_elements": []}], "model": "mm"}}])
         equal(c.bytes(run, "last_message.md").decode(), "Héllo")
         eventually(lambda: d.ps() == [], what="a table without it")
+
+
+def test_it_runs_in_its_repository():
+    """Where the original runs it, and it says so: there is no worktree of its own, so that none is left behind. It once ran in the workspace, whatever was asked for."""
+    with Daemon(only="native") as d, Servers(d).make() as c:
+        repo = os.path.join(c.top, "repo")
+        make_repo(c, repo)
+        os.mkdir(repo + "/sub")
+        run = c.ask("plain", repo_id="r", workdir_rel="sub", task_id="task_1", milestone_id="ms_1")
+        equal(verdict(c.collect(run)), ("ended", 0, None))
+        equal(c.heard(run)[1]["params"]["cwd"], repo + "/sub")
+        payload, = [e["payload"] for e in c.events(run) if e["type"] == "run.executing"]
+        equal(payload, {"mode": "codex_app_server", "provider_bin": c.bin, "prompt_relpath": "runs/%s/outputs/prompt.txt" % run, "model": None, "repo_id": "r",
+                        "workdir_rel": "sub", "task_id": "task_1", "milestone_id": "ms_1"})
+        check(not os.path.exists(c.ws + "/.local/worktrees"), "a worktree")
+        for more in ({"repo_id": "x"}, {"repo_id": "r", "workdir_rel": "none"}, {"repo_id": "r", "workdir_rel": "../.."}):
+            end = c.collect(c.ask("plain", **more))
+            check(end["status"] == "failed" and end["error"], end)
 
 
 def test_a_request_is_refused_and_a_long_prompt_arrives():

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/id.h"
 #include "company/index/index-internal.h"
+#include "company/place.h"
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
@@ -267,7 +268,7 @@ static int walk_tables(Walk *walk, int root) {
         index_watch_add(walk->watch, root, "inbox", STR("inbox"), INDEX_FOLDER_PARTS, walk_of_inbox);
         index_watch_add(walk->watch, root, "org", STR("org"), INDEX_FOLDER_PARTS, walk_of_org);
         index_watch_add(walk->watch, root, "work", STR("work"), INDEX_FOLDER_PARTS, walk_of_work);
-        r = walk_files(walk, root, ".local/sessions", walk_sessions);
+        r = walk_files(walk, root, PLACE_SESSIONS, walk_sessions);
         if (!r)
                 r = walk_folders(walk, root, "inbox/conversations", walk_conversations);
         if (!r)
@@ -278,7 +279,7 @@ static int walk_tables(Walk *walk, int root) {
                 r = walk_home(walk, root);
         if (!r)
                 r = walk_folders(walk, root, "org/agents", walk_agents);
-        return r ? error_trace(r) : walk_folders(walk, root, "work/projects", NULL);
+        return r ? error_trace(r) : walk_folders(walk, root, PLACE_PROJECTS, NULL);
 }
 
 static int walk_remarks(Walk *walk, int root) {

@@ -5,6 +5,7 @@
 #include "company/index/lists.h"
 #include "company/index/turn.h"
 #include "company/index/worker.h"
+#include "company/place.h"
 #include "gen/agentcompany-ops.h"
 
 /* ---- rebuild and sync ------------------------------------------------------------------------ */
@@ -15,7 +16,7 @@ typedef struct IndexCounter {
 } IndexCounter;
 
 static void index_write_path(Reading *reading, Str workspace_dir) {
-        Str path = arena_printf(reading->arena, STR_FMT "/.local/index.sqlite", STR_ARG(workspace_dir));
+        Str path = arena_printf(reading->arena, STR_FMT "/" PLACE_INDEX, STR_ARG(workspace_dir));
 
         jw_field_str(reading->w, "db_path", path);
 }

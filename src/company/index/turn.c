@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "company/index/index-internal.h"
+#include "company/place.h"
 #include "core/daemon.h"
 
 static void index_turn_begin(Lane *lane) {
@@ -101,7 +102,7 @@ int index_fail(Reading *reading, Str workspace_dir, int r) {
         switch (r) {
         case INDEX_E_MISSING:
                 return reading_fail(reading, CALL_E_COMPANY,
-                                    "Index database not found: " STR_FMT "/.local/index.sqlite. Run "
+                                    "Index database not found: " STR_FMT "/" PLACE_INDEX ". Run "
                                     "index.rebuild first.%s%s",
                                     STR_ARG(workspace_dir), *why ? " " : "", why);
         case INDEX_E_BUSY:

@@ -6,9 +6,10 @@
  */
 #include "base/json/json.h"
 #include "company/edit.h"
+#include "company/place.h"
 
-#define PULSE_CONFIG ".local/heartbeat/config.yaml"
-#define PULSE_STATE  ".local/heartbeat/state.yaml"
+#define PULSE_CONFIG PLACE_HEARTBEAT "/config.yaml"
+#define PULSE_STATE  PLACE_HEARTBEAT "/state.yaml"
 
 /* A document that is missing, or does not have its shape, counts as what it would be at first. 0 or negative. */
 int pulse_read(int root, Arena *arena, Json **config, Json **state);

@@ -297,7 +297,7 @@ static int launch_decide(Edit *edit, const Carry *carry) {
         if (!run->holds_ref)
                 return edit_refuse(edit, CALL_E_COMPANY, "Session already running: " STR_FMT,
                                    STR_ARG(run->session_ref));
-        run->may_start = str_is(run->mode, "command") && run->spec.argv && run->spec.argv->n &&
+        run->may_start = (run_is_app_server(run) || (run->spec.argv && run->spec.argv->n)) &&
                          str_is(json_text_of(doc, "status"), "running");
         run->started_ms = edit->wall_us / 1000;
         start_record(edit, run, STR("running"));

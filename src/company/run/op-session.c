@@ -167,14 +167,14 @@ static int session_decide(Edit *edit, const Carry *carry) {
 }
 
 static void session_write_outputs(Call *call, JsonWriter *w, const SessionCall *session) {
-        Str run_id = json_text_of(session->record.json, "run_id");
+        Str run_id = json_text_of(session->record.json, "run_id"),
+            outputs = place_run_of_project(&call->arena, run_id, "outputs");
 
-        jw_field_str(w, "events_relpath",
-                     arena_printf(&call->arena, "runs/" STR_FMT "/events.jsonl", STR_ARG(run_id)));
+        jw_field_str(w, "events_relpath", place_run_of_project(&call->arena, run_id, "events.jsonl"));
         jw_key(w, "output_relpaths");
         jw_begin_array(w);
         for (size_t i = 0; i < session->outputs.n; i++)
-                jw_str(w, arena_printf(&call->arena, "runs/" STR_FMT "/outputs/" STR_FMT, STR_ARG(run_id),
+                jw_str(w, arena_printf(&call->arena, STR_FMT "/" STR_FMT, STR_ARG(outputs),
                                        STR_ARG(session->outputs.items[i])));
         jw_end_array(w);
 }

@@ -16,7 +16,7 @@
 enum { WORKTREES_MAX = 10000 }; /* looked at by one call; the others are for the next one */
 
 typedef struct Worktree {
-        Str project_id, run_id, repo_id, relpath, branch, status, ended_at;
+        Str project_id, run_id, repo_id, relpath, branch, status, ended_at, created_at;
         const char *action, *reason;
         Str error; /* what git said; empty: nothing */
 } Worktree;
@@ -59,7 +59,8 @@ static int cleanup_see(void *user, Str project_id, const Json *run) {
                            .relpath = arena_str(arena, relpath),
                            .branch = arena_str(arena, json_text_of(spec, "worktree_branch")),
                            .status = arena_str(arena, json_text_of(run, "status")),
-                           .ended_at = arena_str(arena, json_text_of(run, "ended_at"))};
+                           .ended_at = arena_str(arena, json_text_of(run, "ended_at")),
+                           .created_at = arena_str(arena, json_text_of(run, "created_at"))};
         return 0;
 }
 
@@ -87,7 +88,7 @@ static void cleanup_say(Worktree *tree, const char *action, const char *reason) 
 static bool cleanup_is_old(const CleanupCall *cleanup, const Worktree *tree) {
         int64_t ended_us = 0;
 
-        return tree->ended_at.n && time_parse(tree->ended_at, &ended_us) &&
+        return time_parse(tree->ended_at.n ? tree->ended_at : tree->created_at, &ended_us) &&
                (double)(cleanup->now_us - ended_us) >= cleanup->args->max_age_hours * 3600e6;
 }
 
@@ -116,7 +117,7 @@ static void cleanup_remove(CleanupCall *cleanup, Worktree *tree) {
 static void cleanup_decide(CleanupCall *cleanup, Worktree *tree) {
         bool is_over = !str_is(tree->status, "running");
 
-        if (!str_starts(tree->relpath, STR(".local/worktrees/")) || !govern_is_inside(tree->relpath))
+        if (!str_starts(tree->relpath, STR(PLACE_WORKTREES "/")) || !govern_is_inside(tree->relpath))
                 cleanup_say(tree, "failed", "its path leads out of the folder of worktrees");
         else if (!is_over)
                 cleanup_say(tree, "kept", "run is still running");

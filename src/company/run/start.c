@@ -52,8 +52,7 @@ void start_record(Edit *edit, const Run *run, Str status) {
                 jw_field_int(w, "pid_claimed_at_ms", run->claimed_ms);
         }
         jw_field_str(w, "stop_marker_relpath",
-                     arena_printf(edit->arena, "runs/" STR_FMT "/outputs/stop_requested.flag",
-                                  STR_ARG(run->spec.run_id)));
+                     place_run_of_project(edit->arena, run->spec.run_id, "outputs/stop_requested.flag"));
         draft_optional(w, "protocol_thread_id", run->thread_id);
         draft_optional(w, "protocol_turn_id", run->turn_id);
         json = draft_end(&draft, edit->arena);
@@ -88,7 +87,11 @@ static bool start_has_stdin(const Run *run) {
 }
 
 static Str start_stdin_relpath(Edit *edit, const Run *run) {
-        return arena_printf(edit->arena, "runs/" STR_FMT "/outputs/stdin.txt", STR_ARG(run->spec.run_id));
+        return place_run_of_project(edit->arena, run->spec.run_id, "outputs/stdin.txt");
+}
+
+static Str start_prompt_relpath(Edit *edit, const Run *run) {
+        return place_run_of_project(edit->arena, run->spec.run_id, "outputs/prompt.txt");
 }
 
 static void start_write_argv(JsonWriter *w, const StrList *argv) {
@@ -139,9 +142,7 @@ static void start_write_spec(Edit *edit, const Run *run, JsonWriter *w) {
         jw_begin_object(w);
         if (run_is_app_server(run)) {
                 jw_field_cstr(w, "kind", "codex_app_server");
-                jw_field_str(w, "prompt_relpath",
-                             arena_printf(edit->arena, "runs/" STR_FMT "/outputs/prompt.txt",
-                                          STR_ARG(run->spec.run_id)));
+                jw_field_str(w, "prompt_relpath", start_prompt_relpath(edit, run));
                 draft_optional(w, "model", spec->model);
         } else {
                 jw_field_cstr(w, "kind", "command");
@@ -183,18 +184,30 @@ static void start_field_or_null(JsonWriter *w, const char *key, Str value) {
 static void start_tell_executing(Edit *edit, const Run *run) {
         const RunSpec *spec = &run->spec;
         EventOf of = run_event_of(run);
+        bool is_server = run_is_app_server(run);
         JsonWriter *w = event_begin(edit, &of, "run.executing");
 
         jw_begin_object(w);
-        start_write_argv(w, spec->argv);
-        draft_optional(w, "repo_id", spec->repo_id);
-        draft_optional(w, "workdir_rel", spec->workdir_rel);
+        if (is_server) {
+                jw_field_str(w, "mode", run->mode);
+                jw_field_str(w, "provider_bin", spec->argv->items[0]);
+                jw_field_str(w, "prompt_relpath", start_prompt_relpath(edit, run));
+                start_field_or_null(w, "model", spec->model);
+                start_field_or_null(w, "repo_id", spec->repo_id);
+                start_field_or_null(w, "workdir_rel", spec->workdir_rel);
+        } else {
+                start_write_argv(w, spec->argv);
+                draft_optional(w, "repo_id", spec->repo_id);
+                draft_optional(w, "workdir_rel", spec->workdir_rel);
+        }
         start_field_or_null(w, "task_id", spec->task_id);
         start_field_or_null(w, "milestone_id", spec->milestone_id);
-        start_field_or_null(w, "worktree_relpath", run->worktree_relpath);
-        start_field_or_null(w, "worktree_branch", run->worktree_branch);
-        start_field_or_null(w, "stdin_relpath",
-                            start_has_stdin(run) ? start_stdin_relpath(edit, run) : STR_NULL);
+        if (!is_server) {
+                start_field_or_null(w, "worktree_relpath", run->worktree_relpath);
+                start_field_or_null(w, "worktree_branch", run->worktree_branch);
+                start_field_or_null(w, "stdin_relpath",
+                                    start_has_stdin(run) ? start_stdin_relpath(edit, run) : STR_NULL);
+        }
         jw_end_object(w);
         event_end(edit);
 }
@@ -396,14 +409,14 @@ static int start_host(Run *run) {
                            .n_ring = RUN_RING,
                            .is_lossless = true};
         bool has_text = start_has_stdin(run);
+        const char *text =
+                place_run(&run->arena, run->spec.project_id, run->spec.run_id, "outputs/stdin.txt");
         Hosted *hosted;
         int r = start_program(run, &program);
 
-        if (!r &&
-            (asprintf(&object, STR_FMT "/" STR_FMT, STR_ARG(run->spec.project_id),
-                      STR_ARG(run->spec.run_id)) < 0 ||
-             asprintf(&input, "%s/work/projects/" STR_FMT "/runs/" STR_FMT "/outputs/stdin.txt",
-                      run->workspace->path, STR_ARG(run->spec.project_id), STR_ARG(run->spec.run_id)) < 0))
+        input = text ? path_join(run->workspace->path, text) : NULL;
+        if (!r && (!input || asprintf(&object, STR_FMT "/" STR_FMT, STR_ARG(run->spec.project_id),
+                                      STR_ARG(run->spec.run_id)) < 0))
                 r = error_origin(-ENOMEM);
         if (r)
                 return r;

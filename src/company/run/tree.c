@@ -104,8 +104,7 @@ static bool tree_add_worktree(Run *run, Git *git) {
         if (!run->tree->is_apart)
                 return true;
         run->worktree_relpath =
-                arena_printf(&run->arena, ".local/worktrees/" STR_FMT "/" STR_FMT "/" STR_FMT,
-                             STR_ARG(spec->project_id), STR_ARG(spec->task_id), STR_ARG(spec->run_id));
+                str_from(place_worktree(&run->arena, spec->project_id, spec->task_id, spec->run_id));
         run->worktree_branch =
                 arena_printf(&run->arena, "ac/" STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(spec->project_id),
                              STR_ARG(spec->task_id), STR_ARG(spec->run_id));
@@ -148,14 +147,20 @@ static void tree_enter(Run *run) {
                                             STR_ARG(tree->folder)));
 }
 
+/* An app server runs in the repository itself, and nothing is said of its state (facts §6.3, §6.4). */
 static void tree_run(void *user) {
         Run *run = user;
         RunTree *tree = run->tree;
+        bool is_server = run_is_app_server(run);
         Git git;
         int r;
 
-        if (!tree_find_root(run) || (run->spec.task_id.n && !tree_look_at_task(run)))
+        if (!tree_find_root(run) || (run->spec.task_id.n && !is_server && !tree_look_at_task(run)))
                 return;
+        if (is_server) {
+                tree_enter(run);
+                return;
+        }
         r = git_open(&git, tree->root.data, run->spec.environment);
         if (r)
                 tree->snapshot_error = arena_str(&run->arena, str_from(r > 0 ? git.why : strerror(-r)));
@@ -311,6 +316,8 @@ void tree_write(Edit *edit, Run *run) {
                 return;
         }
         run->folder = tree->folder.data;
+        if (run_is_app_server(run))
+                return;
         if (tree->is_apart)
                 tree_tell_worktree(edit, run);
         if (!tree->snapshot_error.n) {

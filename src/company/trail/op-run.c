@@ -31,6 +31,7 @@ static void run_create_reply(Call *call, Edit *edit, const Carry *carry) {
         const AgentcompanyRunCreateArgs *args = container_of(carry, AgentcompanyRunCreateArgs, carry);
         const RunMade *made = edit->user;
         JsonWriter *w = call_result(call);
+        const char *folder = place_run(&call->arena, args->project_id, made->run_id, "");
         Str dir = args->workspace_dir;
 
         while (dir.n > 1 && dir.data[dir.n - 1] == '/')
@@ -39,8 +40,7 @@ static void run_create_reply(Call *call, Edit *edit, const Carry *carry) {
         jw_field_str(w, "run_id", made->run_id);
         jw_field_str(w, "context_pack_id", made->context_pack_id);
         jw_field_str(w, "run_dir",
-                     arena_printf(&call->arena, STR_FMT "/work/projects/" STR_FMT "/runs/" STR_FMT,
-                                  STR_ARG(dir), STR_ARG(args->project_id), STR_ARG(made->run_id)));
+                     arena_printf(&call->arena, STR_FMT "/%s", STR_ARG(dir), folder ? folder : ""));
         jw_end_object(w);
 }
 

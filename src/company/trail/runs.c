@@ -63,8 +63,7 @@ static void run_make_document(Edit *edit, Str project_id, Str agent_id, Str prov
         run_doc_put(&doc, "created_at", edit_now(edit));
         run_doc_put(&doc, "status", STR("running"));
         run_doc_put(&doc, "context_pack_id", made->context_pack_id);
-        run_doc_put(&doc, "events_relpath",
-                    arena_printf(edit->arena, "runs/" STR_FMT "/events.jsonl", STR_ARG(made->run_id)));
+        run_doc_put(&doc, "events_relpath", place_run_of_project(edit->arena, made->run_id, "events.jsonl"));
         if (members)
                 run_doc_put_members(&doc, members);
         run_doc_create(edit, &doc, place_run(edit->arena, project_id, made->run_id, "run.yaml"));
