@@ -1,7 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * CollabPart: what a part of the domain (runners, streams, delivery, reminders) wants to be told.
+ * CollabPart: what a part of the domain (runners, inboxes, delivery, reminders, …) wants to be told. Streams are none:
+ * they follow the ledger (core/ledger/follower.h).
  *
  * Parts do not know each other. Each is one constant struct, listed in collab/collab.c; what it keeps per
  * group hangs in group->slots. Every member may be NULL. All run on the loop.
