@@ -83,6 +83,7 @@ def test_lines_that_cannot_be_queued():
 
 
 def test_delivery_that_cannot_be_opened():
+    """It is tried again when the group is opened again, and what came meanwhile is not lost."""
     home = Home()
     try:
         with daemon(home) as d:
@@ -99,6 +100,10 @@ def test_delivery_that_cannot_be_opened():
             lines = _shown(d, group)
             check("could not be opened" in lines[0] and not any("Nothing waits" in line for line in lines), lines)
             check("delivery.jsonl] cannot be opened: " in d.log(), d.log())
+            os.rmdir(path)
+            os.rename(path + ".away", path)
+            eventually(lambda: advance(d, 20 * 60) and _mail(d, group)["delivery"] == "open")  # nobody uses the group: it is closed, and opened by the next call
+            eventually(lambda: _said(d, group) == {"one": {"w1": "queued"}, "two": {"w1": "queued"}})
     finally:
         home.remove()
 

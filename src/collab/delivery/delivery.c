@@ -262,7 +262,7 @@ static void delivery_on_group_closed(Group *group) {
 static bool delivery_is_busy(const Group *group) {
         const Delivery *delivery = delivery_of(group);
 
-        if (!delivery)
+        if (!delivery || delivery->is_failed) /* opened once more with the group */
                 return false;
         for (const Mailbox *mailbox = delivery->mailboxes; mailbox; mailbox = mailbox->next)
                 if (mailbox->items)
