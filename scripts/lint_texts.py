@@ -173,13 +173,16 @@ def judge(line, known):
 
 
 def check_advice(known, files):
-    """Verbs and options in what the programs tell people to type. A word that is no command may be prose there."""
+    """Verbs and options in what the programs tell people to type. A word that is no command may be prose there, but not in what muster says: it
+    names commands as it was called itself (src/cli/print/report.h), and cannot tell prose from them."""
     problems = []
     for path in files:
         if path.startswith("src/") and path.endswith((".c", ".h")) and "/test-" not in path:
             source = re.sub(r'"\s+"', "", text_of(path))
             told = [told for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', source) for told in re.findall(r"\bmuster [a-z][^;,)`\\%]*", text)]
             problems += ["%s: %s" % (path, wrong) for line in told if line.split()[1] in known and (wrong := judge(line, known))]
+            problems += ["%s: muster %s is no command: in prose it is musterd" % (path, line.split()[1]) for line in told
+                         if path.startswith("src/cli/") and "/commands-" not in path and line.split()[1] not in known]
     return problems
 
 

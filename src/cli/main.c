@@ -32,13 +32,13 @@ static void cli_print_help(void) {
         print("muster %s: talks to musterd, which hosts AI coding agents and serves CCCC,\n"
               "coop, AIWG and AgentCompany clients.\n\n",
               MUSTER_VERSION);
-        print("Usage: muster COMMAND [OPTIONS…]\n       muster --help | --version\n");
+        fputs("Usage: muster COMMAND [OPTIONS…]\n       muster --help | --version\n", stdout);
         cli_print_list("Sessions: programs that run on when you leave", session_commands,
                        n_session_commands);
         cli_print_list("Groups: agents that work together", group_commands, n_group_commands);
         cli_print_list("Tasks: prompts for the agent of a project", task_commands, n_task_commands);
         cli_print_list("The daemon", daemon_commands, n_daemon_commands);
-        print("\nExamples:\n"
+        fputs("\nExamples:\n"
               "  muster new -- bash             a shell that outlives this terminal; Ctrl+]\n"
               "                                 leaves it\n"
               "  muster attach                  come back to it\n"
@@ -62,7 +62,8 @@ static void cli_print_help(void) {
               "                 $XDG_RUNTIME_DIR/muster/muster.sock, else run/muster.sock in\n"
               "                 the state folder; if nobody is there, what musterd.address\n"
               "                 in the state folder says)\n"
-              "  NO_COLOR       with a value: no colours; MUSTER_COLOR=always or never decides\n");
+              "  NO_COLOR       with a value: no colours; MUSTER_COLOR=always or never decides\n",
+              stdout);
 }
 
 static void print_command_help(const Command *command) {

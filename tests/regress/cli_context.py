@@ -3,7 +3,7 @@
 import json
 import os
 
-from harness import Home, check, equal, read_text, shared
+from harness import MUSTER, Home, check, equal, read_text, shared
 from home import numbers
 
 
@@ -32,7 +32,7 @@ class Group:
 
 def test_context():
     g = Group()
-    equal(g.ok("context"), "Tasks: 0 planned, 0 active, 0 done (muster context tasks)\n")
+    equal(g.ok("context"), "Tasks: 0 planned, 0 active, 0 done (%s context tasks)\n" % MUSTER)
     equal(g.ok("context", "vision", "A", "release"), "Set vision\n")
     equal(g.ok("context", "sketch", "-", stdin=b"first this\n"), "Set sketch\n")
     equal(g.ok("context", "note", "mind the gap"), "Added N001\n")
@@ -54,7 +54,7 @@ def test_context_refuses():
     g.fails(1, "context", "tasks", "T999")
     g.fails(2, "context", "set", "note.add", "content")
     g.fails(2, "context", "vision")
-    check("did you mean: muster context vision?" in g.fails(2, "context", "vison", "x"), "advice")
+    check("did you mean: %s context vision?" % MUSTER in g.fails(2, "context", "vison", "x"), "advice")
 
 
 def test_template_from_group_to_group():

@@ -5,7 +5,7 @@ beside the new one that was started in its place."""
 import json
 import os
 
-from harness import check, equal, eventually, is_alive, muster_ok, quick, shared_home, start_time
+from harness import MUSTER, check, equal, eventually, is_alive, muster_ok, quick, shared_home, start_time
 from home import numbers
 from person import Person
 
@@ -84,7 +84,7 @@ def test_success_ends_the_session():
         p.type("3\r")
         p.until("[process exited (code 3)]")
         p.until("[restarting in 1000ms…]")
-        p.until("[to end it: muster kill " + os.path.basename(folder))
+        p.until("[to end it: %s kill %s" % (MUSTER, os.path.basename(folder)))
         p.until("ready")
         p.type("0\r")
         text = p.ended(0)

@@ -90,7 +90,7 @@ def test_wait_says_that_the_daemon_has_gone():
         with subprocess.Popen([MUSTER, "task", "tail", task], env=t.home.env(), cwd=t.home.project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
             equal(p.stdout.readline(), "on its way\n")
             t.kill()
-            equal(p.stderr.read(), "muster: the daemon has gone before task-0000 ended\nwhat became of it: muster task tail task-0000\n")
+            equal(p.stderr.read(), "muster: the daemon has gone before task-0000 ended\nwhat became of it: %s task tail task-0000\n" % MUSTER)
             equal(p.wait(DEADLINE), 3)
         t.start()
         with open(os.path.join(t.home.project, "go"), "w", encoding="ascii") as go:
@@ -141,7 +141,7 @@ def test_wrong_lines_and_wrong_places():
             got = Run(t, *args)
             equal((got.status, got.out), (2, ""), repr(args))
         check("not ls" not in Run(t, "project", "ls", "x").err, "what is wrong")
-        check("did you mean: muster task submit?" in Run(t, "task", "submti", "x").err, "advice")
+        check("did you mean: %s task submit?" % MUSTER in Run(t, "task", "submti", "x").err, "advice")
         got = Run(t, "task", "get", "task-7777")
         equal((got.status, got.err), (1, "muster: task get: Task not found: task-7777\n"))
         equal(Run(t, "task", "ls", cwd="/").status, 2, "no project here")

@@ -36,6 +36,7 @@ def test_commands_that_texts_show():
     check("no command muster shall" in _shown(README, "    build/muster shall x")[0], "a command")
     check("no verb submitt" in _shown(README, "    muster task submitt hello   # say hello")[0], "a verb")
     check("not take --stripe" in _shown(README, "It says `muster logs --stripe`.")[0], "an option")
+    check("muster hosts is no command" in _shown("src/cli/main.c", 'const char prose[] = "what muster hosts";')[0], "prose")
     check("no verb put" in _shown("src/cli/main.c", 'const char advice[] = "try: muster project " "put .";')[0], "advice")
     equal(_shown(README, "    muster logs --strip api | grep -i --colour error"), [], "options of another program")
     equal(_shown(README, "    muster new --sandbox none -- make --nosuch"), [], "options of what it runs")

@@ -90,13 +90,15 @@ static void add_message(Table *table, const Json *message) {
         }
 }
 
-static const char *mail_no_queue(Str delivery) {
+static void mail_print_no_queue(Str delivery) {
         if (str_is(delivery, "failed"))
-                return "Delivery could not be opened: nothing is typed in this group. The daemon's log says "
-                       "why: muster logs --daemon";
-        if (str_is(delivery, "opening"))
-                return "Delivery is being opened: what waits is not known yet.";
-        return "Nothing waits.";
+                print("Delivery could not be opened: nothing is typed in this group. The daemon's log says "
+                      "why: "
+                      "muster logs --daemon\n");
+        else if (str_is(delivery, "opening"))
+                print("Delivery is being opened: what waits is not known yet.\n");
+        else
+                print("Nothing waits.\n");
 }
 
 static int mail_show(const Json *result) {
@@ -113,7 +115,7 @@ static int mail_show(const Json *result) {
         if (queues.n_cells)
                 table_print(&queues, stdout, cols, 0, "\n");
         else
-                print("%s\n", mail_no_queue(json_str(json_get(result, "delivery"))));
+                mail_print_no_queue(json_str(json_get(result, "delivery")));
         if (facts.n_cells) {
                 print("\n");
                 table_print(&facts, stdout, cols, 0, "\n");

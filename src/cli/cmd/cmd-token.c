@@ -55,7 +55,9 @@ static int token_say(const Options *options, const char *path, const char *key, 
 }
 
 static int token_new(const Options *options, const char *home, const char *path) {
-        char text[TOKEN_DIGITS + 2], words[PATH_MAX + 128];
+        _cleanup_(freep) char *hint =
+                hint_new("Other machines say it first now; see it with: muster token show");
+        char text[TOKEN_DIGITS + 2], words[2 * PATH_MAX + 128];
         int r = id_hex(text, TOKEN_DIGITS);
 
         memcpy(text + TOKEN_DIGITS, "\n", 2);
@@ -67,8 +69,7 @@ static int token_new(const Options *options, const char *home, const char *path)
         r = token_tell();
         if (r)
                 return r;
-        snprintf(words, sizeof(words),
-                 "made, in %s\nOther machines say it first now; see it with: muster token show", path);
+        snprintf(words, sizeof(words), "made, in %s\n%s", path, hint ? hint : "");
         return token_say(options, path, "made", (Str){NULL, 1}, words);
 }
 

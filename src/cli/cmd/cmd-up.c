@@ -76,7 +76,7 @@ static void up_print_text(const Start *start, bool is_resumed, const Json *tried
         if (info)
                 info_print_endpoints(stdout, info);
         else
-                print("It does not listen at %s, so muster cannot reach it.\n", start->socket);
+                print("It does not listen at %s, so this program cannot reach it.\n", start->socket);
 }
 
 /* Agents that `down --stop-agents` ended stay down until somebody says so. */

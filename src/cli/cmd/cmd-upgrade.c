@@ -180,7 +180,7 @@ int cmd_upgrade_daemon(const Options *options) {
                 return complain(CLI_FAILED, "cannot tell where the daemon's socket is: is HOME set?");
         if (nest_is_hosted() && !nest_is_allowed())
                 return complain(CLI_FAILED,
-                                "this is inside a process that muster hosts: a daemon started here "
+                                "this is inside a process that musterd hosts: a daemon started here "
                                 "would end with it; do it in another terminal");
         r = upgrade_stop(&upgrade, options->wait_ms < 0 ? STOP_MS : options->wait_ms);
         return r ? r : upgrade_start(&upgrade, options);

@@ -98,7 +98,7 @@ static void overview_put_processes(FILE *out, const Json *overview, unsigned col
         if (json_count(processes))
                 table_print(&table, out, 0, 0, "\n");
         else
-                fputs("Nothing runs here. Start something with: muster new -- COMMAND\n", out);
+                fprint(out, "Nothing runs here. Start something with: muster new -- COMMAND\n");
 }
 
 /* ---- groups and projects --------------------------------------------------------------------- */
@@ -201,7 +201,7 @@ void overview_print(FILE *out, const Json *overview, unsigned cols) {
 
         overview_put_daemon(out, overview);
         if (json_bool(json_get(overview, "agents_stopped"), &is_stopped) && is_stopped)
-                fputs("Agents were stopped; they stay down until: muster up\n", out);
+                fprint(out, "Agents were stopped; they stay down until: muster up\n");
         overview_put_endpoints(out, overview);
         overview_put_warnings(out, overview, cols);
         overview_put_processes(out, overview, cols);

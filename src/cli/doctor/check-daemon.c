@@ -125,9 +125,10 @@ static void doctor_look_for_untrusted(Doctor *doctor) {
                         doctor_find(doctor, DOCTOR_WARNING, NULL, "%s",
                                     doctor_text(doctor, project, "config_error"));
                 if (json_get(project, "held"))
-                        doctor_find(doctor, DOCTOR_WARNING, "muster project trust",
-                                    "%s: tasks wait that an agent in a sandbox could have queued",
-                                    doctor_text(doctor, project, "dir"));
+                        doctor_find(
+                                doctor, DOCTOR_WARNING, doctor_text(doctor, project, "dir"),
+                                "tasks wait that an agent in a sandbox could have queued: muster project "
+                                "trust");
         }
 }
 

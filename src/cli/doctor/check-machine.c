@@ -65,7 +65,7 @@ void doctor_check_programs(Doctor *doctor) {
         else if (found.n)
                 doctor_pass(doctor, STR_FMT, STR_ARG(buf_str(&found)));
         else
-                doctor_find(doctor, DOCTOR_WARNING, NULL, "no agent that muster knows is on the PATH: %s",
+                doctor_find(doctor, DOCTOR_WARNING, NULL, "no agent that musterd knows is on the PATH: %s",
                             daemon_path ? daemon_path
                             : ours      ? ours
                                         : "(empty)");

@@ -59,9 +59,11 @@ static void doctor_put_json(const Doctor *doctor, DoctorLevel level, const char 
 _printf_(4, 0) static void doctor_put(Doctor *doctor, DoctorLevel level, const char *path,
                                       const char *format, va_list args) {
         _cleanup_(buf_deinit) Buf line = BUF_NULL;
+        _cleanup_(freep) char *words = hint_new(format);
         char text[1024];
 
-        vsnprintf(text, sizeof(text), format, args); // NOLINT(clang-analyzer-valist.Uninitialized): it is
+        vsnprintf(text, sizeof(text), words ? words : format,
+                  args); // NOLINT(clang-analyzer-valist.Uninitialized): it is
         doctor->n_found[level]++;
         doctor->has_said = true;
         if (doctor->is_json) {

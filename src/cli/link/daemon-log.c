@@ -169,7 +169,8 @@ int daemon_log_show(const Options *options) {
         daemon_log_open_all(&log);
         if (!log.n_files) {
                 complain(CLI_FAILED, "there is no %s", log.path);
-                advise("a daemon that muster did not start logs elsewhere, as a service: journalctl --user "
+                advise("a daemon that was not started by muster up logs elsewhere, as a service: journalctl "
+                       "--user "
                        "-u musterd");
                 return CLI_FAILED;
         }

@@ -89,7 +89,7 @@ int find_complain_absent(const char *path) {
         size_t n;
 
         if (nest_sandbox()) {
-                complain(CLI_NO_DAEMON, "muster cannot be reached from inside this sandbox (%s)",
+                complain(CLI_NO_DAEMON, "musterd cannot be reached from inside this sandbox (%s)",
                          nest_sandbox());
                 advise("its sockets are covered here, so that an agent cannot leave; run this outside");
                 return CLI_NO_DAEMON;

@@ -53,6 +53,7 @@ static void complain_json(const Reply *reply) {
 void reply_complain(const char *what, const Reply *reply, bool json) {
         Str code = json_str(reply->code), hint = json_str(json_get(reply->details, "hint"));
         const char *advice = reply_advice(code);
+        _cleanup_(freep) char *words = advice ? hint_new(advice) : NULL;
 
         if (json) {
                 complain_json(reply);
@@ -61,8 +62,8 @@ void reply_complain(const char *what, const Reply *reply, bool json) {
         /* Codes that are words help to look for them; numbers are for programs. */
         complain(CLI_FAILED, "%s: " STR_FMT "%s" STR_FMT, what, STR_ARG(code),
                  code.n && reply->message.n ? ": " : "", STR_ARG(reply->message));
-        if (advice)
-                advise("%s", advice);
+        if (words)
+                advise("%s", words);
         else if (hint.n)
                 advise(STR_FMT, STR_ARG(hint));
         else if (json_count(reply->details)) {
@@ -73,7 +74,7 @@ void reply_complain(const char *what, const Reply *reply, bool json) {
 
 int exchange_complain(int r, const char *path) {
         if (r == EXCHANGE_E_GARBLED)
-                return complain(CLI_FAILED, "what listens at %s does not answer like a muster daemon", path);
+                return complain(CLI_FAILED, "what listens at %s does not answer like musterd", path);
         return link_complain(r, path);
 }
 

@@ -80,7 +80,8 @@ static int complain_ended(const Start *start, const LaunchOutcome *outcome) {
 static int complain_launch(const Start *start, int r, const LaunchOutcome *outcome, int64_t wait_ms) {
         switch (r) {
         case LAUNCH_E_NO_PROGRAM:
-                return complain(CLI_NO_DAEMON, "cannot start musterd: %s (looked beside muster and on PATH)",
+                return complain(CLI_NO_DAEMON,
+                                "cannot start musterd: %s (looked beside this program and on PATH)",
                                 strerror(outcome->exec_errno));
         case LAUNCH_E_ENDED: return complain_ended(start, outcome);
         case LAUNCH_E_TIMEOUT:
@@ -182,7 +183,7 @@ static int start_refuse(const Start *start) {
         if (nest_sandbox())
                 return find_complain_absent(start->socket);
         complain(CLI_NO_DAEMON, "no daemon is listening at %s", start->socket);
-        advise("this is inside a process that muster hosts: a daemon started here would end with it");
+        advise("this is inside a process that musterd hosts: a daemon started here would end with it");
         advise("start one elsewhere, such as in another terminal, with: muster up");
         return CLI_NO_DAEMON;
 }

@@ -77,11 +77,58 @@ void json_put_text(FILE *out, Str json) {
         putc('\n', out);
 }
 
+/* ---- what a person is told to type ------------------------------------------------------------ */
+
+/* How this program was called, if that was by a path that needs no quotes; under the name `ac` it is muster, too. */
+static int report_program(Buf *ret) {
+        const char *name = program_invocation_name, *slash = strrchr(name, '/');
+
+        if (name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+@-")])
+                return buf_append_str(ret, STR("muster"));
+        if (strcmp(slash, "/ac"))
+                return buf_append_str(ret, str_from(name));
+        return buf_printf(ret, "%.*s/muster", (int)(slash - name), name);
+}
+
+/* Whether a `muster ` in it is a command: with a word behind it, or (has_names) the name of one that is filled in. */
+static bool report_is_command(const char *words, const char *at, bool has_names) {
+        char before = at > words ? at[-1] : ' ', behind = at[sizeof("muster ") - 1];
+
+        return strchr(" (:;,\n\"", before) &&
+               ((behind >= 'a' && behind <= 'z') || behind == '-' || (has_names && behind == '%'));
+}
+
+/* NULL: there is nothing to change, or no memory. */
+static char *report_hint(const char *words, bool has_names) {
+        _cleanup_(buf_deinit) Buf out = BUF_NULL;
+        const char *at = words, *found;
+        int r = 0;
+
+        if (!strchr(program_invocation_name, '/'))
+                return NULL;
+        while (!r && (found = strstr(at, "muster "))) {
+                r = buf_append(&out, at, (size_t)(found - at));
+                if (!r)
+                        r = report_is_command(words, found, has_names) ? report_program(&out)
+                                                                       : buf_append_str(&out, STR("muster"));
+                at = found + sizeof("muster") - 1;
+        }
+        if (!r && at > words)
+                r = buf_append_str(&out, str_from(at));
+        return r || at == words ? NULL : str_dup(buf_str(&out));
+}
+
+char *hint_new(const char *words) {
+        char *hint = report_hint(words, true);
+
+        return hint ? hint : strdup(words);
+}
+
 /* ---- what is said ---------------------------------------------------------------------------- */
 
-static void text_put_format(FILE *out, const char *format, va_list args) {
-        _cleanup_(freep) char *text = NULL;
-        int n = vasprintf(&text, format, args);
+_printf_(2, 0) static void text_put_format(FILE *out, const char *format, va_list args) {
+        _cleanup_(freep) char *text = NULL, *words = report_hint(format, false);
+        int n = vasprintf(&text, words ? words : format, args);
 
         if (n < 0)
                 text = NULL; /* undefined after a failure */
@@ -99,10 +146,10 @@ static size_t report_columns(void) {
 
 /* Begins in the first column whatever a name in it holds: what goes on below is indented, or it would look
  * like another complaint. In a file or a pipe it is one line. */
-static void report_say(const char *head, const char *format, va_list args) {
-        _cleanup_(freep) char *text = NULL;
+_printf_(2, 0) static void report_say(const char *head, const char *format, va_list args) {
+        _cleanup_(freep) char *text = NULL, *words = report_hint(format, true);
         size_t n_head = strlen(head), n_cols = report_columns();
-        int n = vasprintf(&text, format, args);
+        int n = vasprintf(&text, words ? words : format, args);
 
         if (n < 0)
                 text = NULL; /* undefined after a failure */

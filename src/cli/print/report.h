@@ -5,6 +5,10 @@
  * goes through text_put() or %s of these, so that no answer can drive a terminal or look like another one:
  * controls (C0, DEL, C1), what is no UTF-8, line separators and what turns the direction of writing around
  * are shown as `?`. Commands print in no other way (scripts/lint holds them to it, check `print`).
+ *
+ * Commands that a person is told to type (`muster up`) are named as this one was: by its path, if it was called by
+ * one. That is done in formats, which are ours, and never in what they are filled with. In prose the daemon is
+ * "musterd", so that `muster` with a word behind it is always a command (scripts/lint, check `texts`).
  */
 #include <stdio.h>
 
@@ -18,6 +22,8 @@ void advise(const char *format, ...) _printf_(1, 2);
 /* printf() for people, on stdout or elsewhere. */
 void print(const char *format, ...) _printf_(1, 2);
 void fprint(FILE *out, const char *format, ...) _printf_(2, 3);
+/* A text of ours with such commands in it, for what is not said by these functions; NULL without memory. */
+char *hint_new(const char *words);
 void text_put(FILE *out, Str text);
 void text_put_cell(FILE *out, Str text); /* line breaks and tabs as blanks */
 /* What a program printed: for a terminal as text, for a pipe or a file as it is. */

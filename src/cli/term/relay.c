@@ -116,10 +116,11 @@ static void notice(Relay *relay, bool is_first, const char *format, int64_t valu
 
 /* What is started again and again is ended by other means than its own end. */
 static void tell_end(Relay *relay) {
+        _cleanup_(freep) char *hint = hint_new("to end it: muster kill");
+
         if (!relay->spec->name || !relay->terminal->has_out)
                 return;
-        if (buf_printf(queue_room(&relay->to_terminal), "[to end it: muster kill %s]\r\n",
-                       relay->spec->name))
+        if (!hint || buf_printf(queue_room(&relay->to_terminal), "[%s %s]\r\n", hint, relay->spec->name))
                 relay_fail(relay, -ENOMEM);
 }
 
