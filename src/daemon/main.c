@@ -138,6 +138,7 @@ static int daemon_run(Daemon *daemon) {
                 status = setup_open(daemon);
         if (!status) {
                 daemon_greet(daemon);
+                own_log_greeted(daemon);
                 service_notify("READY=1");
                 loop_run(daemon->loop);
                 while (loop_n_work(daemon->loop)) /* begun in the last turn: what they work on is freed below */

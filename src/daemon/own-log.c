@@ -42,15 +42,25 @@ static void own_log_on_held(void *user) {
                 (void)timer_set(&daemon->log_settle, OWN_LOG_SETTLE_MS);
 }
 
+/* A person at a terminal, who has not asked for more. */
+static bool own_log_awaits_greeting(const Config *config) {
+        return !config->log_level && isatty(STDERR_FILENO);
+}
+
 void own_log_open(Daemon *daemon) {
         const Config *config = &daemon->config;
-        LogLevel level = setup_log_level(config);
+        LogLevel level = own_log_awaits_greeting(config) ? LOG_WARNING : setup_log_level(config);
         char path[PATH_MAX];
 
         if (!own_log_path(path) ||
             log_add_file(&daemon->log, path, (uint64_t)config->log_max_kb << 10,
                          (unsigned)MIN(config->log_keep, (int64_t)1000), level, 0) < 0)
                 (void)log_add(&daemon->log, dup(STDERR_FILENO), level);
+}
+
+void own_log_greeted(Daemon *daemon) {
+        if (own_log_awaits_greeting(&daemon->config))
+                log_set_level(&daemon->log, 0, setup_log_level(&daemon->config));
 }
 
 void own_log_follow(Daemon *daemon) {

@@ -12,9 +12,9 @@ from harness import DEADLINE, MUSTER, SANITIZER_WORDS, check, equal, ready, wait
 
 
 class Person:
-    """Somebody at a terminal of their own who runs muster with these arguments."""
+    """Somebody at a terminal of their own who runs muster, or another program, with these arguments."""
 
-    def __init__(self, home, *args, cols=100, rows=30, cwd=None):
+    def __init__(self, home, *args, cols=100, rows=30, cwd=None, program=MUSTER):
         self.data, self.status = b"", None
         self.master, self.slave = os.openpty()  # the slave stays open here: its attributes are looked at
         self.resize(cols, rows)
@@ -29,7 +29,7 @@ class Person:
                     os.dup2(self.slave, fd)
                 os.closerange(3, 256)
                 os.chdir(cwd or home.cwd)
-                os.execve(MUSTER, [MUSTER, *args], environment)
+                os.execve(program, [program, *args], environment)
             finally:
                 os._exit(126)
         os.set_blocking(self.master, False)

@@ -5,7 +5,8 @@ import os
 import signal
 
 from clients import Rpc
-from harness import Daemon, Home, check, equal, eventually, mode_of, write_text
+from harness import MUSTERD, Daemon, Home, check, equal, eventually, mode_of, write_text
+from person import Person
 
 
 def test_closed_standard_streams():
@@ -101,3 +102,15 @@ def test_greeting_names_only_what_works():
         check("muster status" in d.log() and "muster down" in d.log(), d.log())
     with Daemon(only="cccc") as d:
         check("Stop with Ctrl+C" in d.log() and "muster status" not in d.log() and "muster down" not in d.log(), d.log())
+
+
+def test_the_greeting_comes_first():
+    """At a terminal three lines of the log stood before it, which said the same."""
+    with Home() as home:
+        for args, begins in (((), "musterd "), (("--log-level", "notice"), "2")):
+            with Person(home, *args, program=MUSTERD) as p:
+                seen = p.until("Stop with Ctrl+C").decode()
+                check(seen.startswith(begins), seen)
+                p.type("\x03")
+                text = p.ended(0)
+                check("stopped" in text, "the log does not go on: " + text)
