@@ -66,6 +66,7 @@ static int driver_exec(const DriverPlace *place, const char *file, const char *c
                                     .env = place->env,
                                     .folder = place->folder,
                                     .limit_ms = limit_ms,
+                                    .is_off = place->is_off,
                                     .n_max = DRIVER_OUTPUT_MAX},
                         ret);
 }

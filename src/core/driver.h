@@ -73,10 +73,12 @@ int driver_argv_of(Arena *arena, const Driver *driver, const Json *words, const 
 
 /* ---- worker ---------------------------------------------------------------------------------- */
 
-/* Whose programs: an environment that ends with NULL, and the folder that relative paths begin in. */
+/* Whose programs: an environment that ends with NULL, and the folder that relative paths begin in. Once
+ * is_off is set a question is ended at once; NULL: never. */
 typedef struct DriverPlace {
         char *const *env;
         const char *folder;
+        const _Atomic bool *is_off;
 } DriverPlace;
 
 const char *driver_env(const DriverPlace *place, const char *name); /* NULL: it is not set */

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,14 +17,15 @@
 #include "base/error.h"
 #include "base/macro.h"
 
-enum { EXEC_PIECE = 16 * 1024, EXEC_LOOK_MS = 50 };
+enum { EXEC_PIECE = 16 * 1024, EXEC_LOOK_MS = 50, EXEC_STACK = 64 * 1024 };
 
 typedef struct {
         const ExecSpec *spec;
         ExecResult *result;
         int pipes[2][2]; /* of stdout and stderr: our end, its end */
         int pidfd;
-        pid_t pid;
+        pid_t pid, parent;
+        volatile int error; /* of the child, which could not become the program; 0: it did */
         int64_t deadline_ms;
 } ExecRun;
 
@@ -50,52 +53,63 @@ static int64_t exec_now_ms(void) {
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-/* No signal is blocked or ignored in it, and it leads a group of its own. */
-static int exec_attributes(posix_spawnattr_t *attributes) {
-        sigset_t none, all;
-        int r;
+/* No signal is blocked or ignored in it. */
+static void exec_reset_signals(void) {
+        static const struct sigaction usual = {.sa_handler = SIG_DFL};
+        static const sigset_t none;
 
-        sigemptyset(&none);
-        sigfillset(&all);
-        r = posix_spawnattr_setsigmask(attributes, &none);
-        if (!r)
-                r = posix_spawnattr_setsigdefault(attributes, &all);
-        if (!r)
-                r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                                                 POSIX_SPAWN_SETPGROUP);
-        return r;
+        for (int i = 1; i < NSIG; i++)
+                (void)sigaction(i, &usual, NULL);
+        (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int exec_actions(const ExecRun *run, posix_spawn_file_actions_t *actions) {
-        int r = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+static int exec_take_place(const ExecRun *run) {
+        int null = open("/dev/null", O_RDONLY);
 
-        for (int i = 0; !r && i < 2; i++)
-                r = posix_spawn_file_actions_adddup2(actions, run->pipes[i][1], i + 1);
-        if (!r && run->spec->folder)
-                r = posix_spawn_file_actions_addchdir_np(actions, run->spec->folder);
-        return r;
+        if (null < 0 || dup2(null, 0) < 0 || dup2(run->pipes[0][1], 1) < 0 || dup2(run->pipes[1][1], 2) < 0)
+                return -1;
+        if (null > 2)
+                (void)close(null);
+        return run->spec->folder ? chdir(run->spec->folder) : 0;
 }
 
-static int exec_spawn(ExecRun *run) {
-        char *const *env = run->spec->env ? run->spec->env : environ;
-        posix_spawn_file_actions_t actions;
-        posix_spawnattr_t attributes;
-        int r = posix_spawn_file_actions_init(&actions);
+/*
+ * The child, in the memory of the daemon, whose thread stands still until the program is there: only calls
+ * that a signal handler may make, and no locals that others could point to. It leads a group of its own. The
+ * kernel kills it when the thread that started it ends: that thread waits for it, so it ends only with a
+ * daemon that was killed. If that was before the kernel was asked, the parent is another by then.
+ */
+static int exec_child(void *user) {
+        ExecRun *run = user;
 
-        if (r)
-                return error_origin(-r);
-        r = posix_spawnattr_init(&attributes);
-        if (!r) {
-                r = exec_attributes(&attributes);
-                if (!r)
-                        r = exec_actions(run, &actions);
-                if (!r)
-                        r = posix_spawn(&run->pid, run->spec->argv[0], &actions, &attributes,
-                                        run->spec->argv, env);
-                posix_spawnattr_destroy(&attributes);
+        if (!setpgid(0, 0) && !prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == run->parent &&
+            !exec_take_place(run)) {
+                exec_reset_signals();
+                (void)execve(run->spec->argv[0], run->spec->argv, run->spec->env ? run->spec->env : environ);
         }
-        posix_spawn_file_actions_destroy(&actions);
-        return r ? error_origin(-r) : 0;
+        run->error = errno;
+        _exit(127);
+}
+
+/* As posix_spawn() does it, which cannot ask for the signal. No handler may run in the memory that both
+ * share. */
+static int exec_spawn(ExecRun *run) {
+        _Alignas(16) char stack[EXEC_STACK];
+        sigset_t all, before;
+
+        run->parent = getpid();
+        run->error = 0;
+        sigfillset(&all);
+        (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+        run->pid = clone(exec_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, run);
+        if (run->pid < 0)
+                run->error = errno;
+        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+        if (!run->error)
+                return 0;
+        while (run->pid > 0 && waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
+                ;
+        return error_origin(-run->error);
 }
 
 static int exec_open(ExecRun *run) {

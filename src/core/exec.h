@@ -3,7 +3,8 @@
 /*
  * Exec: a short child process on a worker: a probe, a question to another program. It gets no input and no
  * terminal. Its whole process group is killed when its time is over, and whatever it left behind when it has
- * ended. What it prints beyond the bound is read and dropped.
+ * ended. It does not outlive a daemon that is killed; what it has started itself may. What it prints beyond
+ * the bound is read and dropped.
  *
  * It blocks: run it through loop_work_slow(). Not for agents and shells, which are hosted (core/host).
  */

@@ -56,6 +56,7 @@ static bool adapter_answers(const DriverPlace *place, const AdapterKind *kind, c
                                      .env = place->env,
                                      .folder = place->folder,
                                      .limit_ms = ADAPTER_PROBE_MS,
+                                     .is_off = place->is_off,
                                      .n_max = ADAPTER_OUTPUT_MAX},
                          &result);
 
@@ -140,7 +141,9 @@ static int adapters_capture(Call *call, DriverPlace *ret) {
 
         if (r)
                 return error_trace(r);
-        *ret = (DriverPlace){.env = env, .folder = visit_path(call, STR(".")).data};
+        *ret = (DriverPlace){.env = env,
+                             .folder = visit_path(call, STR(".")).data,
+                             .is_off = &call->daemon->company->is_stopping};
         return ret->folder ? 0 : error_origin(-ENOMEM);
 }
 
@@ -168,6 +171,8 @@ static int adapters_go_on(AdaptersJob *job) {
         Call *call = job->call;
         Str list;
 
+        if (job->workspace->company->is_stopping) /* a program that could not answer is not unable */
+                return call_fail(call, CALL_E_UNAVAILABLE, "the daemon stops");
         if (job->r == DOCUMENT_E_MISSING)
                 return call_fail(call, CALL_E_COMPANY, "The workspace has no " PLACE_MACHINE);
         if (job->r)

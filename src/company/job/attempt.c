@@ -146,7 +146,9 @@ static void attempt_write_command(Job *job) {
 /* Everything that has to be known before the program can be started; the program itself may be asked. */
 void attempt_check(void *user) {
         Job *job = user;
-        DriverPlace place = {.env = job->place.env ? job->place.env : environ, .folder = job->place.folder};
+        DriverPlace place = {.env = job->place.env ? job->place.env : environ,
+                             .folder = job->place.folder,
+                             .is_off = &job->workspace->company->is_stopping};
         const Driver *driver = job->worker.driver;
         const char *file;
 

@@ -187,6 +187,7 @@ static void preflight_codex(Preflight *preflight) {
                                         .env = preflight->place->env,
                                         .folder = preflight->place->folder,
                                         .limit_ms = PREFLIGHT_ASK_MS,
+                                        .is_off = preflight->place->is_off,
                                         .n_max = 4096},
                             &result)
                  : -ENOENT;
