@@ -74,7 +74,7 @@ int company_new(Company **ret, Daemon *daemon) {
 void company_stop(Company *company) {
         if (!company)
                 return;
-        company->is_stopping = true;
+        company->is_stopping = company->index_work.is_off = true;
         for (Workspace *workspace = company->workspaces; workspace; workspace = workspace->next)
                 tick_stop(workspace);
 }

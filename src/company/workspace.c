@@ -274,8 +274,11 @@ int workspace_target(Call *call, Str dir, _unused_ WorkspaceAccess access, Works
 
 static void reading_run(const Carry *carry) {
         Reading *reading = container_of(carry, Reading, step);
+        const Company *company = reading->call->daemon->company; /* NULL: it is not served */
 
-        reading->r = reading->fn(reading, reading->carry);
+        reading->r = company && company->is_stopping ? -ECANCELED : reading->fn(reading, reading->carry);
+        if (reading->r == -ECANCELED)
+                reading->r = reading_fail(reading, CALL_E_UNAVAILABLE, "the daemon stops");
         if (!reading->r)
                 reading->r = reading->issues.is_failed ? error_origin(-ENOMEM) : spool_end(&reading->spool);
 }

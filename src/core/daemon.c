@@ -28,11 +28,21 @@ static bool has_clients(const Daemon *daemon) {
         return false;
 }
 
+/* A slow machine is waited for as long as workers come back. One that hangs (a dead disk) is not: nothing on
+ * the loop can wait for it. */
+static bool stop_is_stuck(Daemon *daemon) {
+        uint64_t before = daemon->n_stop_done;
+
+        daemon->n_stop_done = loop_n_done(daemon->loop);
+        return daemon->n_stop_limits > DAEMON_ABORTS ||
+               (daemon->n_stop_limits > 1 && daemon->n_stop_done == before);
+}
+
 static void on_stop_limit(Timer *timer) {
         Daemon *daemon = container_of(timer, Daemon, stop_limit);
 
-        if (daemon->n_stop_limits++) { /* a worker hangs (a dead disk): nothing on the loop can wait for it
-                                        */
+        daemon->n_stop_limits++;
+        if (stop_is_stuck(daemon)) {
                 log_err(&daemon->log, "-",
                         "something did not come to its end: leaving without it holds=%u clients=%s work=%u",
                         (unsigned)daemon->n_stop_holds, has_clients(daemon) ? "yes" : "no",

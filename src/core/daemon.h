@@ -36,7 +36,8 @@ enum {
 
 enum {
         DAEMON_STOP_MS = 3000,  /* connections that have not taken their last bytes by then are cut */
-        DAEMON_ABORT_MS = 5000, /* workers that have not come back so much later are left behind */
+        DAEMON_ABORT_MS = 5000, /* workers are left behind when none of them has come back for so long … */
+        DAEMON_ABORTS = 4,      /* … or after so many times that */
 };
 
 struct Daemon {
@@ -70,6 +71,7 @@ struct Daemon {
          * May be NULL. */
         bool (*reopen)(Endpoint *endpoint);
         int n_stop_limits;     /* how often the limit was reached */
+        uint64_t n_stop_done;  /* loop_n_done() when it was */
         unsigned n_stop_holds; /* what a stop has to wait for, besides clients and workers */
         Timer stop_limit, stop_again;
         Deferred stop_check;

@@ -213,6 +213,7 @@ static void on_work_done(uv_work_t *req, _unused_ int status) {
         int64_t since_us = loop_real_us();
 
         loop->n_work--;
+        loop->n_done++;
         loop->n_slow -= work->is_slow;
         submit_waiting(loop);
         work->done(work->user);
@@ -254,6 +255,10 @@ int loop_work_slow(Loop *loop, void (*run)(void *user), void (*done)(void *user)
 
 size_t loop_n_work(Loop *loop) {
         return loop->n_work;
+}
+
+uint64_t loop_n_done(Loop *loop) {
+        return loop->n_done;
 }
 
 /* ---- posts from other threads ---------------------------------------------------------------- */

@@ -98,7 +98,8 @@ enum { LOOP_SLOW_MAX = 2 };
 int loop_work_slow(Loop *loop, void (*run)(void *user), void (*done)(void *user), void *user);
 /* For tests: half of the jobs come back up to so many milliseconds late. */
 void loop_work_late(Loop *loop, unsigned max_ms);
-size_t loop_n_work(Loop *loop); /* jobs not done yet, of both kinds */
+size_t loop_n_work(Loop *loop);   /* jobs not done yet, of both kinds */
+uint64_t loop_n_done(Loop *loop); /* … and those that were, ever */
 
 /* How long it is held: a turn is what happens between two waits. Of those that took longer than LOOP_LONG_US
  * the one is kept that took most of the processor's time, which other programs on the machine do not change.

@@ -3,6 +3,8 @@
 /*
  * What the files of the index share: tables, rows on their way into them, files as they were last seen.
  */
+#include <errno.h>
+
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/json/json.h"
@@ -203,6 +205,11 @@ struct Index {
         Lane turns;      /* loop: who uses it (turn.h); not of an engine that is alone, as in tests */
         bool is_pending; /* loop: the background worker is to sync it (worker.h) */
 };
+
+/* 0, or -ECANCELED: the daemon stops. */
+static inline int index_off(const Index *index) {
+        return index->work && index->work->is_off ? -ECANCELED : 0;
+}
 /* Where the file is: absolute, malloc'd. makes: also the folder. INDEX_E_MISSING: no folder. */
 int index_place(const Index *index, bool makes, const char *name, char **ret);
 void index_shut(Index *index); /* forgets the connection and what is remembered */

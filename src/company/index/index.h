@@ -63,6 +63,8 @@ typedef struct IndexWork {
         _Atomic uint64_t n_walks;                               /* that looked at every file */
         _Atomic uint64_t n_steps;                               /* of SQLite's machine */
         _Atomic uint64_t n_watches;                             /* instances that are open */
+        _Atomic bool
+                is_off; /* the daemon stops: nothing is begun, what is under way fails with -ECANCELED */
 } IndexWork;
 
 /* What was done; totals are rows that are in the tables now. */

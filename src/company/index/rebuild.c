@@ -57,10 +57,10 @@ static int rebuild_found(void *user, const IndexFile *found) {
         Rebuild *rebuild = user;
         IndexFile file = *found;
         IndexEntry *entry = index_map_put(&rebuild->map, file.path);
-        int r;
+        int r = entry ? index_off(rebuild->index) : error_origin(-ENOMEM);
 
-        if (!entry)
-                return error_origin(-ENOMEM);
+        if (r)
+                return r;
         rebuild->report->n_looked++;
         r = index_read(&rebuild->reader, &file);
         if (r)
@@ -148,6 +148,8 @@ static int rebuild_tables(Rebuild *rebuild) {
                 r = sql_run(rebuild->sql, index_schema);
         if (!r)
                 r = rebuild_both(rebuild);
+        if (!r)
+                r = index_off(rebuild->index);
         if (!r)
                 r = sql_run(rebuild->sql, index_indexes);
         if (!r)
@@ -245,7 +247,9 @@ int index_rebuild(Index *index, IndexReport *report) {
         for (size_t i = 0; i < INDEX_BATCHES; i++)
                 index_rows_init(&rebuild.batches[i]);
         rebuild.reader = (IndexReader){.root = index->root, .full = rebuild_full, .user = &rebuild};
-        r = rebuild_run(&rebuild);
+        r = index_off(index);
+        if (!r)
+                r = rebuild_run(&rebuild);
         report->n_read = rebuild.reader.n_read;
         report->n_bytes = rebuild.reader.n_bytes;
         if (index->work) {

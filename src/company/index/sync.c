@@ -297,8 +297,10 @@ static int sync_remember(Sync *sync, const IndexFile *file) {
 
 static int sync_change(Sync *sync, IndexFile *file) {
         const IndexEntry *entry = index_map_find(&sync->part->map, file->path);
-        int r;
+        int r = index_off(sync->index);
 
+        if (r)
+                return r;
         if (entry && index_kind_has_lines(file->kind) && entry->identity.ino == file->identity.ino &&
             file->identity.n_bytes > entry->identity.n_bytes) {
                 file->n_lines = entry->n_lines;
@@ -393,8 +395,10 @@ static int sync_look(Sync *sync) {
 /* Conditions also: SYNC_E_AGAIN, when the changes cannot be applied one by one. */
 static int sync_run(Sync *sync) {
         Index *index = sync->index;
-        int r = index_open(index);
+        int r = index_off(index);
 
+        if (!r)
+                r = index_open(index);
         if (r)
                 return r == INDEX_E_MISSING ? SYNC_E_AGAIN : r;
         memcpy(sync->report->n_before, index->n_total, sizeof(index->n_total));

@@ -55,7 +55,9 @@ static void turn_start_call(IndexTurn *turn) {
         TurnCall *of = container_of(turn, TurnCall, turn);
         int r = call_hold(of->call, of, turn_released);
 
-        if (!r)
+        if (!r && of->call->daemon->is_stopping) /* a long line of them would hold the stop */
+                r = call_fail(of->call, CALL_E_UNAVAILABLE, "the daemon stops");
+        else if (!r)
                 r = of->fn(of->call, turn->workspace, of->carry);
         if (r != CALL_LATER)
                 call_finish(of->call, r);

@@ -66,7 +66,7 @@ static void worker_finish(WorkerItem *item) {
         IndexWorker *worker = item->worker;
         Workspace *workspace = item->turn.workspace;
 
-        if (item->r) {
+        if (item->r && item->r != -ECANCELED) {
                 const char *why = item->r < 0 ? strerror(-item->r) : index_why(workspace->index);
 
                 worker->n_failed++;
