@@ -127,9 +127,10 @@ int edit_read(Edit *edit, const char *path, size_t n_max, Str *ret) {
 }
 
 bool edit_exists(Edit *edit, const char *path) {
-        _cleanup_(closep) int fd = path_open_beneath(edit->root, path, O_PATH, 0);
+        int r = place_look(edit->root, path);
 
-        return fd >= 0;
+        (void)edit_try(edit, r < 0 ? r : 0);
+        return !r;
 }
 
 static int edit_added(Edit *edit, int r) {

@@ -89,7 +89,9 @@ bool edit_try(Edit *edit, int r);
 
 /* Conditions: FILE_E_MISSING, FILE_E_TOO_LARGE (n_max 0: EDIT_READ_MAX). The text has a NUL behind it. */
 int edit_read(Edit *edit, const char *path, size_t n_max, Str *ret);
-bool edit_exists(Edit *edit, const char *path); /* any file or folder; not remembered */
+bool edit_exists(
+        Edit *edit,
+        const char *path); /* any file or folder; not remembered; that it cannot be told fails the edit */
 /* Also for files that were only looked at: the change fails when this one is not as edit_read() saw it. */
 int edit_expect(Edit *edit, const char *path);
 

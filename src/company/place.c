@@ -231,12 +231,24 @@ int place_names(Arena *arena, int root, const char *folder, const char *suffix, 
         return error_trace(r);
 }
 
-bool place_has(int root, const char *path) {
-        int fd = path ? path_open_beneath(root, path, O_PATH, 0) : -ENOENT;
+int place_look(int root, const char *path) {
+        _cleanup_(closep) int fd = path ? path_open_beneath(root, path, O_PATH, 0) : -ENOENT;
 
-        if (fd >= 0)
-                close(fd);
-        return fd >= 0;
+        switch (fd) {
+        case -EMFILE:
+        case -ENFILE:
+        case -ENOMEM:
+        case -EIO: return fd;
+        default: return fd < 0 ? FILE_E_MISSING : 0;
+        }
+}
+
+/* What cannot be told properly is asked in a way that needs no descriptor, and minds no link on the way. */
+bool place_has(int root, const char *path) {
+        struct stat st;
+        int r = place_look(root, path);
+
+        return r < 0 ? !fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) : !r;
 }
 
 const char *place_owner(Arena *arena, const char *path, const char **ret_kind, Str *ret_id) {

@@ -61,4 +61,7 @@ int place_names(Arena *arena, int root, const char *folder, const char *suffix, 
  * one's document, with what it is called and its id. NULL: nothing.
  */
 const char *place_owner(Arena *arena, const char *path, const char **ret_kind, Str *ret_id);
-bool place_has(int root, const char *path); /* a file or folder, through no link; NULL: false. Worker */
+/* A file or folder, through no link: 0, FILE_E_MISSING (also of NULL), or negative: it cannot be told now, for want of
+ * descriptors for example. Worker. */
+int place_look(int root, const char *path);
+bool place_has(int root, const char *path); /* whether it is there, as far as can be told */
