@@ -9,7 +9,7 @@ from company_sessions import Sessions
 from harness import Daemon, Home, eventually
 
 SOAK = int(os.environ.get("MUSTER_SOAK") or 0)
-FLOOD = 1 << 30 if SOAK else 8 << 20
+FLOOD = 1 << 30 if SOAK else 64 << 20
 TIMEOUT = 86400 if SOAK else 900
 
 COUNT = "i=0; while [ $i -lt %d ]; do echo line $i; i=$((i+1)); done"
@@ -23,6 +23,7 @@ def counted(n):
 def test_a_flood_without_newlines():
     with Daemon(only="native") as d, Sessions(d).make() as c:
         run = c.shell("head -c %d /dev/zero | tr '\\0' x" % FLOOD)
+        eventually(lambda: c.poll(run)["status"] != "running", deadline=TIMEOUT, what="the end of the flood")
         equal(c.collect(run)["status"], "ended")
         equal(os.path.getsize(c.path(run, "outputs/stdout.txt")), FLOOD)
         if not SOAK:
@@ -119,7 +120,7 @@ def test_a_client_that_goes_while_it_collects():
 def test_many_sessions_at_once():
     """As many as may run, and one more is refused."""
     with Daemon(only="native") as d, Sessions(d).make() as c:
-        n = 256 if SOAK else 48
+        n = 256 if SOAK else 64
         runs = [c.shell("echo hi; exec sleep 600") for _ in range(n)]
         if SOAK:
             more = c.create()
