@@ -26,6 +26,8 @@ def test_what_waits_for_an_index_is_not_begun():
         c.result("index.rebuild", workspace_dir=c.ws)
         waiting = [d.native(b"@agentcompany {}\n") for _ in range(60)]
         _ask(d, waiting, json.dumps({"jsonrpc": "2.0", "id": 1, "method": "index.rebuild", "params": {"workspace_dir": c.ws}}).encode() + b"\n")
+        for conn in waiting[::2]:
+            conn.close()
         d.stop()
         for conn in waiting:
             conn.close()

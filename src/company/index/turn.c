@@ -55,7 +55,8 @@ static void turn_start_call(IndexTurn *turn) {
         TurnCall *of = container_of(turn, TurnCall, turn);
         int r = call_hold(of->call, of, turn_released);
 
-        if (!r && of->call->daemon->is_stopping) /* a long line of them would hold the stop */
+        daemon_release_stop(of->call->daemon);
+        if (!r && of->call->daemon->is_stopping) /* a long line of them would hold the stop for long */
                 r = call_fail(of->call, CALL_E_UNAVAILABLE, "the daemon stops");
         else if (!r)
                 r = of->fn(of->call, turn->workspace, of->carry);
@@ -74,7 +75,10 @@ int index_call(Call *call, Workspace *workspace, WorkspaceFn fn, const Carry *ca
                          .fn = fn,
                          .carry = carry};
         r = index_turn(&of->turn);
-        return r ? r : CALL_LATER;
+        if (r)
+                return r;
+        daemon_hold_stop(call->daemon); /* until its turn has come, also when its connection is gone */
+        return CALL_LATER;
 }
 
 typedef struct TurnRead {
