@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/place.h"
+#include "collab/actor/runner.h"
 #include "company/company.h"
 #include "company/run/runs.h"
 #include "core/trust.h"
@@ -242,6 +243,8 @@ int setup_host(Daemon *daemon) {
 void setup_unhost(Daemon *daemon) {
         daemon->company = company_free(daemon->company);
         daemon->sessions = sessions_free(daemon->sessions);
+        if (daemon->collab)
+                runners_let_go(daemon->collab);
         daemon->host = host_free(daemon->host);
         daemon->trust = trust_free(daemon->trust);
         free(daemon->shim_path);

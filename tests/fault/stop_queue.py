@@ -3,11 +3,13 @@
 although nobody could be answered any more, and each made the index anew.
 """
 import json
+import random
+import time
 
 from clients import cccc_request
 from collab import ok
 from company import Office
-from harness import Conn, Daemon, eventually
+from harness import Conn, Daemon, Home, eventually
 
 LATE = {"MUSTER_TEST_LATE": "900"}  # of every job: a fourth of it, on the average
 
@@ -42,3 +44,21 @@ def test_workers_that_come_back_are_waited_for():
         d.stop()
         for conn in waiting:
             conn.close()
+
+
+def test_stops_while_actors_start_and_end():
+    """At any moment of it. An actor that ended in the last turn of the loop still had its process when that was gone: memory that was free was written to."""
+    seed = random.SystemRandom().randrange(2**32)
+    print("seed", seed)
+    rng = random.Random(seed)
+    with Home() as home:
+        for number in range(8):
+            with Daemon(home=home, only="cccc,native", env={"MUSTER_TEST_LATE": "20", "MUSTER_SANDBOX": "none"}, record=False) as d:
+                group = ok(d, "attach", path=home.cwd)["group_id"]
+                if not number:
+                    for actor in "abcd":
+                        ok(d, "actor_add", group_id=group, actor_id=actor, runtime="custom", command=["sleep", "0.05"], runner="pty", by="user")
+                with Conn(home.cccc_sock) as starting:
+                    starting.send(cccc_request("group_start", {"group_id": group, "by": "user"}))
+                    time.sleep(rng.random() * 0.2)  # not for something: any moment is meant
+                    d.stop()

@@ -163,10 +163,9 @@ static bool runner_part_is_busy(const Collab *collab) {
 
 static void closed(Collab *collab) {
         runner_free_ends(collab);
+        runners_let_go(collab);
         for (Runner *runner = LIST_FIRST(&collab->runners), *next; runner; runner = next) {
                 next = LIST_NEXT(runner, link);
-                if (runner->hosted)
-                        runner->hosted->handler = NULL;
                 runner_free(runner);
         }
 }

@@ -347,6 +347,14 @@ void runners_end_all(Collab *collab) {
         }
 }
 
+void runners_let_go(Collab *collab) {
+        for (Runner *runner = LIST_FIRST(&collab->runners); runner; runner = LIST_NEXT(runner, link)) {
+                if (runner->hosted)
+                        runner->hosted->handler = NULL;
+                runner->hosted = NULL;
+        }
+}
+
 void runners_end_unlisted(const Group *group) {
         for (Runner *runner = LIST_FIRST(&group->collab->runners), *next; runner; runner = next) {
                 next = LIST_NEXT(runner, link);

@@ -91,6 +91,9 @@ void runner_join(Runner *runner, RunnerWait *wait);
 void runner_end(Runner *runner, RunnerWait *wait);
 /* Ends all of a home, and no other starts until it is served again; the daemon's own stop waits for it. */
 void runners_end_all(Collab *collab);
+/* The table of hosted processes goes, while workers may still come back: nothing here points into it any
+ * more. */
+void runners_let_go(Collab *collab);
 /* Ends those whom the group's document does not know any more: a start that was under way while its actor
  * was removed. */
 void runners_end_unlisted(const Group *group);
