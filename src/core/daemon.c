@@ -131,6 +131,14 @@ int daemon_take_activated(Daemon *daemon, const char *name) {
         return -1;
 }
 
+void daemon_serve(Daemon *daemon) {
+        (void)loop_run(daemon->loop);
+        while (loop_n_work(daemon->loop)) { /* behind the last look something began, in the same turn */
+                daemon_check_stopped(daemon);
+                (void)loop_run(daemon->loop);
+        }
+}
+
 void daemon_stop(Daemon *daemon, const char *why) {
         if (daemon->is_stopping)
                 return;

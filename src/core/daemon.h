@@ -104,7 +104,9 @@ void daemon_deinit(Daemon *daemon);
  * the endpoint to be opened again. */
 int daemon_take_activated(Daemon *daemon, const char *name);
 
-/* Graceful stop of everything; loop_run() returns when it is done. */
+/* Until it has stopped, and nothing of it runs on a worker any more. */
+void daemon_serve(Daemon *daemon);
+/* Graceful stop of everything; daemon_serve() returns when it is done. */
 void daemon_stop(Daemon *daemon, const char *why);
 /* We stand in for one original: its stop ends the process and what it runs, as with the original. */
 bool daemon_is_stand_in(const Daemon *daemon);

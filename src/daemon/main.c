@@ -140,9 +140,7 @@ static int daemon_run(Daemon *daemon) {
                 daemon_greet(daemon);
                 own_log_greeted(daemon);
                 service_notify("READY=1");
-                loop_run(daemon->loop);
-                while (loop_n_work(daemon->loop)) /* begun in the last turn: what they work on is freed below */
-                        loop_turn_wait(daemon->loop);
+                daemon_serve(daemon);
                 log_notice(&daemon->log, "-", "stopped");
         }
         setup_unhost(daemon);
