@@ -3,11 +3,13 @@
 
 Once 1.5 million warnings about one client made 130 MB in 33 seconds, nothing ever made musterd.log shorter, and there was no
 command to look at it."""
+import contextlib
+import glob
 import os
 import re
 import subprocess
 
-from harness import MUSTER, Home, check, equal, eventually, read_text
+from harness import MUSTER, Home, check, equal, eventually, read_text, write_text
 
 STAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ")
 
@@ -84,6 +86,34 @@ def test_followed_across_files():
             follower.terminate()
             follower.wait()
         equal(read_text(path), home.muster("logs", "--daemon")[1])
+
+
+def _is_told(pid):
+    """Whether the kernel tells it of changes; files that it has just closed do not count."""
+    with contextlib.suppress(OSError):
+        return "anon_inode:inotify" in [os.readlink(fd) for fd in glob.glob("/proc/%d/fd/*" % pid)]
+    return False
+
+
+def test_followed_without_asking():
+    """It looked five times a second, for as long as somebody followed."""
+    with Home() as home:
+        write_text(_log(home), "first\n")
+        path = os.path.join(home.base, "followed")
+        with open(path, "wb") as out:
+            follower = subprocess.Popen([MUSTER, "logs", "--daemon", "-f"], env=home.env(), stdout=out)
+        try:
+            eventually(lambda: read_text(path) == "first\n", what="what was there")
+            eventually(lambda: _is_told(follower.pid), what="a watch of the kernel's")
+            with open(_log(home), "a", encoding="utf-8") as f:
+                f.write("second\n")
+            eventually(lambda: read_text(path) == "first\nsecond\n", what="a line more")
+            os.rename(_log(home), _log(home, 1))
+            write_text(_log(home), "third\n")
+            eventually(lambda: read_text(path) == "first\nsecond\nthird\n", what="the next file")
+        finally:
+            follower.terminate()
+            follower.wait()
 
 
 def test_times_that_nobody_kept():

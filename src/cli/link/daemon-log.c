@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/place.h"
@@ -24,6 +26,7 @@ typedef struct DaemonLog {
         size_t n_room;
         int64_t since_us; /* INT64_MIN: everything */
         bool is_shown;    /* the last line with a time was: what has none belongs to it */
+        int changes;      /* inotify, of the folder; -1: none */
 } DaemonLog;
 
 static void daemon_log_deinit(DaemonLog *log) {
@@ -31,6 +34,7 @@ static void daemon_log_deinit(DaemonLog *log) {
                 (void)fclose(log->files[i]);
         free(log->path);
         free(log->line);
+        close_fd(log->changes);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -138,24 +142,43 @@ static FILE *daemon_log_next(const DaemonLog *log, FILE *now) {
         return newer;
 }
 
+/* Where this cannot be had the files are looked at every LOOK_MS. */
+static void daemon_log_watch(DaemonLog *log, const char *folder) {
+        log->changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        if (log->changes >= 0 &&
+            inotify_add_watch(log->changes, folder, IN_CREATE | IN_MODIFY | IN_MOVED_TO) < 0)
+                log->changes = close_fd(log->changes);
+}
+
+static void daemon_log_wait(const DaemonLog *log) {
+        struct pollfd pfd = {.fd = log->changes, .events = POLLIN};
+        char dropped[4096]; /* that there was a change is all that counts */
+
+        (void)poll(&pfd, 1, log->changes < 0 ? LOOK_MS : -1);
+        while (log->changes >= 0 && read(log->changes, dropped, sizeof(dropped)) > 0)
+                ;
+}
+
 static int daemon_log_follow(DaemonLog *log) {
         FILE **now = &log->files[log->n_files - 1];
 
-        while (!fflush(stdout)) {
+        for (;;) {
                 FILE *next = daemon_log_next(log, *now);
 
                 (void)daemon_log_print(log, *now, 0); /* also what came before it was moved away */
                 if (next) {
                         (void)fclose(*now);
                         *now = next;
-                } else
-                        (void)poll(NULL, 0, LOOK_MS);
+                }
+                if (fflush(stdout))
+                        return CLI_FAILED; /* main() says why */
+                if (!next)
+                        daemon_log_wait(log);
         }
-        return CLI_FAILED; /* main() says why */
 }
 
 int daemon_log_show(const Options *options) {
-        _cleanup_(daemon_log_deinit) DaemonLog log = {.since_us = INT64_MIN};
+        _cleanup_(daemon_log_deinit) DaemonLog log = {.since_us = INT64_MIN, .changes = -1};
         _cleanup_(freep) char *home = place_home();
 
         log.path = home ? path_join(home, PLACE_LOG) : NULL;
@@ -166,6 +189,8 @@ int daemon_log_show(const Options *options) {
                         CLI_USAGE,
                         "logs: --since %s: a time like 2026-01-02T03:04:05Z, or 30s, 10m, 2h, 1d ago",
                         options->since);
+        if (options->follow)
+                daemon_log_watch(&log, home);
         daemon_log_open_all(&log);
         if (!log.n_files) {
                 complain(CLI_FAILED, "there is no %s", log.path);
