@@ -85,7 +85,7 @@ static int report_program(Buf *ret) {
 
         if (name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+@-")])
                 return buf_append_str(ret, STR("muster"));
-        if (strcmp(slash, "/ac"))
+        if (strcmp(slash, "/ac") != 0)
                 return buf_append_str(ret, str_from(name));
         return buf_printf(ret, "%.*s/muster", (int)(slash - name), name);
 }
