@@ -130,6 +130,8 @@ bool edit_exists(Edit *edit, const char *path) {
         int r = place_look(edit->root, path);
 
         (void)edit_try(edit, r < 0 ? r : 0);
+        if (!r)
+                edit->found = path;
         return !r;
 }
 
@@ -156,11 +158,16 @@ static void edit_note_owner(Edit *edit, const char *path) {
         (void)edit_try(edit, owner && !at ? -ENOMEM : 0);
 }
 
+/* Its last look at it counts: that was in the same decision. */
+static bool edit_has_owner(const Edit *edit, const char *path) {
+        return (edit->found && strcmp(edit->found, path) == 0) || place_has(edit->root, path);
+}
+
 /* An id that is nobody's would make a folder of nobody, and the workspace one that is not valid any more. Of a few methods
    the facts say that they do. */
 static int edit_check_owners(Edit *edit) {
         for (const EditOwner *owner = edit->owners; owner && !edit->makes_folders; owner = owner->next)
-                if (!owner->is_made && !place_has(edit->root, owner->path))
+                if (!owner->is_made && !edit_has_owner(edit, owner->path))
                         return edit_fail(edit, CALL_E_COMPANY, "%s not found: " STR_FMT, owner->kind,
                                          STR_ARG(owner->id));
         return 0;
@@ -326,6 +333,7 @@ static int edit_start(Edit *edit) {
         edit->n_tries++;
         edit->r = edit->refused = edit->call->error = 0;
         edit->seen = NULL;
+        edit->found = NULL;
         edit->owners = NULL;
         edit->wall_us = loop_wall_us(daemon->loop);
         edit->since_ms = loop_now_ms(daemon->loop) - daemon->started_ms;

@@ -61,6 +61,7 @@ struct Edit {
         unsigned n_tries;
         bool is_kept; /* by the worker that has decided it; the loop has to settle it */
         struct EditSeen *seen;
+        const char *found; /* the last path that edit_exists() has found */
         struct EditOwner *owners;
         Buf text; /* of the event that is being written */
         JsonWriter writer;

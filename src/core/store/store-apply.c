@@ -163,13 +163,22 @@ static int store_publish(int dir, const char *temp, const char *name, const Step
         return renameat(dir, temp, dir, name) < 0 ? error_origin(-errno) : 0;
 }
 
+/* What has the name already: a document of somebody who was faster, or nothing that is replaced. */
+static int apply_taken(int dir, const char *name) {
+        struct stat st;
+
+        if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISREG(st.st_mode))
+                return error_origin(-ESTALE);
+        return error_origin(S_ISLNK(st.st_mode) ? -ELOOP : -EISDIR);
+}
+
 /* The file that was made ahead gets its name; where that cannot be, another one is made. */
 static int apply_name(StoreDisk *disk, Applied *applied, int dir, const char *name) {
         int r = store_ahead_name(applied->ahead, dir, name);
 
         applied->ahead = close_fd(applied->ahead);
         if (r == -EEXIST)
-                return error_origin(-ESTALE);
+                return error_trace(apply_taken(dir, name));
         if (!r || r == -ENOSPC || r == -EDQUOT || r == -EIO)
                 return error_trace(r);
         r = store_write_temp(disk, dir, name, &applied->step);

@@ -24,14 +24,15 @@ static uint64_t commit_hash(const char *path) {
         return siphash(any, str_from(path));
 }
 
-/* A step as it will be recorded: with the state that is there now. */
-static int commit_look_at(StoreJob *job, StoreChange *change, Step *step, const Buf *paths) {
-        FileIdentity now;
+/* A step as it will be recorded: with the state that is there now. Of a file that only has to be named it need not be
+ * looked at: the name is given to nothing that is there, and then the change is taken back. */
+static int commit_look_at(StoreJob *job, StoreChange *change, Step *step, bool is_ahead, const Buf *paths) {
+        FileIdentity now = {0};
         int r;
 
         if (commit_has(paths, commit_hash(step->path)) && step->head.has_expect)
                 return error_origin(-ESTALE); /* a change before it in this group was faster */
-        r = store_identify(job->disk, step->path, &now, NULL);
+        r = is_ahead ? 0 : store_identify(job->disk, step->path, &now, NULL);
         if (r)
                 return error_trace(r);
         if (step->head.has_expect && !file_identity_eq(&now, &step->head.expect))
@@ -43,15 +44,18 @@ static int commit_look_at(StoreJob *job, StoreChange *change, Step *step, const 
 
 static int commit_compare(StoreJob *job, StoreChange *change, Buf *paths) {
         const size_t n_before = paths->n;
-        size_t at = 0;
+        size_t at = 0, n_created = 0;
         Step step;
         int r = 0;
 
         while (r == 0 && step_next(buf_str(&change->steps), &at, &step)) {
                 uint64_t hash = commit_hash(step.path);
+                bool is_ahead = step.head.kind == STEP_CREATE && n_created < change->n_ahead &&
+                                change->ahead[n_created] >= 0;
 
+                n_created += step.head.kind == STEP_CREATE;
                 if (step_is_content(&step) || step.head.kind == STEP_EXPECT)
-                        r = commit_look_at(job, change, &step, paths);
+                        r = commit_look_at(job, change, &step, is_ahead, paths);
                 if (r == 0 && step_is_content(&step))
                         r = buf_append(paths, &hash, sizeof(hash));
         }
