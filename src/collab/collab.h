@@ -83,3 +83,6 @@ const char *collab_version(
 
 void collab_write_busy(const Collab *collab, JsonWriter *w);     /* groups that are being opened */
 void collab_write_overview(const Collab *collab, JsonWriter *w); /* "groups": […]; NULL: an empty one */
+
+/* Its actors as the fleet knows them (core/fleet/fleet.h). */
+extern const struct FleetOwner fleet_actor;

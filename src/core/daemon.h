@@ -93,6 +93,9 @@ struct Daemon {
         struct ProjectWords *project_words; /* daemon/projects.h; NULL: none */
         struct ProjectSave *project_saves;  /* daemon/op-project.c: one is written, the others wait */
 
+        const struct FleetOwner *const
+                *fleet; /* who names what is hosted (core/fleet/fleet.h); NULL: nobody */
+
         Collab *collab; /* domain roots */
         struct Company *company;
         struct Sessions *sessions;

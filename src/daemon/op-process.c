@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/host/host.h"
+#include "daemon/fleet-owners.h"
 #include "gen/native-ops.h"
 
 enum { PROCESS_KILL_MS = 5000 };
@@ -18,7 +19,7 @@ static bool process_is_meant(const Hosted *hosted, Str name) {
 
 /* Of one whose shim is gone or speaks another version, what bears its mark is ended. What no domain looks
  * after is forgotten once it is gone, unless its output is still to be kept. */
-static void process_end(Hosted *hosted, bool is_forced) {
+void process_end(Hosted *hosted, bool is_forced) {
         bool is_ours = hosted->state == HOSTED_STARTING || hosted->state == HOSTED_RUNNING;
 
         if (is_ours && (hosted->handler || hosted->is_lossless))

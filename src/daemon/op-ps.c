@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "core/fleet/fleet.h"
 #include "core/host/host.h"
 #include "daemon/overview.h"
 #include "gen/native-ops.h"
@@ -42,11 +43,16 @@ static void ps_write_usage(pid_t pid, JsonWriter *w) {
         jw_field_int(w, "rss_kb", pages * (sysconf(_SC_PAGESIZE) / 1024));
 }
 
-static void write_hosted(Hosted *hosted, JsonWriter *w, int64_t now_us) {
+static int write_hosted(Call *call, Hosted *hosted, JsonWriter *w, int64_t now_us) {
         pid_t pid = hosted_agent_pid(hosted);
+        FleetThing thing;
 
+        if (fleet_describe(call->daemon, hosted, &call->arena, &thing))
+                return error_origin(-ENOMEM);
         jw_begin_object(w);
         jw_field_cstr(w, "id", hosted->id);
+        if (thing.name.n)
+                jw_field_str(w, "name", thing.name);
         jw_field_cstr(w, "owner", hosted->owner);
         jw_field_cstr(w, "object", hosted->object);
         jw_field_cstr(w, "workspace", hosted->workspace);
@@ -80,6 +86,7 @@ static void write_hosted(Hosted *hosted, JsonWriter *w, int64_t now_us) {
         if (hosted->state == HOSTED_RUNNING)
                 ps_write_usage(pid, w);
         jw_end_object(w);
+        return 0;
 }
 
 /* By object, then by age: whoever looks again finds each where it was. */
@@ -97,6 +104,7 @@ int processes_write(Call *call, JsonWriter *w) {
         Hosted *first = call->daemon->host ? host_first(call->daemon->host) : NULL, **all;
         int64_t now_us = loop_wall_us(call->daemon->loop);
         size_t n = 0;
+        int r = 0;
 
         for (Hosted *h = first; h; h = h->next)
                 n++;
@@ -109,10 +117,10 @@ int processes_write(Call *call, JsonWriter *w) {
         qsort(all, n, sizeof(Hosted *), processes_compare);
         jw_key(w, "processes");
         jw_begin_array(w);
-        for (size_t i = 0; i < n; i++)
-                write_hosted(all[i], w, now_us);
+        for (size_t i = 0; i < n && !r; i++)
+                r = write_hosted(call, all[i], w, now_us);
         jw_end_array(w);
-        return 0;
+        return error_trace(r);
 }
 
 int op_native_ps(Call *call, _unused_ const NativePsArgs *args) {

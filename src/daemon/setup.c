@@ -18,6 +18,7 @@
 #include "company/company.h"
 #include "company/run/runs.h"
 #include "core/trust.h"
+#include "daemon/fleet-owners.h"
 #include "daemon/options.h"
 #include "daemon/projects.h"
 #include "dialect/aiwg/aiwg.h"
@@ -225,6 +226,7 @@ int setup_host(Daemon *daemon) {
 
         daemon->shim_path = find_program("muster-shim");
         daemon->project_path = find_program("muster-project");
+        daemon->fleet = fleet_owners;
         r = daemon->shim_path && daemon->project_path ? host_new(&daemon->host, daemon) : -ENOMEM;
         if (!r)
                 r = trust_open(&daemon->trust, daemon);

@@ -32,12 +32,13 @@ int pty_require(Call *call, Str name_or_path, int64_t id, Pty **ret) {
         return 0;
 }
 
-/* Names of sessions have no slash, those of other domains' terminals have one. */
+/* Names of sessions have no slash, those of what other domains have hosted have one. */
 static Hosted *elsewhere(const Call *call, Str name) {
-        Host *host = call->daemon->host;
+        Hosted *hosted = name.n && memchr(name.data, '/', name.n)
+                                 ? fleet_find_hosted(call->daemon, "sessions", name)
+                                 : NULL;
 
-        return host && name.n && memchr(name.data, '/', name.n) ? host_find_terminal(host, "sessions", name)
-                                                                : NULL;
+        return hosted && hosted->state == HOSTED_RUNNING ? hosted : NULL;
 }
 
 /* A session's terminal, or that of another domain by the name that ps shows. */
@@ -70,7 +71,8 @@ static void attach_answer(Call *call, const PtyTarget *target, bool has_past) {
 
         jw_begin_object(w);
         if (target->stream.hosted)
-                jw_field_bool(w, "writer", TAILQ_EMPTY(&target->stream.hosted->seats));
+                jw_field_bool(w, "writer",
+                              !target->stream.is_read_only && TAILQ_EMPTY(&target->stream.hosted->seats));
         if (has_past)
                 jw_field_uint(w, "past", pty_target_scrollback(target).n);
         jw_end_object(w);
@@ -84,6 +86,8 @@ int op_coop_attach(Call *call, const CoopAttachArgs *args) {
                 return r;
         target->stream.cols = (unsigned)args->cols;
         target->stream.rows = (unsigned)args->rows;
+        if (target->stream.hosted)
+                target->stream.is_read_only = target->stream.hosted->kind != SHIM_PTY;
         call->target = &target->carry;
         call_after(call, terminal_stream);
         if (target->stream.hosted || args->position)

@@ -9,6 +9,7 @@
  * shows a terminal is a PtyClient. Owned by the Daemon.
  */
 #include "core/dialect.h"
+#include "core/fleet/fleet.h"
 #include "core/host/host.h"
 #include "core/sandbox/sandbox-job.h"
 #include "sessions/coopfile/coopfile.h"
@@ -177,4 +178,7 @@ int pty_fail(Call *call, int error, const char *command);
 void pty_failed(Pty *pty, int call_error, const char *text);
 void pty_failed_errno(Pty *pty, int error); /* by errno; of a program that was looked for: where, too */
 
-/* How sessions look in answers. */
+/* fleet-session.c: sessions as the fleet knows them (core/fleet/fleet.h). */
+extern const FleetOwner fleet_session;
+/* The one whose workspace is this folder, or holds it most closely; *ret has no name: there is none. 0 or -ENOMEM. */
+int fleet_session_at(Daemon *daemon, Arena *arena, Str folder, FleetThing *ret);

@@ -131,3 +131,10 @@ void project_task_kept(const Task *task, int r); /* its submission is on the dis
 void project_task_ended(const Task *task);       /* its end is kept and told */
 /* project-state.c */
 int project_state_text(const Project *project, Buf *heartbeat, Buf *state);
+/* queue/op-task-submit.c: what a task that is submitted is refused for, else its submission; as a handler returns. */
+int task_submit_spec(Call *call, Project *project, TaskSpec *spec);
+/* fleet-task.c: tasks as the fleet knows them (core/fleet/fleet.h), and what their projects are called. */
+extern const struct FleetOwner fleet_task;
+Project *project_next(const Daemon *daemon,
+                      const Project *after); /* those served; NULL: the first, no more */
+Str project_name(const Daemon *daemon, Arena *arena, const char *dir); /* data is NULL without memory */

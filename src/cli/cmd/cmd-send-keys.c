@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/cli.h"
 #include "cli/link/coop.h"
-#include "cli/term/keys.h"
+#include "core/term/keys.h"
 #include "cli/link/native.h"
 #include "cli/print/report.h"
 #include "cli/term/stream.h"

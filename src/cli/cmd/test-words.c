@@ -9,7 +9,7 @@
 #include "cli/cmd/coopfile-text.h"
 #include "cli/term/follow.h"
 #include "cli/print/human.h"
-#include "cli/term/keys.h"
+#include "core/term/keys.h"
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 

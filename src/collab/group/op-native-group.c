@@ -70,10 +70,9 @@ static int group_match(Call *call, const Json *groups, Str name, GroupMatch matc
 }
 
 /* An id before a title, and the beginning of an id last. */
-static int find_named(Call *call, Registry *registry, const Carry *carry) {
-        const NativeGroupFindArgs *args = container_of(carry, NativeGroupFindArgs, carry);
+int registry_named(Call *call, const Registry *registry, Str name, Str *ret) {
         const Json *groups = json_get(registry->document->json, "groups");
-        Str name = str_trim(args->group), id = json_get_str(groups, name) ? name : STR_NULL;
+        Str id = json_get_str(groups, name) ? name : STR_NULL;
         int r = 0;
 
         if (!id.n)
@@ -82,10 +81,22 @@ static int find_named(Call *call, Registry *registry, const Carry *carry) {
                 r = group_match(call, groups, name, group_id_begins, &id);
         if (r)
                 return r;
-        if (!id.n && !group_id_is_valid(name))
+        if (!id.n && group_id_is_valid(name))
+                id = name; /* one that no list knows yet */
+        *ret = id.n ? arena_str(&call->arena, id) : STR_NULL;
+        return id.n && !ret->data ? error_origin(-ENOMEM) : 0;
+}
+
+static int find_named(Call *call, Registry *registry, const Carry *carry) {
+        const NativeGroupFindArgs *args = container_of(carry, NativeGroupFindArgs, carry);
+        Str name = str_trim(args->group), id = STR_NULL;
+        int r = registry_named(call, registry, name, &id);
+
+        if (r)
+                return r;
+        if (!id.n)
                 return call_fail(call, CALL_E_GROUP_NOT_FOUND, "group not found: " STR_FMT, STR_ARG(name));
-        id = arena_str(&call->arena, id.n ? id : name);
-        return id.data ? collab_call(call, id, native_group_tell, &args->carry) : error_origin(-ENOMEM);
+        return collab_call(call, id, native_group_tell, &args->carry);
 }
 
 typedef struct FolderLook {

@@ -55,6 +55,10 @@ void registry_touch_soon(Registry *registry); /* some group has touched_us set *
 /* The group that a scope belongs to by default; empty: none. Needs a fresh document. */
 Str registry_default(const Registry *registry, Str scope_key);
 
+/* The group that a name means: an id, a title of one, the beginning of one id; arena's, empty: none. Fails the call
+ * with CALL_E_AMBIGUOUS_GROUP. Needs a fresh document. (op-native-group.c) */
+int registry_named(Call *call, const Registry *registry, Str name, Str *ret);
+
 /* Runs fn with a registry that is true in that turn. Returns what a handler returns. */
 typedef int (*RegistryFn)(Call *call, Registry *registry, const Carry *carry);
 int registry_call(Call *call, RegistryFn fn, const Carry *carry);

@@ -22,3 +22,6 @@ void runs_end_foreign(Workspace *workspace, pid_t pid);
 /* On a worker, too: whether a run of this reference lives, and whose it is; *ret_n changes whenever that may have
  * changed. */
 bool runs_state(struct Runs *runs, Str session_ref, uint64_t *ret_visit, uint64_t *ret_n);
+
+/* fleet-run.c: runs as the fleet knows them (core/fleet/fleet.h). */
+extern const struct FleetOwner fleet_run;

@@ -43,6 +43,30 @@ static void host_control_end(Hosted *hosted, HostedEvent event) {
                 host_forget(hosted);
 }
 
+int host_record(Hosted *hosted, const char *path, int fd) {
+        char *copy;
+        int r;
+
+        if (!hosted || hosted->state != HOSTED_RUNNING || hosted->recording) {
+                close_fd(fd);
+                return HOST_E_ENDED;
+        }
+        copy = strdup(path);
+        if (!copy) {
+                close_fd(fd);
+                return error_origin(-ENOMEM);
+        }
+        r = recording_open(&hosted->recording, hosted, fd);
+        if (r) {
+                free(copy);
+                return error_trace(r);
+        }
+        free(hosted->recording_path);
+        hosted->recording_path = copy;
+        recording_poke(hosted->recording);
+        return 0;
+}
+
 void hosted_end_recording(Hosted *hosted) {
         char why[48] = "the process was lost";
 

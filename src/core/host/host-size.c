@@ -6,23 +6,8 @@
 #include "core/recording/recording.h"
 
 /*
- * Clients of several contracts at one terminal: which terminal, and who types.
+ * Clients of several contracts at one terminal: who types.
  */
-
-/* ---- which ----------------------------------------------------------------------------------- */
-
-/* Two of the same name: one that a domain of this daemon looks after, rather than one of a home that is not
- * served. */
-Hosted *host_find_terminal(Host *host, const char *own, Str object) {
-        Hosted *found = NULL;
-
-        for (Hosted *hosted = host->first; hosted; hosted = hosted->next)
-                if (hosted->kind == SHIM_PTY && hosted->state == HOSTED_RUNNING &&
-                    strcmp(hosted->owner, own) != 0 && str_is(object, hosted->object) &&
-                    (!found || (hosted->handler && !found->handler)))
-                        found = hosted;
-        return found;
-}
 
 /* ---- who types ------------------------------------------------------------------------------- */
 

@@ -266,15 +266,16 @@ void host_forget(Hosted *hosted);
 /* For one without a shim that listens: ends all that bear its mark or are in its cgroup. */
 void host_sweep(Hosted *hosted);
 
+/* Records it from what is left of its output on, into a file that recording_create() has made; takes fd. A later daemon
+ * does not go on with it. hosted NULL, or ended, or recorded by now: HOST_E_ENDED. */
+int host_record(Hosted *hosted, const char *path, int fd);
+
 void viewer_attach(Viewer *viewer, Hosted *hosted);
 void viewer_detach(Viewer *viewer);
 /* host-size.c */
 void seat_take(Seat *seat, Hosted *hosted);
 void seat_leave(Seat *seat); /* left already: fine */
 bool seat_is_writer(const Seat *seat);
-/* The terminal of another domain by its object, as ps shows it (an actor: GROUP/ACTOR), while it runs; NULL:
- * none. own: the domain that asks and knows its own ones. */
-Hosted *host_find_terminal(Host *host, const char *own, Str object);
 /* What was printed until now is not shown to anybody any more, also not by a later daemon. */
 void host_clear(Hosted *hosted);
 /* The last n_max bytes of output so far that are shown, contiguous, valid until the next turn. */

@@ -53,6 +53,10 @@ const Modes *screen_modes(const Screen *screen);
 /* Appends the snapshot. Fails without memory; what was appended until then is of no use. */
 int screen_snapshot(Screen *screen, Buf *out);
 
+/* What it shows as plain text: a line for each row without the blanks at its end, without the empty rows at the end; and
+ * where the cursor is, from 0. Fails without memory. (screen-plain.c) */
+int screen_plain(Screen *screen, Buf *out, unsigned *ret_row, unsigned *ret_col);
+
 /*
  * Moves the answers to queries (DA, DSR, DECRQM, keyboard flags, colours) to the end of out. They belong to
  * the process's input, and only when no terminal is attached that answers itself. More than

@@ -40,15 +40,9 @@ static bool env_fits(const Json *env) {
         return environment_put_json(&probe, env) != ENVIRONMENT_E_UNFIT;
 }
 
-static int task_submit_submit(Call *call, TaskSpec *spec, const Json *priority, bool says_state) {
-        Project *project = call->client->endpoint->context;
-        Str given = STR_NULL;
+static int task_submit_to(Call *call, Project *project, TaskSpec *spec, bool says_state) {
         int r;
 
-        if (!take_priority(priority, &given))
-                return call_fail(call, CALL_E_INVALID_PARAMS, "priority must be a number");
-        if (given.n)
-                spec->priority = given;
         if (!env_fits(spec->env))
                 return call_fail(call, CALL_E_INVALID_PARAMS, "env maps names to texts");
         if (spec->prompt.n > TASK_PROMPT_MAX)
@@ -70,6 +64,20 @@ static int task_submit_submit(Call *call, TaskSpec *spec, const Json *priority, 
         if (r == SUPERVISOR_E_UNAVAILABLE)
                 return call_fail(call, CALL_E_UNAVAILABLE, "Task store is not available%s", why(project));
         return r ? r : CALL_LATER;
+}
+
+int task_submit_spec(Call *call, Project *project, TaskSpec *spec) {
+        return task_submit_to(call, project, spec, true);
+}
+
+static int task_submit_submit(Call *call, TaskSpec *spec, const Json *priority, bool says_state) {
+        Str given = STR_NULL;
+
+        if (!take_priority(priority, &given))
+                return call_fail(call, CALL_E_INVALID_PARAMS, "priority must be a number");
+        if (given.n)
+                spec->priority = given;
+        return task_submit_to(call, call->client->endpoint->context, spec, says_state);
 }
 
 /* ---- the agent's program ---------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/term/keys.h"
+#include "core/term/keys.h"
 
 #include <ctype.h>
 #include <stdlib.h>
