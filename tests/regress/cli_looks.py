@@ -37,7 +37,7 @@ def _seen(home, *args, **env):
 
 
 def _row(text, name):
-    return next(line for line in text.splitlines() if name in line.split())
+    return next(line for line in text.splitlines() if "session:" + name in line.split())
 
 
 def test_states_have_colours_on_a_terminal():

@@ -112,7 +112,7 @@ def test_shell():
         t.clear()
         t.type("muster ps", "Enter")
         t.until("project")
-        eventually(lambda: any(len(one) <= 70 and " project " in " " + one and " running " in one for one in t.screen()), what="a row that fits the window")
+        eventually(lambda: any(len(one) <= 70 and " session:project " in " " + one and " running " in one for one in t.screen()), what="a row that fits the window")
 
 
 def test_vim_over_the_death_of_the_daemon():

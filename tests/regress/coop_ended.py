@@ -10,7 +10,7 @@ def _row(s, name):
 
 
 def _line(out, name):
-    return next(line.split() for line in out.splitlines() if name in line.split())
+    return next(line.split() for line in out.splitlines() if {name, "session:" + name} & set(line.split()))
 
 
 def test_ls_and_ps_show_no_pid_of_one_that_ended():

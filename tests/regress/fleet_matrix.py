@@ -8,13 +8,14 @@ import json
 import os
 import struct
 
+from aiwg_project import TaskClient
 from checks import check, equal
 from collab import ok
 from collab_actors import await_text, project, started
 from company_sessions import Sessions as Office
 from coop_stream import Sessions
+from follower import Follower
 from harness import Daemon, Home, eventually, muster_ok, read_text, write_text
-from aiwg_project import TaskClient
 
 AGENT = """#!/bin/sh
 echo "agent: $2"
@@ -145,8 +146,8 @@ def test_names_outlive_what_they_name():
         f.native("fleet.restart", name="session:api")
         check(f.native("fleet.find", name="session:api")["id"] != before["session"]["id"], "the same process")
         f.native("fleet.kill", name=before["actor"]["name"])
-        reply = f.native("fleet.find", name=before["actor"]["name"])
-        check("id" not in reply and reply["object"] == "dev", repr(reply))
+        eventually(lambda: "id" not in f.native("fleet.find", name=before["actor"]["name"]), what="no process")
+        equal(f.native("fleet.find", name=before["actor"]["name"])["object"], "dev")
         f.refused(-32004, "fleet.find", name="dev")  # short names are of those that run
         f.native("fleet.kill", name=before["task"]["name"])
         f.tasks.ended(before["task"]["short"])
@@ -356,3 +357,159 @@ def test_who_types():
         with f.d.native() as n:
             n.send(b'[{"jsonrpc":"2.0","id":1,"method":"fleet.attach","params":{"name":"dev"}}]\n')
             equal(n.message()[0]["error"]["code"], -32600)
+
+
+# ---------------------------------------------------------------------------------------------------- the command line
+PAST = {"session": "ready", "actor": "ready", "task": "agent: ", "run": "agent: run"}
+
+
+def test_logs():
+    for f, kind, word in _cells():
+        check(PAST[kind] in f.said("logs", word, cwd="/"), word)
+
+
+def test_logs_followed():
+    for f, kind, word in _cells():
+        with Follower(f.home, "logs", "-f", word) as follower:
+            follower.sees(PAST[kind])
+
+
+def test_attach():
+    """Without a terminal of our own: what is there is shown, and the end of our input leaves."""
+    for f, kind, word in _cells():
+        with Follower(f.home, "attach", word) as follower:
+            follower.sees(PAST[kind])
+
+
+def test_send_keys():
+    for f, kind, word in _cells():
+        if kind in ("session", "actor"):
+            f.said("send-keys", word, "--enter", "keys" + word[-3:], cwd="/")
+            eventually(lambda: "got keys" + word[-3:] in f.shown(word), what="typed")
+        else:
+            status, out, err = f.muster("send-keys", word, "x", cwd="/")
+            equal((status, out), (1, ""))
+            check(f.names[kind]["name"] in err and "no terminal" in err, err)
+
+
+def test_record():
+    for f, kind, word in _cells():
+        path = os.path.join(f.home.base, "%s-%d.cast" % (kind, len(os.listdir(f.home.base))))
+        with Follower(f.home, "record", word, path) as follower:
+            eventually(lambda: os.path.exists(path) and PAST[kind] in read_text(path), what="the recording of " + word)
+            check("recording" in follower.err(), follower.err())
+
+
+def test_restart():
+    for way in WAYS:
+        with Fleet() as f:
+            for kind in ("session", "actor"):
+                pid = f.row(f.names[kind]["name"])["pid"]
+                f.said("restart", f.names[kind][way], cwd="/")
+                check(f.row(f.names[kind]["name"])["pid"] != pid, "the same process of %s" % kind)
+            out = f.said("restart", f.names["task"][way], cwd="/")
+            check("task-0001" in out, out)
+            equal(f.tasks.ended(f.names["task"]["short"])["state"], "cancelled")
+            status, out, err = f.muster("restart", f.names["run"][way], cwd="/")
+            equal((status, out), (1, ""))
+            check(f.names["run"]["name"] in err, err)
+
+
+def test_kill():
+    for way in WAYS:
+        with Fleet() as f:
+            for kind, names in f.names.items():
+                f.said("kill", names[way], cwd="/")
+                eventually(lambda: names["id"] not in [p["id"] for p in f.d.ps()], what="the end of " + names["name"])
+            check(not ok(f.d, "actor_list", group_id=f.group)["actors"][0]["enabled"], "the actor is still wanted")
+            equal(f.tasks.ended(f.names["task"]["short"])["state"], "cancelled")
+            equal(f.office.collect(f.names["run"]["short"])["status"], "stopped")
+
+
+def test_send():
+    for f, kind, word in _cells():
+        if kind == "run":
+            status, out, err = f.muster("send", "--to", word, "hello", cwd="/")
+            equal((status, out), (1, ""))
+            check(f.names["run"]["name"] in err, err)
+            continue
+        out = f.said("send", "--to", word, "hello", word[-4:], cwd="/").strip()
+        if kind == "session":
+            equal(out, "")
+            eventually(lambda: "got hello " + word[-4:] in f.shown(word), what="typed")
+        elif kind == "actor":
+            check(out in [m["id"] for m in ok(f.d, "inbox_list", group_id=f.group, actor_id="dev", by="dev")["messages"]], out)
+        else:
+            equal(f.tasks.get(out)["prompt"], "hello " + word[-4:])
+
+
+def test_ps():
+    with Fleet() as f:
+        out = f.said("ps")
+        for names in f.names.values():
+            check(names["name"] in out, lambda: "%s is not in:\n%s" % (names["name"], out))
+
+
+def test_coop_shows_all():
+    """attach and logs of the coop contract, by names with a slash."""
+    with Fleet() as f:
+        for kind in ("actor", "task", "run"):
+            name = f.names[kind]["name"]
+            reply = f.s.good({"cmd": "logs", "session": name})
+            check(PAST[kind] in base64.b64decode(reply["log_data"]).decode(), name)
+            with f.s.client() as c:
+                equal(c.good({"cmd": "attach", "session": name})["writer"], kind == "actor")
+                c.until(PAST[kind])
+        equal([s["name"] for s in f.s.good({"cmd": "ls"})["sessions"]], ["api"], "its list is its own")
+
+
+def test_from_a_folder_below():
+    with Fleet(("session",)) as f:
+        f.s.kill("api")
+        top = os.path.join(f.home.base, "work")
+        below = os.path.join(top, "a", "b")
+        os.makedirs(below)
+        f.said("new", "-d", "--sandbox", "none", top, "--", "sh", "-c", "echo here; read x")
+        eventually(lambda: "here" in f.muster("logs", cwd=below)[1], what="its output")
+        check("here" in f.said("logs", ".", cwd=below), "by a dot")
+        inner = os.path.join(top, "a")
+        f.said("new", "-d", "--sandbox", "none", "--name", "inner", inner, "--", "sh", "-c", "echo inside; read x")
+        eventually(lambda: "inside" in f.muster("logs", cwd=below)[1], what="the closest one")
+        f.said("kill", cwd=below)
+        eventually(lambda: [p["name"] for p in f.d.ps()] == ["session:work"], what="the closest one has ended")
+        equal(f.muster("logs", cwd="/")[0], 1)
+
+
+def test_ambiguous_and_unknown_words():
+    with Fleet(("session", "actor")) as f:
+        other, _ = project(f.d, "other")
+        started(f.d, other, "dev", HOLD)
+        for args in (("kill", "dev"), ("logs", "dev"), ("attach", "dev"), ("restart", "dev"), ("send-keys", "dev", "x"), ("record", "dev", "-")):
+            status, out, err = f.muster(*args, cwd="/")
+            equal((status, out), (1, ""), repr(args))
+            check("actor:%s/dev" % f.group in err and "actor:%s/dev" % other in err, lambda: "%r: %s" % (args, err))
+        for args in (("kill", "nobody"), ("logs", "nobody"), ("restart", "nobody"), ("send-keys", "nobody", "x"), ("record", "nobody", "-"),
+                     ("kill", "actor:%s/nobody" % f.group), ("logs", "task:x/task-0001"), ("kill", "group:" + f.group), ("send", "--to", "task:x/y", "x"),
+                     ("kill", "\x1b[31m"), ("kill", b"\xff\xfe".decode("utf-8", "surrogateescape")), ("logs", "x" * 5000)):
+            status, out, err = f.muster(*args, cwd="/")
+            check(status in (1, 2) and not out and err and "\x1b" not in err, lambda: "%r: %r %r %r" % (args, status, out, err))
+        equal(len(f.d.ps()), 3)
+
+
+def test_reply_last():
+    with Fleet(("actor",)) as f:
+        f.said("send", "-g", f.group, "--as", "dev", "--to", "user", "first")
+        asked = f.said("send", "-g", f.group, "--as", "dev", "--to", "user", "second").strip()
+        f.said("send", "-g", f.group, "--to", "dev", "mine")
+        answer = f.said("reply", "-g", f.group, "last", "done").strip()
+        event = next(e for e in f.native("group.events", group=f.group, limit=10)["events"] if e["id"] == answer)
+        equal(event["data"]["reply_to"], asked)
+        equal(f.muster("reply", "-g", f.group, "--as", "dev", asked[:8], "again")[0], 0, "by the beginning of its id")
+
+
+def test_completion_offers_names():
+    with Fleet() as f:
+        for verb in ("kill", "logs", "attach", "restart", "record", "send-keys"):
+            out = f.said("__complete", verb, "")
+            for names in f.names.values():
+                check(names["name"] in out, lambda: "%s: %s is not in\n%s" % (verb, names["name"], out))

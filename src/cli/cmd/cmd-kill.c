@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/link/coop.h"
 #include "cli/link/ending.h"
 #include "cli/link/native.h"
 #include "cli/print/report.h"
-#include "gen/errors.h"
 
 /* name NULL: all of them. */
 static int kill_wait(Coop *coop, const Options *options, const char *name) {
@@ -42,7 +40,8 @@ static int kill_pty(Coop *coop, const Options *options, const char *name) {
         if (!r && options->json)
                 r = coop_print(coop);
         else if (!r)
-                print("Terminal %lld of session '%s' %s\n", (long long)options->pty, name,
+                print("Terminal %lld of session '%s' %s\n",
+                      (long long)(options->pty >= 0 ? options->pty : coop->thing.number), name,
                       options->no_wait ? "is ending" : "killed");
         return r;
 }
@@ -81,37 +80,34 @@ static int kill_hosted(Coop *coop, const Options *options, const char *name, boo
         return r;
 }
 
-/* Also one whose group is gone, which the answer says as an error with those that were ended. */
-static bool kill_has_ended(const Reply *reply) {
-        return !reply->is_error || json_count(json_get(reply->details, "ended"));
-}
-
-/* The contract's own way first: it keeps that the actor is switched off. */
-static int kill_actor(Coop *coop, const Options *options) {
-        const Asking what = {coop->socket, "cccc", "actor_stop", &coop->link, &coop->arena};
-        const char *slash = strchr(coop->session, '/');
+/* By the rules of its contract: it keeps that an actor is switched off, and that a task is cancelled. */
+static int kill_thing(Coop *coop, const Options *options) {
         const char *by = options->as ? options->as : getenv("CCCC_ACTOR_ID");
-        bool is_found = false, is_refused;
-        Str why;
+        Str id = coop->thing.id;
         int r;
 
-        coop_set_str(coop, "group_id", (Str){coop->session, (size_t)(slash - coop->session)});
-        coop_set_str(coop, "actor_id", str_from(slash + 1));
+        if (options->pty >= 0)
+                return complain(CLI_USAGE, "kill: " STR_FMT " has no terminals, so --pty is for sessions",
+                                STR_ARG(coop->thing.name));
         coop_set_str(coop, "by", str_from(by && *by ? by : "user"));
-        r = asking(&what, &coop->args, &coop->reply);
-        if (r)
-                return r;
-        if (kill_has_ended(&coop->reply)) {
+        coop_set_bool(coop, "force", options->force);
+        r = coop_call_fleet(coop, "fleet.kill");
+        if (!r && id.n)
+                r = kill_wait(coop, options, id.data);
+        if (r || options->json)
+                return r ? r : coop_print(coop);
+        if (str_is(coop->thing.kind, "actor"))
                 print("Actor '%s' stopped\n", coop->session);
-                return CLI_OK;
-        }
-        is_refused = str_is(json_str(coop->reply.code), cccc_error_code(CALL_E_ACTOR_STOP_FAILED));
-        why = arena_str(&coop->arena, coop->reply.message);
-        if (!is_refused)
-                r = kill_hosted(coop, options, coop->session, &is_found);
-        if (r || is_found)
-                return r;
-        complain(CLI_FAILED, "kill: " STR_FMT, STR_ARG(why));
+        else if (str_is(coop->thing.kind, "task"))
+                print("Task '%s' %s\n", coop->session, options->no_wait ? "is ending" : "cancelled");
+        else
+                print("'%s' %s\n", coop->session, options->no_wait ? "is ending" : "killed");
+        return CLI_OK;
+}
+
+/* GROUP/ACTOR that the daemon has not found. */
+static int kill_nobody(const Coop *coop) {
+        complain(CLI_FAILED, "kill: there is no actor %s that runs", coop->session);
         advise("see what runs with: muster ps");
         return CLI_FAILED;
 }
@@ -129,6 +125,7 @@ static int kill_other(Coop *coop, const Options *options) {
 }
 
 static int kill_chosen(Coop *coop, const Options *options) {
+        bool is_pty = options->pty >= 0 || coop->thing.number > 0;
         const char *name;
         int r;
 
@@ -141,7 +138,7 @@ static int kill_chosen(Coop *coop, const Options *options) {
         name = arena_str(&coop->arena, json_str(json_get(coop->reply.result, "session"))).data;
         if (!name)
                 return complain(CLI_FAILED, "out of memory");
-        return options->pty >= 0 ? kill_pty(coop, options, name) : kill_session(coop, options, name);
+        return is_pty ? kill_pty(coop, options, name) : kill_session(coop, options, name);
 }
 
 int cmd_kill(const Options *options) {
@@ -158,5 +155,7 @@ int cmd_kill(const Options *options) {
                 r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
         if (r)
                 return r;
-        return coop.is_actor ? kill_actor(&coop, options) : kill_chosen(&coop, options);
+        if (coop.is_other)
+                return coop.thing.name.n ? kill_thing(&coop, options) : kill_nobody(&coop);
+        return kill_chosen(&coop, options);
 }

@@ -83,15 +83,22 @@ static int logs_follow(Coop *coop, const Options *options, Printer *printer) {
         return r ? link_complain(r, coop->socket) : CLI_OK;
 }
 
-/* A task of the project here, by its id: its agent is no session. */
-static int logs_of_task(const Options *options) {
+/* A task, by its id: its agent is no session. project NULL: the one here. */
+static int logs_of_task(const Options *options, const char *project, const char *id) {
         _cleanup_(task_link_deinit) TaskLink link = TASK_LINK_NULL;
-        int r = task_link_open(&link, NULL, -1);
+        int r = task_link_open(&link, project, -1);
 
         if (r)
                 return r;
-        return options->follow ? task_tail(&link, options->operands[0])
-                               : task_show(&link, options->operands[0]);
+        return options->follow ? task_tail(&link, id) : task_show(&link, id);
+}
+
+/* In the folder of a project its tasks need no daemon that is asked what they are. */
+static bool logs_is_task_here(const char *word) {
+        _cleanup_(freep) char *project =
+                str_starts(str_from(word), STR("task-")) ? task_project_find() : NULL;
+
+        return project;
 }
 
 /* ---- actors ---------------------------------------------------------------------------------- */
@@ -100,9 +107,9 @@ enum { ACTOR_CHARS_MAX = 200000 };
 
 /* What an actor of a group has printed, as far as the group lets one look; a daemon without coop shows it,
  * too. */
-static int logs_of_actor(const Options *options, Printer *printer) {
+static int logs_of_actor(const Options *options, const char *name, Printer *printer) {
         _cleanup_(cccc_deinit) Cccc cccc = CCCC_NULL;
-        const char *name = options->operands[0], *slash = strchr(name, '/');
+        const char *slash = strchr(name, '/');
         Str text, group;
         int r;
 
@@ -128,6 +135,21 @@ static int logs_of_actor(const Options *options, Printer *printer) {
             !printer_end(printer))
                 return CLI_FAILED; /* main() says why */
         return CLI_OK;
+}
+
+/* Tasks and runs keep more than their process has in memory, also when they have ended. */
+static bool logs_has_own_way(const Coop *coop, const Options *options) {
+        return str_is(coop->thing.kind, "task") || str_is(coop->thing.kind, "run") ||
+               (str_is(coop->thing.kind, "actor") && !options->follow);
+}
+
+static int logs_of_other(const Coop *coop, const Options *options, Printer *printer) {
+        bool is_run;
+
+        if (str_is(coop->thing.kind, "task"))
+                return logs_of_task(options, coop->thing.place.data, coop->thing.object.data);
+        return str_is(coop->thing.kind, "run") ? logs_of_run(options, coop->session, &is_run)
+                                               : logs_of_actor(options, coop->session, printer);
 }
 
 /* Times are kept for the daemon's own lines only; of what is hosted they are known while it comes. */
@@ -159,21 +181,23 @@ int cmd_logs(const Options *options) {
         r = logs_check_times(options);
         if (r)
                 return r;
-        if (options->n_operands && str_starts(str_from(options->operands[0]), STR("task-")))
-                return logs_of_task(options);
+        if (options->n_operands && logs_is_task_here(options->operands[0]))
+                return logs_of_task(options, NULL, options->operands[0]);
         if (options->n_operands && names_actor(options->operands[0]) && !options->follow)
-                return logs_of_actor(options, &printer);
+                return logs_of_actor(options, options->operands[0], &printer);
         if (options->n_operands && run_files_is_name(options->operands[0]) &&
-            !names_actor(options->operands[0])) {
+            !names_actor(options->operands[0]) && !strchr(options->operands[0], ':')) {
                 bool is_run;
 
-                r = logs_of_run(options, &is_run);
+                r = logs_of_run(options, options->operands[0], &is_run);
                 if (r || is_run)
                         return r;
         }
         r = coop_open(&coop, "logs");
         if (!r)
                 r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
+        if (!r && coop.is_other && logs_has_own_way(&coop, options))
+                return logs_of_other(&coop, options, &printer);
         if (!r && options->follow)
                 r = coop_refuse_itself(&coop, options->pty);
         if (r)

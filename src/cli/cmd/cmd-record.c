@@ -72,10 +72,26 @@ static bool record_look_at(int64_t pid, unsigned *ret_cols, unsigned *ret_rows) 
         return !r && size.ws_col && size.ws_row;
 }
 
+/* Of what is no session: by its name, which stays. */
+static int64_t record_find_other(Recording *rec) {
+        const Asking what = {rec->asking.socket, "native", "ps", &rec->asking.link, &rec->asking.arena};
+        int64_t pid = 0;
+
+        if (asking(&what, &rec->asking.args, &rec->asking.reply))
+                return 0;
+        json_each (row, json_get(rec->asking.reply.result, "processes"))
+                if (str_eq(json_str(json_get(row, "name")), rec->coop.thing.name) &&
+                    str_is(json_str(json_get(row, "state")), "running"))
+                        (void)json_int64(json_get(row, "pid"), &pid);
+        return pid;
+}
+
 /* The process on the terminal, which a restart changes; 0: none, or not known. */
 static int64_t find_pid(Recording *rec) {
         int64_t id = -1, pid = 0;
 
+        if (rec->coop.is_other)
+                return record_find_other(rec);
         coop_set_session(&rec->asking);
         if (coop_ask(&rec->asking, "sessionls") || rec->asking.reply.is_error)
                 return 0;
@@ -231,7 +247,8 @@ int cmd_record(const Options *options) {
                 r = coop_open(&rec.asking, "record");
         if (!r)
                 r = coop_choose(&rec.asking, session);
-        if (!r)
+        rec.name = rec.coop.session;
+        if (!r && !rec.coop.is_other)
                 r = coop_name(&rec.coop, &rec.name);
         rec.path = options->operands[options->n_operands - 1];
         if (r && !session && coop_was_refused(&rec.coop, CALL_E_SESSION_NOT_FOUND))
@@ -239,6 +256,6 @@ int cmd_record(const Options *options) {
                        rec.path);
         if (r)
                 return r;
-        rec.pty = options->pty < 0 ? 0 : options->pty;
+        rec.pty = options->pty < 0 ? rec.coop.thing.number : options->pty;
         return record_record(&rec, options);
 }

@@ -70,6 +70,11 @@ int cmd_send_keys(const Options *options) {
                 r = coop_open(&coop, "send-keys");
         if (!r)
                 r = coop_choose(&coop, options->operands[0]);
+        if (!r && coop.is_other && coop.thing.name.n && !coop.thing.has_terminal &&
+            !str_is(coop.thing.kind, "actor"))
+                r = complain(CLI_FAILED,
+                             "send-keys: " STR_FMT " has no terminal, so nothing can be typed there",
+                             STR_ARG(coop.thing.name));
         if (r)
                 return r;
         coop_set_session(&coop);

@@ -120,18 +120,23 @@ const Command group_commands[] = {
         },
         {
                 .name = "send",
-                .summary = "send a message to a group",
+                .summary = "send a message to a group, or to what is hosted",
                 .usage = "[-g G] [--as NAME] [--to WHOM]… [--attention] [--key K] [--json] TEXT…",
                 .details =
                         "Prints the id of the message once it is kept. TEXT - is read from stdin.\n"
                         "\n" WHERE "  --to WHOM        actor id or title, user, @all, @peers, @foreman; may "
                         "be repeated.\n"
-                        "                   Without it: who is mentioned as @name, else the group's policy\n"
+                        "                   Without it: who is mentioned as @name, else the group's "
+                        "policy.\n"
+                        "                   Or what ps shows, whatever group: a session has it typed, a "
+                        "task\n"
+                        "                   gets one that follows it (docs/names.md)\n"
                         "  --attention      it has to be acknowledged\n"
                         "  --key K          sent again with the same key it is no second message\n"
                         "  --json           the daemon's answer as it is\n",
                 .examples = "  muster send --to dev please have a look at the failing test\n"
-                            "  git diff | muster send --to @peers -\n",
+                            "  git diff | muster send --to @peers -\n"
+                            "  muster send --to session:api run the tests again\n",
                 .takes = "group as to attention key json",
                 .n_min = 1,
                 .n_max = -1,
@@ -141,13 +146,15 @@ const Command group_commands[] = {
                 .name = "reply",
                 .summary = "answer a message",
                 .usage = "[-g G] [--as NAME] [--to WHOM]… [--attention] [--key K] [--json] EVENT TEXT…",
-                .details = "Goes to who sent the message unless --to says otherwise. TEXT - is read from "
-                           "stdin.\n"
+                .details = "Goes to who sent the message unless --to says otherwise. EVENT is an id, its "
+                           "beginning, or\n"
+                           "last: the last message of somebody else. TEXT - is read from stdin.\n"
                            "\n" WHERE "  --to WHOM        as for muster send\n"
                            "  --attention      it has to be acknowledged\n"
                            "  --key K          sent again with the same key it is no second message\n"
                            "  --json           the daemon's answer as it is\n",
-                .examples = "  muster reply 3f2a… done, see the branch\n",
+                .examples = "  muster reply 3f2a… done, see the branch\n"
+                            "  muster reply last done\n",
                 .takes = "group as to attention key json",
                 .n_min = 2,
                 .n_max = -1,

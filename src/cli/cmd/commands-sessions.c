@@ -51,25 +51,32 @@ const Command session_commands[] = {
                 .name = "attach",
                 .summary = "show a session on this terminal; Ctrl+] leaves it",
                 .usage = "[-r] [SESSION] [--pty N] [--raw] [--detach-keys KEYS]",
-                .details = "SESSION is a name or the path of a workspace; without it, the session of this "
-                           "folder is\n"
-                           "meant. Ends with the status of the process when it ends, with 0 when you "
-                           "leave.\n"
-                           "GROUP/ACTOR, as ps has it: an actor of a group. Who comes first types there.\n"
-                           "Ctrl+] pressed twice is sent once; inside a paste it is text.\n"
-                           "\n"
-                           "  -r, --read-only  only look: nothing is typed, and its size stays as it is\n"
-                           "  --pty N          which of its terminals (default 0: the agent)\n"
-                           "  --raw            it may also use the clipboard, and ask for the title\n"
-                           "  --detach-keys K  what leaves it instead of Ctrl+]: C-q, or several: C-a,d; "
-                           "none:\n"
-                           "                   nothing does (default: cli.detach_keys of muster.toml)\n"
-                           "  --no-reconnect   end with status 3 when the daemon goes, instead of waiting "
-                           "for the "
-                           "next\n",
+                .details =
+                        "SESSION is the path of a workspace, or anything that ps shows: a name, a short "
+                        "name, "
+                        "an id\n"
+                        "or its first digits (docs/names.md). Without it, the session of this folder, or "
+                        "of the\n"
+                        "closest one above. Ends with the status of the process when it ends, with 0 when "
+                        "you\n"
+                        "leave. At an actor who comes first types. What has no terminal, a task or a run, "
+                        "is\n"
+                        "only shown, as by logs -f.\n"
+                        "Ctrl+] pressed twice is sent once; inside a paste it is text.\n"
+                        "\n"
+                        "  -r, --read-only  only look: nothing is typed, and its size stays as it is\n"
+                        "  --pty N          which of its terminals (default 0: the agent)\n"
+                        "  --raw            it may also use the clipboard, and ask for the title\n"
+                        "  --detach-keys K  what leaves it instead of Ctrl+]: C-q, or several: C-a,d; "
+                        "none:\n"
+                        "                   nothing does (default: cli.detach_keys of muster.toml)\n"
+                        "  --no-reconnect   end with status 3 when the daemon goes, instead of waiting "
+                        "for the "
+                        "next\n",
                 .examples = "  muster attach\n"
                             "  muster attach -r api\n"
-                            "  muster attach api --pty 1\n",
+                            "  muster attach session:api.1\n"
+                            "  muster attach actor:g_1a2b3c4d5e6f/dev\n",
                 .takes = "read-only pty raw detach-keys no-reconnect",
                 .n_max = 1,
                 .run = cmd_attach,
@@ -108,7 +115,8 @@ const Command session_commands[] = {
                 .summary = "list every hosted process with its state and since when",
                 .usage = "[--json] [--watch]",
                 .details =
-                        "AGE is the age of the STATE, OUTPUT that of the last output (- when this daemon "
+                        "NAME is what every command about hosted processes takes (docs/names.md). "
+                        "AGE is the age of\nthe STATE, OUTPUT that of the last output (- when this daemon "
                         "has\n"
                         "seen none). CPU and MEM are of the process itself. On a terminal, columns that do\n"
                         "not fit are left out.\n"
@@ -116,7 +124,7 @@ const Command session_commands[] = {
                         "  --json           the answer of native.ps as it is; with --watch one line each\n"
                         "  -w, --watch      again every second, as muster top\n",
                 .examples = "  muster ps\n"
-                            "  muster ps --json | jq -r '.processes[].object'\n",
+                            "  muster ps --json | jq -r '.processes[].name'\n",
                 .takes = "json watch",
                 .run = cmd_ps,
         },
@@ -140,8 +148,11 @@ const Command session_commands[] = {
                 .details =
                         "Recent output (up to 256 KiB), byte by byte. On a terminal, questions to it, its\n"
                         "title and the clipboard are left out.\n"
-                        "Without SESSION, that of this folder; GROUP/ACTOR: the terminal of an actor;\n"
-                        "PROJECT/RUN: all that a run of AgentCompany has printed, its stderr to stderr.\n"
+                        "SESSION is anything that ps shows, by name, short name or id; without it, the "
+                        "session\n"
+                        "of this folder or of the closest one above. Of a task and of a run of "
+                        "AgentCompany\n"
+                        "all that is kept, also when it has ended, its stderr to stderr.\n"
                         "\n"
                         "  -f, --follow     go on with what comes, until Ctrl+C or the end\n"
                         "  -n, --tail N     only the last N lines of what was printed before\n"
@@ -161,6 +172,7 @@ const Command session_commands[] = {
                             "  muster logs --daemon --since 10m\n"
                             "  muster logs -f --tail 20 api\n"
                             "  muster logs -f my-project/run_01M7N3AMDHCP7G9BTMW11K6K1C\n"
+                            "  muster logs task:api/task-0007\n"
                             "  muster logs --strip api | grep -i error\n",
                 .takes = "follow tail strip raw pty daemon timestamps since no-reconnect",
                 .n_max = 1,
@@ -168,9 +180,11 @@ const Command session_commands[] = {
         },
         {
                 .name = "send-keys",
-                .summary = "type into a session from outside",
+                .summary = "type into a session or an actor from outside",
                 .usage = "SESSION [--pty N] [--enter] [-l] TEXT…",
-                .details = "Each TEXT that is the name of a key is that key, the others are typed as they "
+                .details = "SESSION is anything that ps shows and that has a terminal. "
+                           "Each TEXT that is the name\n"
+                           "of a key is that key, the others are typed as they "
                            "are, without\n"
                            "anything between them. Names as in tmux: Enter Tab BTab Escape Space BSpace Up "
                            "Down Left\n"
@@ -190,12 +204,14 @@ const Command session_commands[] = {
         },
         {
                 .name = "kill",
-                .summary = "end a session with everything that runs in it",
+                .summary = "end a session, or anything else that ps shows",
                 .usage = "[SESSION] [--all] [-f] [--pty N] [--no-wait] [--json]",
                 .details = "SIGTERM, and SIGKILL after 5 seconds; waits until it is gone. Without SESSION, "
                            "that of\n"
-                           "this folder. Also whatever else ps shows, by object or id: an actor is stopped\n"
-                           "(GROUP/ACTOR), also when its group is gone.\n"
+                           "this folder or of the closest one above. SESSION is anything that ps shows, by "
+                           "name,\n"
+                           "short name or id: an actor is stopped, a task cancelled, as their contracts "
+                           "have it.\n"
                            "\n"
                            "  -a, --all        every session\n"
                            "  -f, --force      SIGKILL at once\n"
@@ -204,7 +220,8 @@ const Command session_commands[] = {
                            "  --json           the daemon's answer as it is\n",
                 .examples = "  muster kill api\n"
                             "  muster kill api --pty 1\n"
-                            "  muster kill g_1a2b/worker\n"
+                            "  muster kill actor:g_1a2b3c4d5e6f/worker\n"
+                            "  muster kill 3f2a9c01\n"
                             "  muster kill --all -f\n",
                 .takes = "json all force pty no-wait",
                 .n_max = 1,
@@ -217,11 +234,14 @@ const Command session_commands[] = {
                 .details =
                         "The coopfile is read again. Who is attached stays attached. Without SESSION, that "
                         "of this\n"
-                        "folder.\n"
+                        "folder or of the closest one above. SESSION is anything that ps shows: an actor "
+                        "is\n"
+                        "started again as by muster actor restart, a task is submitted again.\n"
                         "\n"
                         "  --pty N          which of its terminals (default 0: the agent)\n"
                         "  --json           the daemon's answer as it is\n",
-                .examples = "  muster restart api\n",
+                .examples = "  muster restart api\n"
+                            "  muster restart task-0007\n",
                 .takes = "json pty",
                 .n_max = 1,
                 .run = cmd_restart,
@@ -234,7 +254,7 @@ const Command session_commands[] = {
                            "that others give\n"
                            "the terminal are recorded too. Ends with Ctrl+C or with the process. Without "
                            "SESSION, that of\n"
-                           "this folder. FILE must not exist; - is stdout.\n"
+                           "this folder; it is anything that ps shows. FILE must not exist; - is stdout.\n"
                            "\n"
                            "  --pty N          which of its terminals (default 0: the agent)\n"
                            "  --no-reconnect   end with status 3 when the daemon goes, instead of waiting "

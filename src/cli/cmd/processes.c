@@ -101,7 +101,9 @@ static void processes_add_cell(Table *table, const Json *row, const ProcessShape
 
         switch (column) {
         case COLUMN_ID: table_add(table, (Str){id.data, MIN(id.n, shape->n_id)}); break;
-        case COLUMN_NAME: table_add(table, text(row, "object")); break;
+        case COLUMN_NAME:
+                table_add(table, text(row, "name").n ? text(row, "name") : text(row, "object"));
+                break;
         case COLUMN_STATE: add_state(table, row); break;
         case COLUMN_AGE: processes_add_age(table, row, "age_seconds"); break;
         case COLUMN_OUTPUT: processes_add_age(table, row, "output_age_seconds"); break;

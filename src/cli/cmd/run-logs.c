@@ -195,12 +195,9 @@ static int run_follow_open(RunFollow *follow, const Options *options) {
 }
 
 /* Interrupted, it ends as any program that is interrupted, with the terminal in order. */
-static int run_logs_follow(RunFiles *files, const Options *options) {
-        _cleanup_(run_follow_deinit) RunFollow follow = {.files = files,
-                                                         .name = options->operands[0],
-                                                         .link = LINK_NULL,
-                                                         .signals = SIGNALS_NULL,
-                                                         .changes = -1};
+static int run_logs_follow(RunFiles *files, const char *name, const Options *options) {
+        _cleanup_(run_follow_deinit) RunFollow follow = {
+                .files = files, .name = name, .link = LINK_NULL, .signals = SIGNALS_NULL, .changes = -1};
         int number = 0, r = run_follow_open(&follow, options);
 
         if (r)
@@ -227,20 +224,20 @@ static int run_logs_complain(const char *name, bool *ret_is_run) {
         return CLI_FAILED;
 }
 
-int logs_of_run(const Options *options, bool *ret_is_run) {
+int logs_of_run(const Options *options, const char *name, bool *ret_is_run) {
         _cleanup_(run_files_deinit) RunFiles files = RUN_FILES_NULL;
         int r;
 
         run_files_init(&files, options);
-        r = run_files_find(&files, options->operands[0]);
+        r = run_files_find(&files, name);
         *ret_is_run = files.folder;
         if (r)
                 return r;
         if (!files.folder)
-                return run_logs_complain(options->operands[0], ret_is_run);
+                return run_logs_complain(name, ret_is_run);
         if (options->pty >= 0)
                 return complain(CLI_USAGE, "logs: a run has no terminals, so --pty is for sessions");
         if (options->follow)
-                return run_logs_follow(&files, options);
+                return run_logs_follow(&files, name, options);
         return run_files_print_past(&files, options->tail) && run_files_end(&files) ? CLI_OK : CLI_FAILED;
 }

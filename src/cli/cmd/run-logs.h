@@ -8,4 +8,4 @@
 #include "cli/cli.h"
 
 /* *ret_is_run: the operand is one, or can be nothing else. An exit status. */
-int logs_of_run(const Options *options, bool *ret_is_run);
+int logs_of_run(const Options *options, const char *name, bool *ret_is_run);

@@ -61,10 +61,13 @@ void names_of_sessions(const Names *names) {
         names_put_all(names, json_get(question_ask(&question, "coop", "ls", NULL), "sessions"), "name",
                       "workspace");
         json_each (process, json_get(question_ask(&question, "native", "ps", NULL), "processes")) {
-                Str object = json_str(json_get(process, "object"));
+                Str object = json_str(json_get(process, "object")),
+                    name = json_str(json_get(process, "name"));
 
                 if (object.n && memchr(object.data, '/', object.n))
                         names->put(names->user, object, json_str(json_get(process, "workspace")));
+                if (name.n)
+                        names->put(names->user, name, json_str(json_get(process, "workspace")));
         }
 }
 

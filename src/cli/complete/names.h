@@ -12,7 +12,7 @@ typedef struct Names {
         void *user;
 } Names;
 
-void names_of_sessions(const Names *names); /* and GROUP/ACTOR of those that run */
+void names_of_sessions(const Names *names); /* and of whatever else runs */
 void names_of_groups(const Names *names);
 void names_of_actors(const Names *names);
 void names_of_tasks(const Names *names);

@@ -16,6 +16,7 @@ enum {
         READ_STEP = 65536,
         EVENT_ID_LENGTH = 32,
         EVENTS_LOOKED_AT = 2000,
+        MESSAGES_LOOKED_AT = 200,
         GROUP_ID_LENGTH = 14
 };
 
@@ -209,10 +210,33 @@ static int cccc_refuse_event(Cccc *cccc, const char *text) {
         return CLI_FAILED;
 }
 
+/* The last message that somebody else has sent. */
+static int cccc_last_message(Cccc *cccc, Str *ret) {
+        Str found = STR_NULL;
+        int r;
+
+        cccc_set_str(cccc, "group", cccc->group);
+        cccc_set_str(cccc, "kind", STR("chat.message"));
+        cccc_set_int(cccc, "limit", MESSAGES_LOOKED_AT);
+        r = cccc_call_native(cccc, "group.events");
+        if (r)
+                return r;
+        json_each (event, json_get(cccc->reply.result, "events"))
+                if (!str_eq(json_text_of(event, "by"), cccc->by))
+                        found = json_text_of(event, "id");
+        if (!found.n)
+                return complain(CLI_FAILED, "%s: nobody else has sent a message here lately", cccc->command);
+        *ret = arena_str(&cccc->arena, found);
+        return ret->data ? CLI_OK : out_of_memory();
+}
+
 int cccc_event_id(Cccc *cccc, const char *text, Str *ret) {
         Str given = str_from(text), found = given;
         size_t n = 0;
         int r;
+
+        if (str_is(given, "last"))
+                return cccc_last_message(cccc, ret);
 
         *ret = given;
         if (!given.n)

@@ -55,7 +55,8 @@ int cccc_call(Cccc *cccc, const char *op);
 int cccc_call_native(Cccc *cccc, const char *op);
 /* The result as it came. */
 int cccc_print(Cccc *cccc);
-/* The id that text is, or is the only one of the last events to begin with. *ret is the arena's. */
+/* The id that text is, or is the only one of the last events to begin with; `last`: of the last message that
+ * somebody else has sent. *ret is the arena's. */
 int cccc_event_id(Cccc *cccc, const char *text, Str *ret);
 /* The rest of the command line as one text; a lone `-`: all of stdin. *ret is the arena's. */
 int cccc_text(Cccc *cccc, char **words, int n, Str *ret);

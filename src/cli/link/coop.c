@@ -50,14 +50,15 @@ static bool shows_actor(Coop *coop) {
             exchange(&link, &request, &coop->arena, &reply))
                 return false;
         json_each (row, json_get(reply.result, "processes"))
-                if (str_is(json_str(json_get(row, "object")), coop->session) && coop_self_is_ours(row))
+                if (coop->thing.id.n && str_eq(json_str(json_get(row, "id")), coop->thing.id) &&
+                    coop_self_is_ours(row))
                         return true;
         return false;
 }
 
 int coop_refuse_itself(Coop *coop, int64_t pty) {
-        if (!getenv(coop->is_actor ? "CCCC_ACTOR_ID" : "COOP_SESSION") || !isatty(STDOUT_FILENO) ||
-            !(coop->is_actor ? shows_actor(coop) : shows_session(coop, pty)))
+        if (!getenv(coop->is_other ? "CCCC_ACTOR_ID" : "COOP_SESSION") || !isatty(STDOUT_FILENO) ||
+            !(coop->is_other ? shows_actor(coop) : shows_session(coop, pty)))
                 return CLI_OK;
         complain(CLI_FAILED, "%s: this is the very terminal of %s: it would show itself without end",
                  coop->command, coop->session);
@@ -99,8 +100,16 @@ static void offer_nearest(Coop *coop, const Json *sessions) {
 }
 
 static int complain_actor(const Coop *coop) {
-        complain(CLI_FAILED, "%s: there is no session %s", coop->command, coop->session);
-        advise("actors that run: muster ps; start and stop them with: muster actor");
+        if (coop->thing.name.n)
+                complain(CLI_FAILED, "%s: " STR_FMT " does not run", coop->command,
+                         STR_ARG(coop->thing.name));
+        else
+                complain(CLI_FAILED, "%s: there is no session %s", coop->command, coop->session);
+        if (coop->thing.name.n && !str_is(coop->thing.kind, "actor"))
+                advise("what runs: muster ps; once more: muster restart " STR_FMT,
+                       STR_ARG(coop->thing.name));
+        else
+                advise("actors that run: muster ps; start and stop them with: muster actor");
         return CLI_FAILED;
 }
 
@@ -125,7 +134,7 @@ static int complain_session(Coop *coop) {
 static int complain_pty(Coop *coop) {
         complain(CLI_FAILED, "%s: " STR_FMT, coop->command, STR_ARG(coop->reply.message));
         coop_set_session(coop);
-        if (coop->is_actor || coop_ask(coop, "sessionls") || coop->reply.is_error)
+        if (coop->is_other || coop_ask(coop, "sessionls") || coop->reply.is_error)
                 return CLI_FAILED;
         json_each (pty, json_get(coop->reply.result, "ptys")) {
                 int64_t id = 0;
@@ -144,7 +153,7 @@ int coop_complain(Coop *coop) {
                 return CLI_FAILED;
         }
         if (coop->session && coop_was_refused(coop, CALL_E_SESSION_NOT_FOUND))
-                return coop->is_actor ? complain_actor(coop) : complain_session(coop);
+                return coop->is_other ? complain_actor(coop) : complain_session(coop);
         if (coop->session && coop_was_refused(coop, CALL_E_PTY_NOT_FOUND))
                 return complain_pty(coop);
         reply_complain(coop->command, &coop->reply, false);
@@ -193,44 +202,121 @@ static char *coop_resolve(const char *path) {
         return resolved;
 }
 
-/* The group may be named by the beginning of its id. One that is not found is left to the request. */
-static int coop_complete_actor(Coop *coop) {
-        const Asking what = {coop->socket, "native", "group.find", &coop->link, &coop->arena};
-        const char *slash = strchr(coop->session, '/');
-        int64_t code;
-        char *whole;
-        Str id;
-        int r;
+/* ---- what is named --------------------------------------------------------------------------- */
 
-        coop_set_str(coop, "group", (Str){coop->session, (size_t)(slash - coop->session)});
-        r = asking(&what, &coop->args, &coop->reply);
-        if (r)
-                return r;
-        if (json_int64(coop->reply.code, &code) && code == native_error_code(CALL_E_AMBIGUOUS_GROUP)) {
-                reply_complain(coop->command, &coop->reply, coop->is_json);
+static bool coop_is_ambiguous(const Reply *reply) {
+        int64_t code;
+
+        return json_int64(reply->code, &code) && code == native_error_code(CALL_E_AMBIGUOUS_NAME);
+}
+
+static int coop_complain_ambiguous(const Coop *coop) {
+        if (coop->is_json) {
+                reply_complain(coop->command, &coop->reply, true);
                 return CLI_FAILED;
         }
-        id = json_str(json_get(coop->reply.result, "group_id"));
-        if (!id.n)
+        complain(CLI_FAILED, "%s: " STR_FMT, coop->command, STR_ARG(coop->reply.message));
+        advise("say one of these as it stands here");
+        return CLI_FAILED;
+}
+
+static Str coop_thing_text(Coop *coop, const char *key) {
+        return arena_str(&coop->arena, json_str(json_get(coop->reply.result, key)));
+}
+
+/* word NULL: the session of this folder, or of one above it. An error but that several are meant is none: what the word is
+ * then said to be is left to the request. */
+static int coop_look_up(Coop *coop, const char *word) {
+        const Asking what = {coop->socket, "native", "fleet.find", &coop->link, &coop->arena};
+        _cleanup_(freep) char *folder = realpath(".", NULL);
+        int r;
+
+        if (word)
+                coop_set_str(coop, "name", str_from(word));
+        if (folder)
+                coop_set_str(coop, "path", str_from(folder));
+        if (!word && !folder)
                 return CLI_OK;
-        if (asprintf(&whole, STR_FMT "%s", STR_ARG(id), slash) < 0)
-                return complain(CLI_FAILED, "out of memory");
-        free(coop->session);
-        coop->session = whole;
+        r = asking(&what, &coop->args, &coop->reply);
+        if (r || coop->reply.is_error)
+                return !r && coop_is_ambiguous(&coop->reply) ? coop_complain_ambiguous(coop) : r;
+        coop->thing.name = coop_thing_text(coop, "name");
+        coop->thing.kind = coop_thing_text(coop, "kind");
+        coop->thing.id = coop_thing_text(coop, "id");
+        coop->thing.place = coop_thing_text(coop, "place");
+        coop->thing.object = coop_thing_text(coop, "object");
+        coop->thing.has_terminal = json_truth_of(coop->reply.result, "terminal");
+        if (!json_int64(json_get(coop->reply.result, "number"), &coop->thing.number))
+                coop->thing.number = 0;
         return CLI_OK;
 }
 
+/* How it is called in what people read, and in coop's own requests. */
+static char *coop_thing_session(const Coop *coop) {
+        Str alias = json_str(json_get(coop->reply.result, "alias"));
+        char *text = NULL;
+
+        if (str_is(coop->thing.kind, "session"))
+                return str_dup(coop->thing.place);
+        if (alias.n)
+                return str_dup(alias);
+        if (!str_is(coop->thing.kind, "actor"))
+                return str_dup(coop->thing.name);
+        return asprintf(&text, STR_FMT "/" STR_FMT, STR_ARG(coop->thing.place),
+                        STR_ARG(coop->thing.object)) < 0
+                       ? NULL
+                       : text;
+}
+
+static int coop_take_thing(Coop *coop) {
+        if (str_is(coop->thing.kind, "group") || str_is(coop->thing.kind, "project"))
+                return complain(CLI_FAILED, "%s: " STR_FMT " is nothing that runs", coop->command,
+                                STR_ARG(coop->thing.name));
+        coop->is_other = !str_is(coop->thing.kind, "session");
+        coop->session = coop_thing_session(coop);
+        return coop->session ? CLI_OK : complain(CLI_FAILED, "out of memory");
+}
+
+/* What can be nothing but a path. */
+static bool coop_is_folder(const char *operand) {
+        return *operand == '/' || *operand == '.' || *operand == '~';
+}
+
 int coop_choose(Coop *coop, const char *operand) {
+        bool is_here = !operand || !strcmp(operand, ".");
+        int r = CLI_OK;
+
         free(coop->session);
+        coop->session = NULL;
         coop->is_here = !operand;
-        coop->is_actor = operand && names_actor(operand);
-        if (coop->is_actor || (operand && !is_path(operand)))
+        memset(&coop->thing, 0, sizeof(coop->thing));
+        if (coop->socket && (is_here || !coop_is_folder(operand)))
+                r = coop_look_up(coop, is_here ? NULL : operand);
+        if (r || coop->thing.name.n)
+                return r ? r : coop_take_thing(coop);
+        coop->is_other = operand && names_actor(operand);
+        if (coop->is_other || (operand && !is_path(operand)))
                 coop->session = strdup(operand);
         else
                 coop->session = coop_resolve(operand ? operand : ".");
-        if (!coop->session)
-                return complain(CLI_FAILED, "%s: %s", coop->command, strerror(errno ? errno : ENOMEM));
-        return coop->is_actor && coop->socket ? coop_complete_actor(coop) : CLI_OK;
+        return coop->session
+                       ? CLI_OK
+                       : complain(CLI_FAILED, "%s: %s", coop->command, strerror(errno ? errno : ENOMEM));
+}
+
+int coop_call_fleet(Coop *coop, const char *method) {
+        const Asking what = {coop->socket, "native", method, &coop->link, &coop->arena};
+        int r;
+
+        coop_set_str(coop, "name", coop->thing.name);
+        r = asking(&what, &coop->args, &coop->reply);
+        if (r || !coop->reply.is_error)
+                return r;
+        if (coop->is_json)
+                reply_complain(coop->command, &coop->reply, true);
+        else
+                complain(CLI_FAILED, "%s: " STR_FMT, coop->command, STR_ARG(coop->reply.message));
+        return CLI_FAILED;
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -252,6 +338,8 @@ void coop_set_session(Coop *coop) {
 }
 
 void coop_set_pty(Coop *coop, int64_t pty) {
+        if (pty < 0 && coop->thing.number > 0)
+                pty = coop->thing.number;
         if (pty >= 0)
                 coop_set_int(coop, "pty", pty);
 }

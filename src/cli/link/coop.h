@@ -14,8 +14,15 @@ typedef struct Coop {
         char *socket;
         char *session; /* name or absolute path, as it is sent; NULL: none chosen */
         bool is_here;  /* it is the one of the working directory, because none was named */
-        bool is_actor; /* no session: GROUP/ACTOR */
-        bool is_json;  /* what is refused is said as JSON */
+        bool is_other; /* no session: GROUP/ACTOR, or whatever else is hosted */
+        struct {
+                Str name, kind; /* whole name; empty: nothing is called so, or the daemon cannot tell */
+                Str id;         /* of its process; empty: none */
+                Str place, object;
+                int64_t number; /* of a session: which terminal */
+                bool has_terminal;
+        } thing;      /* what the word means, arena's (docs/names.md) */
+        bool is_json; /* what is refused is said as JSON */
         Link link;
         Arena arena;
         Arguments args; /* of the next request */
@@ -33,15 +40,18 @@ int coop_begin(Coop *coop, const char *command); /* the same; starts a daemon if
 void coop_deinit(Coop *coop);
 /* GROUP/ACTOR, as ps names the actors of groups, whose ids begin with g_. */
 bool names_actor(const char *operand);
-/* What was named on the command line: a name, an actor, or a path when it has a slash or is `.` or `..`;
- * NULL: here. */
+/* What was named on the command line: anything that docs/names.md has, or a path when it has a slash or is `.` or
+ * `..`; NULL: here. From a folder below that of a session, that session is here. */
 int coop_choose(Coop *coop, const char *operand);
+/* A native method about the chosen thing, by its whole name; the other arguments are set before. CLI_OK when the answer is
+ * a good one. */
+int coop_call_fleet(Coop *coop, const char *method);
 
 void coop_set_str(Coop *coop, const char *key, Str value);
 void coop_set_int(Coop *coop, const char *key, int64_t value);
 void coop_set_bool(Coop *coop, const char *key, bool value);
 void coop_set_session(Coop *coop);          /* the chosen one */
-void coop_set_pty(Coop *coop, int64_t pty); /* unless < 0 */
+void coop_set_pty(Coop *coop, int64_t pty); /* < 0: the one that was named, if any */
 
 /* CLI_OK when an answer came, be it an error. */
 int coop_ask(Coop *coop, const char *op);

@@ -70,7 +70,7 @@ static void advise_return(const Show *show) {
 static void advise_end(const Show *show) {
         Coop *coop = show->coop;
 
-        if (show->pty || coop->is_actor || !isatty(STDERR_FILENO))
+        if (show->pty || coop->is_other || !isatty(STDERR_FILENO))
                 return;
         coop_set_session(coop);
         if (!coop_ask(coop, "sessionls") && !coop->reply.is_error)
@@ -139,7 +139,7 @@ static RelayOutcome show_run(const Show *show, Terminal *terminal, Signals *sign
         int r = terminal_raw(terminal);
 
         show_printable(show->name, name);
-        if (name[0] && !show->pty && !show->coop->is_actor)
+        if (name[0] && !show->pty && !show->coop->is_other)
                 spec.name = name;
         if (r)
                 return (RelayOutcome){RELAY_FAILED, -r};
