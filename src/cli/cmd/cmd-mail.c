@@ -37,10 +37,19 @@ static Str mail_text(const Json *messages, Str id) {
         return STR("");
 }
 
+static void mail_add_why(Table *table, const Json *mailbox) {
+        Str why = json_str(json_get(mailbox, "why")), program = json_str(json_get(mailbox, "program"));
+
+        if (program.n)
+                table_addf(table, STR_FMT " " STR_FMT, STR_ARG(why), STR_ARG(program));
+        else
+                table_add(table, why);
+}
+
 static void add_queue(Table *table, const Json *mailbox, const Json *messages) {
         json_each (item, json_get(mailbox, "queued")) {
                 table_add(table, json_str(json_get(mailbox, "actor_id")));
-                table_add(table, json_str(json_get(mailbox, "why")));
+                mail_add_why(table, mailbox);
                 table_add(table, clock_of(json_str(json_get(item, "since"))));
                 mail_add_id(table, json_str(json_get(item, "event_id")));
                 table_add(table, json_str(json_get(item, "what")));

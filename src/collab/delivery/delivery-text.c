@@ -6,41 +6,11 @@
 #include "base/error.h"
 #include "base/macro.h"
 #include "base/utf8.h"
+#include "collab/delivery/typed-text.h"
 #include "collab/group/group-doc.h"
 
 static int delivery_text_put(Buf *out, Str s) {
         return error_trace(buf_append_str(out, s));
-}
-
-/* ---- what may be typed ----------------------------------------------------------------------- */
-
-/* C0 but tab and line feed, DEL, and C1 (which UTF-8 writes as C2 80 to C2 9F). */
-static size_t n_control(Str s, size_t at) {
-        unsigned char c = (unsigned char)s.data[at];
-
-        if ((c < 0x20 && c != '\t' && c != '\n') || c == 0x7f)
-                return 1;
-        return c == 0xc2 && at + 1 < s.n && (unsigned char)s.data[at + 1] < 0xa0 ? 2 : 0;
-}
-
-/* Appends text without what may not be typed; CR and CRLF become LF. */
-static int delivery_clean(Str text, Buf *out) {
-        size_t from = 0;
-
-        for (size_t at = 0; at < text.n;) {
-                size_t n = n_control(text, at);
-
-                if (!n) {
-                        at++;
-                        continue;
-                }
-                if (buf_append(out, text.data + from, at - from) ||
-                    (text.data[at] == '\r' && !(at + 1 < text.n && text.data[at + 1] == '\n') &&
-                     buf_append(out, "\n", 1)))
-                        return error_origin(-ENOMEM);
-                from = at += n;
-        }
-        return error_trace(buf_append(out, text.data + from, text.n - from));
 }
 
 /* ---- one message ----------------------------------------------------------------------------- */
@@ -53,35 +23,40 @@ static int put_recipients(Buf *out, const Json *to) {
                 if (!r && !is_first)
                         r = delivery_text_put(out, STR(", "));
                 if (!r)
-                        r = delivery_text_put(out, json_str(item));
+                        r = typed_word(json_str(item), out);
                 is_first = false;
         }
         return is_first && !r ? delivery_text_put(out, STR("@all")) : r;
 }
 
 static int put_quote(Buf *out, Str quote) {
-        size_t n = utf8_first(quote, DELIVERY_QUOTE_MAX).n, start;
+        Str first = utf8_first(quote, DELIVERY_QUOTE_MAX);
         int r = delivery_text_put(out, STR("\n> \""));
 
-        start = out->n;
         if (!r)
-                r = delivery_text_put(out, (Str){quote.data, n});
-        for (size_t i = start; !r && i < out->n; i++)
-                if (out->data[i] == '\n' || out->data[i] == '\r')
-                        out->data[i] = ' ';
-        if (!r && n < quote.n)
+                r = typed_word(first, out);
+        if (!r && first.n < quote.n)
                 r = delivery_text_put(out, STR("..."));
         return r ? r : delivery_text_put(out, STR("\""));
 }
 
+/* Words of ours around a word of somebody else. */
+static int delivery_text_put_word(Buf *out, Str before, Str word, Str after) {
+        int r = delivery_text_put(out, before);
+
+        if (!r)
+                r = typed_word(word, out);
+        return r ? r : delivery_text_put(out, after);
+}
+
 static int delivery_text_put_head(Buf *out, const Json *event, const Json *data) {
         Str reply_to = json_str(json_get(data, "reply_to")), quote = json_str(json_get(data, "quote_text"));
-        int r = buf_printf(out, "[cccc] " STR_FMT " → ", STR_ARG(json_str(json_get(event, "by"))));
+        int r = delivery_text_put_word(out, STR("[cccc] "), json_str(json_get(event, "by")), STR(" → "));
 
         if (!r)
                 r = put_recipients(out, json_get(data, "to"));
         if (!r && reply_to.n)
-                r = buf_printf(out, " (reply:" STR_FMT ")", STR_ARG(utf8_first(reply_to, 8)));
+                r = delivery_text_put_word(out, STR(" (reply:"), utf8_first(reply_to, 8), STR(")"));
         if (!r && quote.n)
                 r = put_quote(out, quote);
         return r;
@@ -93,21 +68,23 @@ static int put_labels(Buf *out, const Json *event, const Json *data) {
         int r = 0;
 
         if (str_is(json_str(json_get(data, "priority")), "attention"))
-                r = buf_printf(out, "[cccc] IMPORTANT (event_id=" STR_FMT "):\n",
-                               STR_ARG(json_str(json_get(event, "id"))));
-        if (!r && group.n && id.n)
-                r = buf_printf(out, "[cccc] RELAYED FROM (group_id=" STR_FMT ", event_id=" STR_FMT "):\n",
-                               STR_ARG(group), STR_ARG(id));
-        return r;
+                r = delivery_text_put_word(out, STR("[cccc] IMPORTANT (event_id="),
+                                           json_str(json_get(event, "id")), STR("):\n"));
+        if (r || !group.n || !id.n)
+                return r;
+        r = delivery_text_put_word(out, STR("[cccc] RELAYED FROM (group_id="), group, STR(", event_id="));
+        return r ? r : delivery_text_put_word(out, STR_NULL, id, STR("):\n"));
 }
 
 static int delivery_text_put_file(Buf *out, const Json *file) {
         Str path = json_str(json_get(file, "path")), title = json_str(json_get(file, "title"));
         int64_t n_bytes = 0;
+        int r = delivery_text_put_word(out, STR("\n- "), title.n ? title : path, STR_NULL);
 
         json_int64(json_get(file, "bytes"), &n_bytes);
-        return buf_printf(out, "\n- " STR_FMT " (%lld bytes) [" STR_FMT "]", STR_ARG(title.n ? title : path),
-                          (long long)n_bytes, STR_ARG(path));
+        if (!r)
+                r = buf_printf(out, " (%lld bytes)", (long long)n_bytes);
+        return r ? r : delivery_text_put_word(out, STR(" ["), path, STR("]"));
 }
 
 static int put_files(Buf *out, const Json *files, bool has_text) {
@@ -124,19 +101,29 @@ static int put_files(Buf *out, const Json *files, bool has_text) {
         return r;
 }
 
-static Str without_end(Str text) {
-        while (text.n && (text.data[text.n - 1] == '\n' || text.data[text.n - 1] == '\r'))
-                text.n--;
-        return text;
+/* The words that we put in the place of a text that is kept in a file (collab/message/post.c). Nobody else can
+ * write them: the id is not known before. */
+static bool delivery_text_is_pointer(Str text, Str id) {
+        const Str parts[] = {STR("[cccc] (chat text stored at state/ledger/blobs/chat."), id, STR(".txt)")};
+
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+                if (!str_starts(text, parts[i]))
+                        return false;
+                text = (Str){text.data + parts[i].n, text.n - parts[i].n};
+        }
+        return id.n && !text.n;
 }
 
 static int delivery_text_put_body(Buf *out, const Json *event, const Json *data) {
-        Str text = without_end(json_str(json_get(data, "text")));
+        Str text = json_str(json_get(data, "text"));
         int r = put_labels(out, event, data);
+        size_t n = out->n;
 
         if (!r)
-                r = delivery_text_put(out, text);
-        return r ? r : put_files(out, json_get(data, "attachments"), text.n > 0);
+                r = delivery_text_is_pointer(text, json_str(json_get(event, "id")))
+                            ? delivery_text_put(out, text)
+                            : typed_body(text, out);
+        return r ? r : put_files(out, json_get(data, "attachments"), out->n > n);
 }
 
 static int delivery_text_put_message(Buf *out, const Json *event) {
@@ -154,14 +141,20 @@ static int delivery_text_put_message(Buf *out, const Json *event) {
 
 static int delivery_text_put_notice(Buf *out, const Json *event) {
         const Json *data = json_get(event, "data");
-        Str kind = json_str(json_get(data, "kind")), message = json_str(json_get(data, "message"));
-        int r = buf_printf(out, "[cccc] SYSTEM (" STR_FMT "): " STR_FMT,
-                           STR_ARG(kind.n ? kind : STR("info")), STR_ARG(json_str(json_get(data, "title"))));
+        Str kind = json_str(json_get(data, "kind"));
+        size_t n;
+        int r = delivery_text_put_word(out, STR("[cccc] SYSTEM ("), kind.n ? kind : STR("info"), STR("): "));
 
-        message = without_end(message);
-        if (!r && message.n)
+        if (!r)
+                r = typed_body(json_str(json_get(data, "title")), out);
+        if (!r)
                 r = delivery_text_put(out, STR("\n"));
-        return r ? r : delivery_text_put(out, message);
+        n = out->n;
+        if (!r)
+                r = typed_body(json_str(json_get(data, "message")), out);
+        if (!r && out->n == n)
+                out->n--; /* there is none */
+        return r;
 }
 
 static bool delivery_text_is_chat(const Json *event) {
@@ -169,11 +162,8 @@ static bool delivery_text_is_chat(const Json *event) {
 }
 
 int delivery_event_text(const Json *event, Buf *out) {
-        _cleanup_(buf_deinit) Buf raw = BUF_NULL;
-        int r = delivery_text_is_chat(event) ? delivery_text_put_message(&raw, event)
-                                             : delivery_text_put_notice(&raw, event);
-
-        return error_trace(r ? r : delivery_clean(buf_str(&raw), out));
+        return error_trace(delivery_text_is_chat(event) ? delivery_text_put_message(out, event)
+                                                        : delivery_text_put_notice(out, event));
 }
 
 /* ---- several --------------------------------------------------------------------------------- */
@@ -201,6 +191,7 @@ int delivery_batch_text(const Json *const *events, size_t n, Buf *out) {
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
+/* Without paste a tab is a key: it completes. */
 int delivery_payload(Str text, bool is_paste, Buf *out) {
         int r;
 
@@ -208,6 +199,9 @@ int delivery_payload(Str text, bool is_paste, Buf *out) {
         r = is_paste ? delivery_text_put(out, STR("\x1b[200~")) : 0;
         if (!r)
                 r = delivery_text_put(out, text);
+        for (size_t i = 0; !r && !is_paste && i < out->n; i++)
+                if (out->data[i] == '\t')
+                        out->data[i] = ' ';
         return error_trace(!r && is_paste ? delivery_text_put(out, STR("\x1b[201~")) : r);
 }
 
@@ -229,7 +223,7 @@ static const char rules[] =
 static const char body[] =
         "\nBegin with cccc_bootstrap to see the group's context, tasks and your unread messages; "
         "cccc_help explains the tools. Then wait for messages, or go on with what is assigned to "
-        "you.\n";
+        "you.";
 
 static size_t count_enabled(const GroupDoc *doc) {
         size_t n = 0;
@@ -251,21 +245,30 @@ static int put_team(const PreambleFacts *facts, Buf *out) {
         r = buf_printf(out, "team: %zu actors (", n_enabled);
         for (size_t i = 0; !r && i < doc->n_actors && n_shown < DELIVERY_TEAM_MAX; i++)
                 if (doc->actors[i].is_enabled)
-                        r = buf_printf(out, "%s" STR_FMT, n_shown++ ? ", " : "", STR_ARG(doc->actors[i].id));
+                        r = delivery_text_put_word(out, n_shown++ ? STR(", ") : STR_NULL, doc->actors[i].id,
+                                                   STR_NULL);
         if (!r)
                 r = buf_printf(out, "%s)\n", n_shown < n_enabled ? ", …" : "");
         if (!r && foreman)
-                r = buf_printf(out, "foreman: " STR_FMT "\n", STR_ARG(foreman->id));
+                r = delivery_text_put_word(out, STR("foreman: "), foreman->id, STR("\n"));
         return r;
 }
 
 static int put_project(const PreambleFacts *facts, Buf *out) {
         if (facts->project.n)
-                return buf_printf(out, "project: " STR_FMT "; read it first\n", STR_ARG(facts->project));
+                return delivery_text_put_word(out, STR("project: "), facts->project,
+                                              STR("; read it first\n"));
         if (facts->root.n)
-                return buf_printf(out, "project: there is no PROJECT.md in " STR_FMT "\n",
-                                  STR_ARG(facts->root));
-        return buf_printf(out, "project: no folder is attached\n");
+                return delivery_text_put_word(out, STR("project: there is no PROJECT.md in "), facts->root,
+                                              STR("\n"));
+        return delivery_text_put(out, STR("project: no folder is attached\n"));
+}
+
+static int put_scope_line(const GroupDoc *doc, const ScopeView *scope, Buf *out) {
+        bool is_active = str_eq(scope->key, doc->active_scope_key);
+        int r = delivery_text_put_word(out, is_active ? STR("* ") : STR("- "), scope->label, STR(": "));
+
+        return r ? r : delivery_text_put_word(out, STR_NULL, scope->url, STR("\n"));
 }
 
 static int put_scopes(const PreambleFacts *facts, Buf *out) {
@@ -276,37 +279,47 @@ static int put_scopes(const PreambleFacts *facts, Buf *out) {
                 r = buf_printf(out, "scopes (* = active):\n");
 
         for (size_t i = 0; !r && i < doc->n_scopes; i++)
-                r = buf_printf(out, "%s " STR_FMT ": " STR_FMT "\n",
-                               str_eq(doc->scopes[i].key, doc->active_scope_key) ? "*" : "-",
-                               STR_ARG(doc->scopes[i].label), STR_ARG(doc->scopes[i].url));
+                r = put_scope_line(doc, &doc->scopes[i], out);
         return r || doc->n_scopes ? r : buf_printf(out, "- none\n");
 }
 
-static int put_facts(const PreambleFacts *facts, Buf *out) {
+static int put_self(const PreambleFacts *facts, Buf *out) {
         const ActorView *actor = facts->actor;
-        int r = buf_printf(out,
-                           "[CCCC] You are " STR_FMT " (%s) in group '" STR_FMT "'\n"
-                           "group_id: " STR_FMT "\n"
-                           "runtime: " STR_FMT " (" STR_FMT ")\n",
-                           STR_ARG(actor->id), group_role(facts->doc, actor->id), STR_ARG(facts->doc->title),
-                           STR_ARG(facts->group_id), STR_ARG(actor->runtime), STR_ARG(actor->runner));
+        int r = delivery_text_put_word(out, STR("[CCCC] You are "), actor->id, STR(" ("));
 
-        if (!r && str_trim(facts->doc->topic).n)
-                r = buf_printf(out, "topic: " STR_FMT "\n", STR_ARG(facts->doc->topic));
+        if (!r)
+                r = buf_printf(out, "%s) in group '", group_role(facts->doc, actor->id));
+        if (!r)
+                r = delivery_text_put_word(out, STR_NULL, facts->doc->title, STR("'\ngroup_id: "));
+        if (!r)
+                r = delivery_text_put_word(out, STR_NULL, facts->group_id, STR("\nruntime: "));
+        if (!r)
+                r = delivery_text_put_word(out, STR_NULL, actor->runtime, STR(" ("));
+        return r ? r : delivery_text_put_word(out, STR_NULL, actor->runner, STR(")\n"));
+}
+
+static int put_facts(const PreambleFacts *facts, Buf *out) {
+        bool has_topic = str_trim(facts->doc->topic).n > 0;
+        int r = put_self(facts, out);
+
+        if (!r && has_topic)
+                r = delivery_text_put(out, STR("topic: "));
+        if (!r && has_topic)
+                r = typed_body(facts->doc->topic, out);
+        if (!r && has_topic)
+                r = delivery_text_put(out, STR("\n"));
         if (!r)
                 r = put_team(facts, out);
         return r ? r : put_scopes(facts, out);
 }
 
 int delivery_preamble_text(const PreambleFacts *facts, Buf *out) {
-        _cleanup_(buf_deinit) Buf raw = BUF_NULL;
         Str own = str_trim(facts->body);
-        int r = put_facts(facts, &raw);
+        int r = put_facts(facts, out);
 
         if (!r)
-                r = buf_append_str(&raw, str_from(rules));
+                r = buf_append_str(out, str_from(rules));
         if (!r)
-                r = own.n ? buf_printf(&raw, "\n" STR_FMT, STR_ARG(own))
-                          : buf_append_str(&raw, str_from(body));
-        return error_trace(r ? r : delivery_clean(str_trim(buf_str(&raw)), out));
+                r = buf_append_str(out, own.n ? STR("\n") : str_from(body));
+        return error_trace(!r && own.n ? typed_body(own, out) : r);
 }

@@ -4,8 +4,8 @@
  * Delivery texts: what is typed into an actor's terminal for messages and notices, and the introduction that
  * a session gets first. Pure functions over events and documents; what is typed when is collab/mailbox.h.
  *
- * Nothing that is typed holds a control character other than tab and line feed, whatever the sender wrote:
- * so a message can neither end its own paste nor press keys.
+ * What others wrote is made fit by collab/delivery/typed-text.h: it holds no keys, nothing hidden, and no line
+ * that looks like one of ours. Only the heads that are written here begin a line with "[cccc]".
  */
 #include "base/json/json.h"
 #include "collab/group/group-doc.h"
@@ -27,6 +27,6 @@ typedef struct PreambleFacts {
 } PreambleFacts;
 int delivery_preamble_text(const PreambleFacts *facts, Buf *out);
 
-/* The bytes for the terminal: wrapped as a paste or not. Replaces what is in out. */
+/* The bytes for the terminal: wrapped as a paste, or with blanks for tabs. Replaces what is in out. */
 int delivery_payload(Str text, bool is_paste, Buf *out);
 Str delivery_submit_key(Str submit); /* "enter", "newline", "none"; empty: nothing is pressed */

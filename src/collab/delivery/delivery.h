@@ -43,6 +43,7 @@ typedef enum MailWhy {
         MAIL_STARTING,  /* the program has just started */
         MAIL_THROTTLED, /* delivery.min_interval_seconds, or a second, in which what is sent goes together */
         MAIL_FAILED,    /* the last attempt failed, or the terminal took nothing */
+        MAIL_BEHIND, /* another program is in front of the terminal; not of the gate, which knows no terminals */
         _MAIL_WHYS,
 } MailWhy;
 
@@ -90,6 +91,7 @@ typedef enum MailReason {
         REASON_ENDED,   /* the session ended before it was accepted */
         REASON_BLOCKED, /* the terminal took nothing for GATE_BLOCKED_MS, or keys of others wait there */
         REASON_FAILED,  /* the text could not be made, or its facts could not be kept */
+        REASON_BEHIND,  /* another program came in front of the terminal */
         REASON_MOVED,   /* what was read is not what is there any more: from the beginning */
         /* never queued, and no fact says so */
         REASON_HEADLESS,    /* the actor has no terminal */
@@ -146,6 +148,7 @@ typedef enum MailPhase {
         MAIL_WAITING,    /* at the gate */
         MAIL_PREPARING,  /* files or lines are being read */
         MAIL_RECORDING,  /* that it will be typed is being written down */
+        MAIL_HELD,       /* the preamble, which is written down, while another program is in front */
         MAIL_WRITING,    /* the terminal takes the text */
         MAIL_SUBMITTING, /* a pause before the key */
         MAIL_KEYED,      /* the terminal takes the key */
@@ -163,6 +166,7 @@ struct Mailbox {
         MailPhase phase;
         MailWhy why; /* of MAIL_WAITING */
         int64_t due_ms;
+        char in_front[PROCESS_NAME_MAX]; /* the program for which it waits; "": none */
 
         char session[48]; /* "<pid>:<start µs>" of the terminal that the rest is about; "": none */
         bool is_introduced,
@@ -241,6 +245,8 @@ void mailbox_remove(Mailbox *mailbox, MailItem *item);
 void mailbox_drop(Mailbox *mailbox, bool (*is_dropped)(const MailItem *item), MailReason reason);
 void mailbox_kick(Mailbox *mailbox);             /* something has changed: looks again in the next turn */
 const char *mailbox_why(const Mailbox *mailbox); /* nothing is typed now; or what is done */
+/* Whether what is typed now gets to the agent; if not, in_front says what has its terminal. */
+bool mailbox_is_in_front(Mailbox *mailbox);
 bool mail_item_is_automation(const MailItem *item);
 
 Runner *mailbox_runner(const Mailbox *mailbox); /* its terminal; NULL: does not run */
@@ -253,3 +259,4 @@ void mailbox_prepare(Mailbox *mailbox);
 void mailbox_requeue(Mailbox *mailbox, MailReason reason);
 void mailbox_phase(Mailbox *mailbox, MailPhase phase, int64_t after_ms); /* < 0: no timer */
 void mailbox_record_typing(Mailbox *mailbox, MailFact fact, MailReason reason);
+void mailbox_type(Mailbox *mailbox); /* the text, now */

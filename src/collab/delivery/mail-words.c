@@ -20,11 +20,13 @@ static const char *const why_words[_MAIL_WHYS] = {
         [MAIL_STARTING] = "starting",
         [MAIL_THROTTLED] = "throttled",
         [MAIL_FAILED] = "failed",
+        [MAIL_BEHIND] = "behind",
 };
 
 static const char *const phase_words[_MAIL_PHASES] = {
-        [MAIL_PREPARING] = "typing",  [MAIL_RECORDING] = "typing", [MAIL_WRITING] = "blocked",
-        [MAIL_SUBMITTING] = "typing", [MAIL_KEYED] = "blocked",    [MAIL_RESTING] = "introducing",
+        [MAIL_PREPARING] = "typing",    [MAIL_RECORDING] = "typing",  [MAIL_HELD] = "behind",
+        [MAIL_WRITING] = "blocked",     [MAIL_SUBMITTING] = "typing", [MAIL_KEYED] = "blocked",
+        [MAIL_RESTING] = "introducing",
 };
 
 static const char *const reason_words[_REASONS] = {
@@ -37,6 +39,7 @@ static const char *const reason_words[_REASONS] = {
         [REASON_ENDED] = "session ended",
         [REASON_BLOCKED] = "the terminal took nothing",
         [REASON_FAILED] = "the attempt failed",
+        [REASON_BEHIND] = "another program is in front",
         [REASON_MOVED] = "the ledger changed",
         [REASON_HEADLESS] = "headless",
         [REASON_ADDED_LATER] = "added later",

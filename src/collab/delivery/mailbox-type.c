@@ -45,6 +45,7 @@ void mailbox_requeue(Mailbox *mailbox, MailReason reason) {
         bool is_failed = reason == REASON_BLOCKED || reason == REASON_FAILED;
 
         mailbox_record_typing(mailbox, FACT_REQUEUED, reason);
+        *mailbox->in_front = 0;
         for (MailItem *item = mailbox->items; item; item = item->next) {
                 item->is_typing = false;
                 item->fact = FACT_QUEUED;
@@ -61,13 +62,26 @@ void mailbox_requeue(Mailbox *mailbox, MailReason reason) {
 
 /* ---- typing ---------------------------------------------------------------------------------- */
 
-static void mailbox_type_type(Mailbox *mailbox) {
+/* Another program came in front since the gate was asked. Messages go back to it; of the preamble it is
+ * written down that it is typed, so it waits here. */
+static void mailbox_type_hold(Mailbox *mailbox) {
+        if (mailbox->is_preamble)
+                mailbox_phase(mailbox, MAIL_HELD, GATE_EVERY_MS);
+        else
+                mailbox_requeue(mailbox, REASON_BEHIND);
+}
+
+void mailbox_type(Mailbox *mailbox) {
         Runner *runner = mailbox_has_session(mailbox) ? mailbox_runner(mailbox) : NULL;
         _cleanup_(buf_deinit) Buf payload = BUF_NULL;
         int r;
 
         if (!runner) {
                 mailbox_requeue(mailbox, REASON_ENDED);
+                return;
+        }
+        if (!mailbox_is_in_front(mailbox)) {
+                mailbox_type_hold(mailbox);
                 return;
         }
         r = delivery_payload(buf_str(&mailbox->text), runner->hosted->modes.set & MODE_PASTE, &payload);
@@ -96,7 +110,7 @@ static void mailbox_type_on_recorded(FactRecord *record, int r) {
         else if (r)
                 mailbox_requeue(mailbox, REASON_FAILED);
         else
-                mailbox_type_type(mailbox);
+                mailbox_type(mailbox);
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */

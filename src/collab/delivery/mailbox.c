@@ -140,6 +140,9 @@ static void mailbox_meet(Mailbox *mailbox) {
  *   WAITING ─► PREPARING ─► RECORDING ─► WRITING ─► SUBMITTING ─► KEYED ─► WAITING
  *      ▲           │            │           │            │          │        (preamble: RESTING ─► WAITING)
  *      └───────────┴────────────┴───────────┴────────────┴──────────┘  the session ended, or takes nothing
+ *
+ * At the gate, before the text and before the key it waits while another program is in front of the terminal; a
+ * preamble that is recorded waits in HELD.
  */
 /* ---- items ----------------------------------------------------------------------------------- */
 
@@ -278,6 +281,8 @@ void mailbox_kick(Mailbox *mailbox) {
 }
 
 const char *mailbox_why(const Mailbox *mailbox) {
+        if (*mailbox->in_front)
+                return mail_why_name(MAIL_BEHIND);
         return mailbox->phase == MAIL_WAITING ? mail_why_name(mailbox->why)
                                               : mail_phase_name(mailbox->phase);
 }
@@ -309,6 +314,10 @@ static GateFacts gate_facts(const Mailbox *mailbox, const Group *group) {
         return facts;
 }
 
+bool mailbox_is_in_front(Mailbox *mailbox) {
+        return hosted_is_in_front(mailbox_runner(mailbox)->hosted, mailbox->in_front);
+}
+
 /* A text that an earlier daemon left without its key. */
 static bool has_typed(const Mailbox *mailbox) {
         for (const MailItem *item = mailbox->items; item; item = item->next)
@@ -321,6 +330,7 @@ static void step_waiting(Mailbox *mailbox) {
         GateFacts facts;
 
         mailbox_meet(mailbox);
+        *mailbox->in_front = 0;
         if (has_typed(mailbox)) {
                 mailbox->is_introduced = true;
                 mailbox_phase(mailbox, MAIL_SUBMITTING, 0);
@@ -330,10 +340,21 @@ static void step_waiting(Mailbox *mailbox) {
                 mailbox->queued_ms = loop_now_ms(mailbox->delivery->collab->daemon->loop);
         facts = gate_facts(mailbox, mailbox->delivery->group);
         mailbox->why = delivery_gate(&facts, &mailbox->due_ms);
+        if (mailbox->why == MAIL_GO && !mailbox_is_in_front(mailbox)) {
+                mailbox->why = MAIL_BEHIND;
+                mailbox->due_ms = facts.now_ms + GATE_EVERY_MS;
+        }
         if (mailbox->why == MAIL_GO)
                 mailbox_prepare(mailbox);
         else if (mailbox->due_ms != INT64_MAX)
                 (void)timer_set(&mailbox->timer, MAX(mailbox->due_ms - facts.now_ms, 1));
+}
+
+static void step_held(Mailbox *mailbox) {
+        if (mailbox_is_in_front(mailbox))
+                mailbox_type(mailbox);
+        else
+                (void)timer_set(&mailbox->timer, GATE_EVERY_MS);
 }
 
 /* The terminal took nothing for too long, and nobody typed behind us: we take the bytes back. */
@@ -364,6 +385,10 @@ static Str submit_key(const Mailbox *mailbox) {
 static void step_submitting(Mailbox *mailbox) {
         Str key = submit_key(mailbox);
 
+        if (key.n && !mailbox_is_in_front(mailbox)) {
+                (void)timer_set(&mailbox->timer, GATE_EVERY_MS);
+                return;
+        }
         if (key.n)
                 (void)host_write(mailbox_runner(mailbox)->hosted, key);
         mailbox_phase(mailbox, MAIL_KEYED, 0);
@@ -400,13 +425,10 @@ typedef struct PhaseInfo {
 } PhaseInfo;
 
 static const PhaseInfo phases[_MAIL_PHASES] = {
-        [MAIL_WAITING] = {step_waiting, false},
-        [MAIL_PREPARING] = {NULL, false},
-        [MAIL_RECORDING] = {NULL, false},
-        [MAIL_WRITING] = {step_writing, true},
-        [MAIL_SUBMITTING] = {step_submitting, true},
-        [MAIL_KEYED] = {step_keyed, true},
-        [MAIL_RESTING] = {step_resting, false},
+        [MAIL_WAITING] = {step_waiting, false}, [MAIL_PREPARING] = {NULL, false},
+        [MAIL_RECORDING] = {NULL, false},       [MAIL_HELD] = {step_held, true},
+        [MAIL_WRITING] = {step_writing, true},  [MAIL_SUBMITTING] = {step_submitting, true},
+        [MAIL_KEYED] = {step_keyed, true},      [MAIL_RESTING] = {step_resting, false},
 };
 
 static void mailbox_on_timer(Timer *timer) {

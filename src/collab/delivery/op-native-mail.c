@@ -55,6 +55,8 @@ static void native_mail_write_mailbox(JsonWriter *w, const Mailbox *mailbox) {
         jw_begin_object(w);
         jw_field_cstr(w, "actor_id", mailbox->actor);
         jw_field_cstr(w, "why", mailbox_why(mailbox));
+        if (*mailbox->in_front)
+                jw_field_cstr(w, "program", mailbox->in_front);
         jw_key(w, "queued");
         jw_begin_array(w);
         for (const MailItem *item = mailbox->items; item; item = item->next)

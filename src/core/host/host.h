@@ -12,6 +12,7 @@
 #include <sys/queue.h>
 
 #include "base/json/json-writer.h"
+#include "base/process.h"
 #include "core/daemon.h"
 #include "core/host/host-cgroup.h"
 #include "core/host/program.h"
@@ -292,6 +293,9 @@ void screen_wait_leave(ScreenWait *wait); /* does not wait: fine */
  * that it is there: hosted->pid. */
 pid_t hosted_agent_pid(Hosted *hosted);
 bool hosted_has_agent(Hosted *hosted);
+/* Whether what is typed now gets to the program that was started here; true also when nobody can tell. If not,
+ * other is the name of the program that is in front of the terminal. host-front.c. */
+bool hosted_is_in_front(Hosted *hosted, char other[PROCESS_NAME_MAX]);
 /* Since its start; 0 for one that did not start. */
 int64_t hosted_age_ms(const Hosted *hosted);
 /* 0..255, 128 + signal when one ended it; -1 unless ENDED. */
