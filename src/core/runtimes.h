@@ -44,7 +44,7 @@ typedef struct RuntimeReading {
         bool is_structured;
         bool has_usage;
         Str text;                            /* the answer */
-        int64_t n_input, n_cached, n_output; /* tokens, summed up over the turns that say so */
+        int64_t n_input, n_cached, n_output; /* tokens of the whole run, as the program counts them */
         double cost_usd;
         bool has_cost;
 } RuntimeReading;

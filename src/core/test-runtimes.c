@@ -93,11 +93,105 @@ static void test_gemini_and_opencode(_unused_ void **state) {
         assert_int_equal(r.n_input + r.n_output + r.n_cached, 19);
 }
 
+/* Outputs as the programs print them, shortened: `claude -p --output-format stream-json` with a subagent. */
+static const char claude_stream[] =
+        "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s1\"}\n"
+        "{\"type\":\"assistant\",\"session_id\":\"s1\",\"message\":{\"id\":\"msg_1\",\"usage\":{\"input_"
+        "tokens\":4,"
+        "\"cache_read_input_tokens\":100,\"output_tokens\":1},\"content\":[{\"type\":\"thinking\"}]}}\n"
+        "{\"type\":\"assistant\",\"session_id\":\"s1\",\"message\":{\"id\":\"msg_1\",\"usage\":{\"input_"
+        "tokens\":4,"
+        "\"cache_read_input_tokens\":100,\"output_tokens\":30},\"content\":[{\"type\":\"tool_use\"}]}}\n"
+        "{\"type\":\"assistant\",\"session_id\":\"s1\",\"message\":{\"id\":\"msg_2\",\"usage\":{\"input_"
+        "tokens\":5,"
+        "\"cache_read_input_tokens\":200,\"output_tokens\":40},\"content\":[{\"type\":\"text\"}]}}\n"
+        "{\"type\":\"assistant\",\"session_id\":\"s1\",\"message\":{\"id\":\"msg_1\",\"usage\":{\"input_"
+        "tokens\":4,"
+        "\"cache_read_input_tokens\":100,\"output_tokens\":30},\"content\":[{\"type\":\"text\"}]}}\n";
+static const char claude_results[] = "{\"type\":\"result\",\"result\":\"one\",\"session_id\":\"s1\",\"total_"
+                                     "cost_usd\":0.25,\"usage\":{\"input_tokens\":"
+                                     "9,\"cache_read_input_tokens\":300,\"output_tokens\":70},"
+                                     "\"modelUsage\":{\"claude-opus\":{\"inputTokens\":9,"
+                                     "\"outputTokens\":70,\"cacheReadInputTokens\":300,\"costUSD\":0.2},"
+                                     "\"claude-haiku\":{\"inputTokens\":50,"
+                                     "\"outputTokens\":20,\"cacheReadInputTokens\":0,\"costUSD\":0.05}}}\n"
+                                     "{\"type\":\"result\",\"result\":\"two\",\"session_id\":\"s1\",\"total_"
+                                     "cost_usd\":0.75,\"usage\":{\"input_tokens\":"
+                                     "11,\"cache_read_input_tokens\":400,\"output_tokens\":30},"
+                                     "\"modelUsage\":{\"claude-opus\":{\"inputTokens\":20,"
+                                     "\"outputTokens\":100,\"cacheReadInputTokens\":700,\"costUSD\":0.7},"
+                                     "\"claude-haiku\":{\"inputTokens\":50,"
+                                     "\"outputTokens\":20,\"cacheReadInputTokens\":0,\"costUSD\":0.05}}}\n";
+
+static void test_totals_of_claude(_unused_ void **state) {
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        Str both = arena_printf(&arena, "%s%s", claude_stream, claude_results);
+        RuntimeReading r = read_it(&arena, both.data);
+
+        assert_true(str_is(r.text, "two") && r.has_usage && r.has_cost);
+        assert_true(r.cost_usd == 0.75); /* not 1.0 */
+        assert_int_equal(r.n_input, 70); /* with the subagent's model, and no turn twice */
+        assert_int_equal(r.n_output, 120);
+        assert_int_equal(r.n_cached, 700);
+        r = read_it(&arena, claude_stream); /* it was killed before its result */
+        assert_true(r.has_usage && !r.has_cost);
+        assert_int_equal(r.n_input, 9);
+        assert_int_equal(r.n_output, 70);
+        assert_int_equal(r.n_cached, 300);
+}
+
+static void test_totals_of_codex(_unused_ void **state) {
+        static const char turn[] = "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":%d,"
+                                   "\"cached_input_tokens\":%d,\"output_tokens\":%d}}\n";
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        Str one = arena_printf(&arena, turn, 100, 10, 5), two = arena_printf(&arena, turn, 250, 110, 12),
+            other = arena_printf(&arena, turn, 7, 0, 1);
+        Str lines = arena_printf(&arena, "{\"type\":\"thread.started\",\"thread_id\":\"t1\"}\n%s%s",
+                                 one.data, two.data);
+        RuntimeReading r = read_it(&arena, lines.data);
+
+        assert_int_equal(r.n_input, 250);
+        assert_int_equal(r.n_cached, 110);
+        assert_int_equal(r.n_output, 12);
+        lines = arena_printf(&arena, "%s{\"type\":\"thread.started\",\"thread_id\":\"t2\"}\n%s", lines.data,
+                             other.data);
+        r = read_it(&arena, lines.data);
+        assert_int_equal(r.n_input, 257);
+        assert_int_equal(r.n_output, 13);
+}
+
+static void test_totals_of_others(_unused_ void **state) {
+        static const char step[] =
+                "{\"type\":\"step_finish\",\"part\":{\"type\":\"step-finish\",\"cost\":0.5,"
+                "\"tokens\":{\"input\":8,\"output\":9,\"cache\":{\"read\":2}}}}\n";
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        Str steps = arena_printf(&arena, "%s%s", step, step);
+        RuntimeReading r = read_it(&arena, steps.data);
+
+        assert_true(r.cost_usd == 1.0); /* steps are each their own */
+        assert_int_equal(r.n_input, 16);
+        r = read_it(
+                &arena,
+                "{\"response\":\"y\",\"stats\":{\"models\":{\"m\":{\"tokens\":{\"prompt\":5,\"cached\":2,"
+                "\"candidates\":6,\"thoughts\":3}}}}}");
+        assert_int_equal(r.n_input, 5);
+        assert_int_equal(r.n_output, 9);
+        r = read_it(&arena,
+                    "{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"content\":[]}}\n{\"type\":\"x\"}");
+        assert_true(r.is_structured && !r.has_usage && !r.has_cost); /* not known, which is not nothing */
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_names), cmocka_unit_test(test_commands),
-                cmocka_unit_test(test_plain), cmocka_unit_test(test_claude),
-                cmocka_unit_test(test_codex), cmocka_unit_test(test_gemini_and_opencode),
+                cmocka_unit_test(test_names),
+                cmocka_unit_test(test_commands),
+                cmocka_unit_test(test_plain),
+                cmocka_unit_test(test_claude),
+                cmocka_unit_test(test_codex),
+                cmocka_unit_test(test_gemini_and_opencode),
+                cmocka_unit_test(test_totals_of_claude),
+                cmocka_unit_test(test_totals_of_codex),
+                cmocka_unit_test(test_totals_of_others),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
