@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The C files: error maps, argument structs, op tables, op documentation, the OpenRPC text."""
 
-from genops.model import CONVENTIONS, FLAGS, INT64_MAX, INT64_MIN, NOTE, ROLES, SCOPES, TYPES, c_member, compact
+from genops.model import CONVENTIONS, FLAGS, INT64_MAX, INT64_MIN, NOTE, ROLES, TYPES, c_member, compact
 
 
 def c_chars(text):
@@ -173,17 +173,17 @@ def emit_op_row(op):
         parts += [f".fields = fields_{op.c_name}", f".n_fields = {len(op.params)}"]
     if op.refused:
         parts += [f".refusals = refusals_{op.c_name}", f".n_refusals = {len(op.refused)}"]
-    parts += [f".args_size = sizeof({op.args_type})", f".scope = {SCOPES[op.scope][0]}"]
+    parts += [f".args_size = sizeof({op.args_type})", f".right = RIGHT_{op.right.upper()}"]
     if op.flags:
         parts.append(f".flags = {c_flags([FLAGS[word][0] for word in op.flags])}")
     return c_row([*parts, f".run = run_{op.c_name}"])
 
 
-def emit_right(op):
-    right = op.right
-    about = f"args->{c_member(right.about)}" if right.about else "STR_NULL"
-    return [f"        int r = group_require(call, {op.target.kind}->doc, args->by, {ROLES[right.role]}, {about},",
-            f"                              {c_string(right.action)}, CALL_E_{right.condition});", "",
+def emit_role(op):
+    role = op.role
+    about = f"args->{c_member(role.about)}" if role.about else "STR_NULL"
+    return [f"        int r = group_require(call, {op.target.kind}->doc, args->by, {ROLES[role.name]}, {about},",
+            f"                              {c_string(role.action)}, CALL_E_{role.condition});", "",
             "        if (r)", "                return r;"]
 
 
@@ -194,7 +194,7 @@ def emit_run(op):
         return [f"static int run_{op.c_name}(Call *call, const void *args) {{", f"        return {handler}(call, args);", "}", ""]
     lines = [f"static int at_{op.c_name}(Call *call, {target.c_type} *{target.kind}, const Carry *carry) {{",
              f"        const {op.args_type} *args = container_of(carry, {op.args_type}, carry);"]
-    lines += emit_right(op) if op.right else [""]
+    lines += emit_role(op) if op.role else [""]
     lines += [f"        return {handler}(call, {target.kind}, args);", "}", ""]
     if target.has_lost:
         lines += [f"static int lost_{op.c_name}(Call *call, const Carry *carry) {{",
@@ -255,7 +255,7 @@ def emit_docs_h():
         "        const OpDocParam *params;",
         "        size_t n_params;",
         "        uint32_t flags;            /* OP_WRITES, … of core/op.h */",
-        "        uint32_t scope;            /* OpScope of core/op.h */",
+        "        uint32_t right;            /* Right of core/right.h */",
         "        const char *result_schema; /* compact JSON text */",
         "} OpDoc;", "",
         "extern const OpDoc op_docs[]; /* sorted by dialect, then name */",
@@ -288,7 +288,7 @@ def emit_docs_c(schema):
                 rows.append(f"         .params = params_{stem}, .n_params = {len(op.params)},")
             if op.flags:
                 rows.append(f"         .flags = {c_flags([FLAGS[word][0] for word in op.flags])},")
-            rows.append(f"         .scope = {SCOPES[op.scope][0]},")
+            rows.append(f"         .right = RIGHT_{op.right.upper()},")
             rows.append(f"         .result_schema = {c_long_string(compact(op.result), ' ' * 25, 80)}}},")
     n_ops = sum(len(dialect.ops) for dialect in schema.dialects)
     if n_ops:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The reference pages, one per dialect, and their index."""
 
-from genops.model import ACCESS, FLAGS, GENERIC, NOTE, SCOPES, compact, meaning
+from genops.model import ACCESS, FLAGS, GENERIC, NOTE, RIGHTS, compact, meaning
 
 
 def cell(text):
@@ -116,14 +116,14 @@ def op_section(schema, op, is_lenient):
     meanings = dict(schema.words(op.dialect))
     if op.errors:
         lines += ["", "Errors: " + "; ".join(f"{code(word)} ({meaning(meanings[word])})" for word in op.errors) + "."]
-    lines += ["", f"Scope: **{op.scope}** ({SCOPES[op.scope][1]})."]
+    lines += ["", f"Right: **{op.right}** ({RIGHTS[op.right]})."]
     if op.target:
         named = f"`{op.target.by}` names" if op.target.by else "the socket serves"
         more = f"; with `{op.target.read_if.name}` {ACCESS['read']}" if op.target.read_if else ""
         lines += ["", f"Target: the {op.target.kind} that {named} ({ACCESS[op.target.access]}{more})."]
-    if op.right:
-        about = f" that `{op.right.about}` names" if op.right.about else ""
-        lines += ["", f"Right: {op.right.role}{about} (`{op.right.action}`)."]
+    if op.role:
+        about = f" that `{op.role.about}` names" if op.role.about else ""
+        lines += ["", f"Role: {op.role.name}{about} (`{op.role.action}`)."]
     if op.flags:
         lines += ["", "Flags: " + "; ".join(f"**{word}** ({FLAGS[word][1]})" for word in op.flags) + "."]
     return [*lines, ""]

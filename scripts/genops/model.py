@@ -35,18 +35,28 @@ PARAM_KEYS = {
     "shape": ("object", "array"),
 }
 
-OP_KEYS = ("name", "summary", "params", "result", "errors", "scope", "flags")
-OP_EXTRA_KEYS = ("refused", "target", "right")
+OP_KEYS = ("name", "summary", "params", "result", "errors", "right", "flags")
+OP_EXTRA_KEYS = ("refused", "target", "role")
 TARGET_KEYS = ("kind", "by", "access", "read_if", "needs", "first", "lost")
-RIGHT_KEYS = ("role", "about", "as", "else")
+ROLE_KEYS = ("is", "about", "as", "else")
 REFUSED_KEYS = ("why", "except")
 DIALECT_KEYS = ("name", "title", "convention", "envelope", "transport")
 DIALECT_EXTRA_KEYS = ("issues",)
 CONVENTIONS = {"strict": "OP_STRICT", "lenient": "OP_LENIENT"}
-SCOPES = {
-    "view": ("OP_SCOPE_VIEW", "reads"),
-    "control": ("OP_SCOPE_CONTROL", "acts on agents and what they share"),
-    "admin": ("OP_SCOPE_ADMIN", "acts on the daemon, or shows its secrets"),
+# What a caller must have, in the order of core/right.h: who has which is said there.
+RIGHTS = {
+    "read": "reads what is kept and listed",
+    "look": "looks at terminals and what was printed in them",
+    "message": "sends messages and marks them",
+    "ask": "asks for a decision",
+    "task": "submits and cancels tasks, plans",
+    "report": "says how it is itself doing",
+    "type": "types into terminals",
+    "start": "starts programs",
+    "stop": "ends programs",
+    "write": "changes groups, projects and their documents",
+    "approve": "decides what waits for a person",
+    "admin": "acts on the daemon, or shows its secrets",
 }
 # Kind of target -> its C type, the header that finds one, the function that does, and what it calls the kinds of access.
 TARGETS = {
@@ -57,7 +67,7 @@ TARGETS = {
 SERVED = ("project",)  # kinds of which a socket serves one: no parameter names it
 ACCESS = {"call": "its documents", "read": "its ledger, with what others wrote", "edit": "changes, one at a time",
           "store": "its tasks, once they are read", "folder": "its files"}
-ROLES = {"foreman": "RIGHT_FOREMAN", "foreman or self": "RIGHT_FOREMAN_OR_SELF", "self": "RIGHT_SELF", "user": "RIGHT_USER"}
+ROLES = {"foreman": "ROLE_FOREMAN", "foreman or self": "ROLE_FOREMAN_OR_SELF", "self": "ROLE_SELF", "user": "ROLE_USER"}
 FLAGS = {
     "writes": ("OP_WRITES", "changes kept state; the reply follows its commit"),
     "streams": ("OP_STREAMS", "a good reply turns the connection into a stream"),
@@ -69,7 +79,7 @@ FLAGS = {
 }
 
 # Conditions that any call of any dialect can end with.
-GENERIC = ("PARSE", "INVALID_REQUEST", "TOO_LARGE", "UNKNOWN_OP", "INVALID_PARAMS", "PERMISSION_DENIED", "INTERNAL")
+GENERIC = ("PARSE", "INVALID_REQUEST", "TOO_LARGE", "UNKNOWN_OP", "INVALID_PARAMS", "PERMISSION_DENIED", "FORBIDDEN", "IDENTITY_MISMATCH", "INTERNAL")
 RESERVED_CONDITIONS = ("NONE", "MAX")
 
 # The part of JSON Schema that results are declared in; tests/lib/jsonschema.py implements exactly this.
@@ -169,9 +179,9 @@ class Target:
 
 
 @dataclass
-class Right:
+class Role:
     """Who may do it, by the contract's own roles; asked before the handler runs."""
-    role: str
+    name: str
     about: str | None  # the parameter that names whom it is about
     action: str  # as the refusal calls it
     condition: str  # what the refusal is answered as
@@ -185,11 +195,11 @@ class Op:
     params: list
     result: dict
     errors: list
-    scope: str
+    right: str
     flags: list
     refused: list = field(default_factory=list)
     target: Target | None = None
-    right: Right | None = None
+    role: Role | None = None
 
     @property
     def c_name(self):

@@ -8,8 +8,8 @@ import re
 from genops.check import default_fault, is_int, is_text, quoted, schema_keyword_fits
 from genops.model import (
     CONVENTIONS, DIALECT_EXTRA_KEYS, DIALECT_KEYS, FLAGS, GENERIC, INT64_MAX, INT64_MIN, OP_EXTRA_KEYS, OP_KEYS, PARAM_KEYS,
-    REFUSED_KEYS, RESERVED_CONDITIONS, RIGHT_KEYS, ROLES, SCHEMA_KEYWORDS, SCOPES, SERVED, TARGET_KEYS, TARGETS, TYPES,
-    Condition, Dialect, Op, Param, Refusal, Right, Schema, Target,
+    REFUSED_KEYS, RESERVED_CONDITIONS, RIGHTS, ROLE_KEYS, ROLES, SCHEMA_KEYWORDS, SERVED, TARGET_KEYS, TARGETS, TYPES,
+    Condition, Dialect, Op, Param, Refusal, Role, Schema, Target,
 )
 from genops.read_shapes import ShapeReader
 
@@ -216,16 +216,16 @@ class Reader:
         params = self.read_params(schema, dialect, path, value["params"])
         self.check_result(path, "result", value["result"])
         self.check_errors(schema, dialect, path, value["errors"])
-        if value["scope"] not in list(SCOPES):
-            self.fault(path, "scope", f"must be one of {quoted(SCOPES)}")
+        if not isinstance(value["right"], str) or value["right"] not in RIGHTS:
+            self.fault(path, "right", f"must be one of {quoted(RIGHTS)}")
         self.check_flags(path, value["flags"])
         refused = self.read_refused(path, value.get("refused", {}), value["params"])
         target = self.read_target(schema, path, value["target"], value["params"], params) if "target" in value else None
-        right = self.read_right(schema, path, value["right"], value) if "right" in value else None
+        role = self.read_role(schema, path, value["role"], value) if "role" in value else None
         if len(self.problems) > n_before:
             return None
-        return Op(dialect.name, name, value["summary"], params, value["result"], value["errors"], value["scope"],
-                  value["flags"], refused, target, right)
+        return Op(dialect.name, name, value["summary"], params, value["result"], value["errors"], value["right"],
+                  value["flags"], refused, target, role)
 
     def read_target(self, schema, path, value, params, read):
         if not self.check_keys(path, "target", value, TARGET_KEYS, ("kind", "access")):
@@ -257,22 +257,22 @@ class Reader:
             return None
         return Target(value["kind"], value.get("by"), value["access"], read_if, needs, value.get("first", False), value.get("lost", False))
 
-    def read_right(self, schema, path, value, op):
-        if not self.check_keys(path, "right", value, RIGHT_KEYS, ("role", "as", "else")) or not self.check_texts(path, "right", value, ("as", "else")):
+    def read_role(self, schema, path, value, op):
+        if not self.check_keys(path, "role", value, ROLE_KEYS, ("is", "as", "else")) or not self.check_texts(path, "role", value, ("as", "else")):
             return None
         n_before = len(self.problems)
-        if value["role"] not in list(ROLES):
-            self.fault(path, "right.role", f"must be one of {quoted(ROLES)}")
+        if value["is"] not in list(ROLES):
+            self.fault(path, "role.is", f"must be one of {quoted(ROLES)}")
         if value["else"] not in {one.name for one in schema.conditions}:
-            self.fault(path, "right.else", f"there is no condition {quoted([value['else']])}")
+            self.fault(path, "role.else", f"there is no condition {quoted([value['else']])}")
         for name in ["by", *([value["about"]] if "about" in value else [])]:
             if not isinstance(name, str) or op["params"].get(name, {}).get("type") != "string":
-                self.fault(path, "right", f"{quoted([name])} is no string among the parameters")
+                self.fault(path, "role", f"{quoted([name])} is no string among the parameters")
         if "target" not in op:
-            self.fault(path, "right", "needs a target")
+            self.fault(path, "role", "needs a target")
         if len(self.problems) > n_before:
             return None
-        return Right(value["role"], value.get("about"), value["as"], value["else"])
+        return Role(value["is"], value.get("about"), value["as"], value["else"])
 
     def read_refused(self, path, value, params):
         if not isinstance(value, dict):

@@ -34,7 +34,7 @@ static int run_fn(Debug *self, Group *group) {
 
 static int with_group(Call *call, Group *group, const Carry *carry) {
         Debug *self = container_of(carry, Debug, carry);
-        int r = group_require(call, group->doc, self->by, RIGHT_FOREMAN, STR_NULL, "debug",
+        int r = group_require(call, group->doc, self->by, ROLE_FOREMAN, STR_NULL, "debug",
                               CALL_E_PERMISSION_DENIED);
 
         return r ? r : run_fn(self, group);

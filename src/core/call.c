@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "core/daemon.h"
 #include "core/dialect.h"
-#include "core/principal.h"
+#include "core/principal/principal.h"
 #include "core/record.h"
 #include "core/request.h"
 
@@ -291,20 +291,19 @@ static int call_decode(Call *call, const Json *args, void **ret, OpFault *reterr
 }
 
 static int decode_and_run(Call *call, const Json *args) {
-        const char *refusal = principal_refusal(call->client, call->op);
         OpFault fault;
         void *decoded;
-        int r;
+        int r = principal_check(call);
 
-        if (refusal)
-                return call_fail(call, CALL_E_PERMISSION_DENIED, "%s", refusal);
+        if (r)
+                return r;
         r = call_decode(call, args, &decoded, &fault);
         if (r == OP_E_FIELD)
                 return fault.field ? call_fail(call, CALL_E_INVALID_PARAMS, "%s %s", fault.field, fault.what)
                                    : call_fail_issues(call, &fault.issues);
-        if (r)
-                return r;
-        return call->op->run(call, decoded);
+        if (!r)
+                r = principal_check_args(call, args, decoded);
+        return r ? r : call->op->run(call, decoded);
 }
 
 void call_run(Call *call, const Json *args) {

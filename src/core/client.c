@@ -7,13 +7,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "core/daemon.h"
 #include "core/dialect.h"
 #include "core/hello.h"
 #include "core/long-reply.h"
-#include "core/principal.h"
 #include "core/request.h"
 
 /* A long line: a worker parses it, and its dialect is called when that is done. */
@@ -87,6 +87,7 @@ static void client_on_closed(void *user, const char *reason) {
         if (client->visit_over)
                 client->visit_over(client);
         hello_free(client->hello);
+        principal_deinit(&client->principal);
         LIST_REMOVE(client, link);
         client->endpoint->n_clients--;
         free(client);
@@ -122,6 +123,7 @@ void client_start(void *user, Conn *conn) {
         client->dialect = type->greet ? type->greet(endpoint, conn_peer(conn), &limits) : type->dialect;
         client->conn = conn;
         client->number = ++endpoint->daemon->n_clients;
+        client->is_native = !strcmp(type->name, "native");
         enlist(client, endpoint);
         principal_establish(client);
         conn_start(conn, &client->dialect->framing, &limits, &client_handler, client);

@@ -10,6 +10,7 @@
 #include <sys/queue.h>
 
 #include "core/call.h"
+#include "core/principal/principal.h"
 #include "wire/conn.h"
 
 typedef struct Dialect Dialect;
@@ -30,6 +31,8 @@ struct Client {
         Call *call;              /* in flight, or NULL */
         struct LongReply *reply; /* … whose result is being sent piece by piece, or NULL */
         unsigned n_holds;        /* > 0: no frame is handed out */
+        Principal principal;     /* who it is, once that was asked: principal_of() */
+        bool is_native;          /* it came in by the native socket, whatever it speaks */
         bool is_sandboxed;       /* or nobody can tell: see principal.h */
         bool has_token;          /* it has said the one that stands for the user */
         bool is_leaving;         /* the connection ends once the call under way is answered */

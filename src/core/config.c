@@ -10,12 +10,18 @@ void config_deinit(Config *config) {
                            config->cccc_home,   config->cccc_version, config->cccc_transport,
                            config->cccc_host,   config->cccc_port,    config->cccc_allow_remote,
                            config->coop_socket, config->sandbox,      config->cgroup,
-                           config->record,      config->durability,   config->company_heartbeat};
+                           config->record,      config->durability,   config->company_heartbeat,
+                           config->security_by};
 
         for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
                 free(strings[i]);
         strvec_deinit(&config->only);
         strvec_deinit(&config->aiwg_projects);
         strvec_deinit(&config->secret_names);
+        strvec_deinit(&config->rights_foreman);
+        strvec_deinit(&config->rights_peer);
+        strvec_deinit(&config->rights_session);
+        strvec_deinit(&config->rights_task);
+        strvec_deinit(&config->rights_run);
         *config = (Config){0};
 }

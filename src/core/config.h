@@ -34,6 +34,10 @@ typedef struct Config {
         StrVec aiwg_projects;
         bool aiwg_debug;
 
+        char *security_by; /* "said" or "checked"; NULL: said */
+        /* Words of core/principal/right.h, "all" or "none"; empty: as that says. */
+        StrVec rights_foreman, rights_peer, rights_session, rights_task, rights_run;
+
         char *company_heartbeat; /* "observed" or "always"; NULL: observed */
 
         char *record;

@@ -83,6 +83,7 @@ struct Daemon {
         char *shim_path;          /* the program muster-shim */
         char *project_path;       /* the program muster-project */
         struct Host *host;        /* hosted processes of all domains; NULL before setup */
+        struct Audit *audit;      /* what was refused; NULL: nothing yet */
         struct Trust *trust;      /* which configuration was accepted; NULL before setup */
         struct WatchHub *watches; /* what all watched folders share; NULL: nothing is watched */
 

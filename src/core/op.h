@@ -8,6 +8,7 @@
  * this is constant data.
  */
 #include "core/issues.h"
+#include "core/principal/right.h"
 
 typedef struct Call Call;
 
@@ -79,13 +80,6 @@ enum {
         OP_CLOSED = 1 << 6,  /* with issues: an argument that it does not have is one */
 };
 
-/* What an operation may touch; core/principal.h says who may call which. */
-typedef enum OpScope {
-        OP_SCOPE_ADMIN,   /* acts on the daemon, or shows its secrets */
-        OP_SCOPE_CONTROL, /* acts on agents and what they share */
-        OP_SCOPE_VIEW,    /* reads */
-} OpScope;
-
 typedef struct Op {
         const char *name;
         const OpField *fields;
@@ -93,7 +87,7 @@ typedef struct Op {
         uint16_t n_fields;
         uint16_t n_refusals;
         uint16_t args_size;
-        OpScope scope;
+        Right right; /* that a caller must have: core/principal/principal.h */
         uint32_t flags;
         int (*run)(Call *call, const void *args);
 } Op;

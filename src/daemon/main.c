@@ -21,6 +21,7 @@
 #include "company/company.h"
 #include "core/daemon.h"
 #include "core/version.h"
+#include "core/principal/audit.h"
 #include "daemon/options.h"
 #include "daemon/own-log.h"
 #include "daemon/projects.h"
@@ -111,6 +112,7 @@ static void daemon_on_stopping(Daemon *daemon) {
         if (daemon->has_test_clock) /* a stop has limits */
                 loop_clock_thaw(daemon->loop);
         company_stop(daemon->company);
+        audit_stop(daemon->audit);
         service_notify("STOPPING=1");
 }
 

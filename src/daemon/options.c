@@ -19,6 +19,10 @@ static const char *const endpoint_words[] = {"cccc", "coop", "aiwg", "native", N
 static const char *const sandbox_words[] = {"none", "bwrap", NULL};
 static const char *const heartbeat_words[] = {"observed", "always", NULL};
 static const char *const durability_words[] = {"commit", "interval", "none", NULL};
+static const char *const by_words[] = {"said", "checked", NULL};
+static const char *const right_words[] = {"read",    "look",  "message", "ask",  "task",
+                                          "report",  "type",  "start",   "stop", "write",
+                                          "approve", "admin", "all",     "none", NULL};
 static const char *const level_words[] = {"err", "error", "warning", "notice", "info", "debug", NULL};
 
 const Option option_table[] = {
@@ -61,6 +65,22 @@ const Option option_table[] = {
          "MB", "memory of each process of a coop session, at most; 0: no limit (default 0)", NULL},
         {"pids-max", "MUSTER_PIDS_MAX", "sandbox.pids_max", OPTION_INT, 0, AT(pids_max), "N",
          "processes that each one of a coop session may have, at most; 0: no limit (default 0)", NULL},
+        {"security-by", "MUSTER_SECURITY_BY", "security.by", OPTION_STRING, 0, AT(security_by), "HOW",
+         "who a caller at a contract's own socket says it is: said (believed) or checked (default said)",
+         by_words},
+        {"rights-foreman", "MUSTER_RIGHTS_FOREMAN", "rights.foreman", OPTION_LIST, ',', AT(rights_foreman),
+         "WORDS", "what a foreman may do by muster (default all but approve and admin)", right_words},
+        {"rights-peer", "MUSTER_RIGHTS_PEER", "rights.peer", OPTION_LIST, ',', AT(rights_peer), "WORDS",
+         "what another actor may do by muster (default read, look, message, ask, task, report, stop)",
+         right_words},
+        {"rights-session", "MUSTER_RIGHTS_SESSION", "rights.session", OPTION_LIST, ',', AT(rights_session),
+         "WORDS", "what a session without a sandbox may do by muster (default all but approve)",
+         right_words},
+        {"rights-task", "MUSTER_RIGHTS_TASK", "rights.task", OPTION_LIST, ',', AT(rights_task), "WORDS",
+         "what the agent of a task may do by muster (default read, look, message, ask, task, report)",
+         right_words},
+        {"rights-run", "MUSTER_RIGHTS_RUN", "rights.run", OPTION_LIST, ',', AT(rights_run), "WORDS",
+         "what a run of AgentCompany may do by muster (default as task)", right_words},
         {"durability", "MUSTER_DURABILITY", "ledger.durability", OPTION_STRING, 0, AT(durability), "POLICY",
          "when a write is answered: commit (synced), interval or none (default commit)", durability_words},
         {"sync-interval-ms", "MUSTER_SYNC_INTERVAL_MS", "ledger.sync_interval_ms", OPTION_INT, 0,

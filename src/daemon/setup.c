@@ -17,6 +17,7 @@
 #include "collab/actor/runner.h"
 #include "company/company.h"
 #include "company/run/runs.h"
+#include "core/principal/audit.h"
 #include "core/trust.h"
 #include "daemon/fleet-owners.h"
 #include "daemon/options.h"
@@ -249,6 +250,7 @@ void setup_unhost(Daemon *daemon) {
                 runners_let_go(daemon->collab);
         daemon->host = host_free(daemon->host);
         daemon->trust = trust_free(daemon->trust);
+        daemon->audit = audit_free(daemon->audit);
         free(daemon->shim_path);
         daemon->shim_path = NULL;
         free(daemon->project_path);

@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import jsonschema
 
 # Conditions of schema/errors.json that any call can end with, declared or not.
-GENERIC = ("PARSE", "INVALID_REQUEST", "TOO_LARGE", "UNKNOWN_OP", "INVALID_PARAMS", "PERMISSION_DENIED", "INTERNAL")
+GENERIC = ("PARSE", "INVALID_REQUEST", "TOO_LARGE", "UNKNOWN_OP", "INVALID_PARAMS", "PERMISSION_DENIED", "FORBIDDEN", "IDENTITY_MISMATCH", "INTERNAL")
 
 
 def load(path):

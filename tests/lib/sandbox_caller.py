@@ -21,7 +21,7 @@ PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.execu
 
 # Runs in the workspace, which holds copies of clients.py and checks.py.
 AGENT = r'''
-import glob, json, os, sys, time
+import glob, json, os, subprocess, sys, time
 sys.path.insert(0, os.getcwd())
 sys.dont_write_bytecode = True
 from clients import Coop, Rpc, cccc_exchange, cccc_request, parse_cccc_reply
@@ -30,6 +30,10 @@ def call(how, where, name, args):
     where = where if isinstance(where, str) else tuple(where)
     if how == "ls":
         return os.listdir(where)
+    if how == "run":
+        env = {k: v for k, v in {**os.environ, **args}.items() if v is not None}
+        done = subprocess.run(where, env=env, stdin=subprocess.DEVNULL, capture_output=True)
+        return {"status": done.returncode, "out": done.stdout.decode(), "err": done.stderr.decode()}
     if how == "cccc":
         return parse_cccc_reply(cccc_exchange(where, cccc_request(name, args)))
     with (Coop if how == "coop" else Rpc)(where, deadline=20) as c:
@@ -130,6 +134,10 @@ class Caged:
         os.rename(path + ".new", path + ".ask")
         eventually(lambda: os.path.exists(path), what="the agent's answer")
         return json.loads(read_text(path))
+
+    def run(self, argv, env=None):
+        """A program inside, with another environment (None: without this name): status, out, err."""
+        return self.call("run", list(argv), "", env)
 
     def listing(self, folder):
         """What the agent sees there."""

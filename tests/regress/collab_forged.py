@@ -63,7 +63,7 @@ def test_tabs_are_no_keys():
 # ---------------------------------------------------------------------------------------------------- the program in front
 # Writes down what is typed. "away" puts an editor in front of the terminal, "back" ends it.
 AGENT = """
-import os, select, signal, sys, tty
+import os, select, signal, sys, time, tty
 base = %r
 signal.signal(signal.SIGTTOU, signal.SIG_IGN)
 tty.setraw(0)
@@ -82,6 +82,8 @@ def away():
         os.tcsetpgrp(0, os.getpid())
         signal.signal(signal.SIGTTOU, signal.SIG_DFL)
         os.execv(base + "/editor", ["editor", "1000"])
+    while os.tcgetpgrp(0) != editor:
+        time.sleep(0.001)
 def back():
     global editor
     os.kill(editor, signal.SIGKILL)
@@ -96,7 +98,7 @@ while True:
     for fd in select.select([orders] + ([] if editor else [0]), [], [])[0]:
         if fd == orders:
             {b"a": away, b"b": back}[os.read(orders, 1)]()
-        else:
+        elif not editor:  # who is not in front must not read
             out.write(os.read(0, 65536))
 """
 
@@ -112,6 +114,8 @@ class _Agent:
         write_text(os.path.join(base, "agent.py"), AGENT % (base, is_away))
         ok(d, "actor_add", group_id=self.group, actor_id="w1", runner="pty", runtime="custom", command=[sys.executable, os.path.join(base, "agent.py")], by="user")
         start(d, self.group)
+        if is_away:
+            eventually(self.editor_is_in_front, what="the editor is in front")
 
     def order(self, word):
         with open(os.path.join(self.base, "orders"), "w", encoding="ascii") as f:

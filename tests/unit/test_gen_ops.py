@@ -26,7 +26,7 @@ gen_ops = importlib.util.module_from_spec(spec)
 sys.modules["gen_ops"] = gen_ops  # dataclasses look their module up there
 spec.loader.exec_module(gen_ops)
 
-GENERIC = ["PARSE", "INVALID_REQUEST", "TOO_LARGE", "UNKNOWN_OP", "INVALID_PARAMS", "PERMISSION_DENIED", "INTERNAL"]
+GENERIC = ["PARSE", "INVALID_REQUEST", "TOO_LARGE", "UNKNOWN_OP", "INVALID_PARAMS", "PERMISSION_DENIED", "FORBIDDEN", "IDENTITY_MISMATCH", "INTERNAL"]
 
 
 def dialect(name, convention, envelope):
@@ -35,7 +35,7 @@ def dialect(name, convention, envelope):
 
 def op(name, params=None, **more):
     return {"name": name, "summary": "Does it.", "params": params or {}, "result": {"type": "object"},
-            "errors": [], "scope": "view", "flags": [], **more}
+            "errors": [], "right": "read", "flags": [], **more}
 
 
 def base():
@@ -202,8 +202,9 @@ def test_operation():
     expect_op("errors[1]: \"full\" is there twice", errors=["full", "full"])
     expect_op("flags[0]: unknown flag \"write\"; known: writes, streams, slow", flags=["write"])
     expect_op("flags: must be a list", flags="writes")
-    expect_op("scope: must be one of \"view\", \"control\", \"admin\"", scope="write")
-    expect("soft/send.json: scope: is missing", lambda files: files["soft/send.json"].pop("scope"))
+    expect_op("right: must be one of \"read\", \"look\",", right="view")
+    expect_op("right: must be one of", right={"role": "foreman"})
+    expect("soft/send.json: right: is missing", lambda files: files["soft/send.json"].pop("right"))
     expect("soft/send.json: result: is missing", lambda files: files["soft/send.json"].pop("result"))
     expect("rpc/daemon.stop_now.json: errors[0]: \"full\" is no error code of rpc",
            lambda files: files["rpc/daemon.stop_now.json"].update(errors=["full"]))
@@ -274,14 +275,14 @@ def test_errors_file():
     def change(i, **members):
         return lambda files: files["errors.json"]["conditions"][i].update(members)
     expect("errors.json: conditions[0].nosuch: unknown key", change(0, nosuch="x"))
-    expect("errors.json: conditions[7].name: \"full\" cannot name a condition", change(7, name="full"))
-    expect("errors.json: conditions[7].name: \"MAX\" cannot name a condition", change(7, name="MAX"))
-    expect("errors.json: conditions[7].name: PARSE is there twice", change(7, name="PARSE"))
-    expect("errors.json: conditions[7].rpc: must be a string or a number other than 0", change(7, rpc=0))
-    expect("errors.json: conditions: dialect rpc mixes strings and numbers", change(7, rpc="full"))
+    expect("errors.json: conditions[9].name: \"full\" cannot name a condition", change(9, name="full"))
+    expect("errors.json: conditions[9].name: \"MAX\" cannot name a condition", change(9, name="MAX"))
+    expect("errors.json: conditions[9].name: PARSE is there twice", change(9, name="PARSE"))
+    expect("errors.json: conditions[9].rpc: must be a string or a number other than 0", change(9, rpc=0))
+    expect("errors.json: conditions: dialect rpc mixes strings and numbers", change(9, rpc="full"))
     expect("errors.json: INTERNAL: needs a word in dialect rpc",
-           lambda files: files["errors.json"]["conditions"][6].pop("rpc"))
-    expect("errors.json: conditions: INTERNAL is missing", lambda files: files["errors.json"]["conditions"].pop(6))
+           lambda files: files["errors.json"]["conditions"][8].pop("rpc"))
+    expect("errors.json: conditions: INTERNAL is missing", lambda files: files["errors.json"]["conditions"].pop(8))
     expect("errors.json: No such file", lambda files: files.pop("errors.json"))
 
 
@@ -293,8 +294,8 @@ def test_files_that_are_not_json():
     expect("soft/send.json: NaN is not JSON", lambda files: files.update({"soft/send.json": '{"a":NaN}'}))
 
 
-def test_targets_and_rights():
-    target, right = {"kind": "group", "by": "by", "access": "read"}, {"role": "foreman", "as": "x", "else": "FULL"}
+def test_targets_and_roles():
+    target, role = {"kind": "group", "by": "by", "access": "read"}, {"is": "foreman", "as": "x", "else": "FULL"}
     expect_op("target.kind: must be one of", target={**target, "kind": "x"})
     expect_op("target.access: must be one of", target={**target, "access": "x"})
     expect_op("target.by: is missing", target={"kind": "group", "access": "read"})
@@ -305,10 +306,10 @@ def test_targets_and_rights():
     expect_op("target.needs: must be a list", target={**target, "needs": "by"})
     expect_op("target.first: must be true or false", target={**target, "first": 1})
     expect_op("target.lost: must be true or false", target={**target, "lost": 1})
-    expect_op("right: needs a target", right=right)
-    expect_op("right.role: must be one of", target=target, right={**right, "role": "x"})
-    expect_op("right.else: there is no condition", target=target, right={**right, "else": "x"})
-    expect_op("right: \"limit\" is no string", target=target, right={**right, "about": "limit"})
+    expect_op("role: needs a target", role=role)
+    expect_op("role.is: must be one of", target=target, role={**role, "is": "x"})
+    expect_op("role.else: there is no condition", target=target, role={**role, "else": "x"})
+    expect_op("role: \"limit\" is no string", target=target, role={**role, "about": "limit"})
 
 
 def test_every_problem_is_told():
@@ -337,13 +338,13 @@ def test_a_target_is_found_before_the_handler_runs():
     files = base()
     files["errors.json"]["conditions"] += [{"name": "MISSING_" + name, "summary": "missing", "soft": "m_" + name} for name in ("BY", "TEXT")]
     files["soft/send.json"].update(target={"kind": "group", "by": "by", "access": "edit", "needs": ["text"], "first": True},
-                                   right={"role": "self", "about": "kind", "as": "x.y", "else": "FULL"})
+                                   role={"is": "self", "about": "kind", "as": "x.y", "else": "FULL"})
     with generated(files) as root:
         text = read(root, "gen", "soft-ops.h")
         assert "typedef struct Group Group;" in text and "int op_soft_send(Call *call, Group *group, const SoftSendArgs *args);" in text
         assert "int op_soft_send_first(Call *call, const SoftSendArgs *args);" in text
         text = read(root, "gen", "soft-ops.c")
-        steps = ['group_require(call, group->doc, args->by, RIGHT_SELF, args->kind,', '"x.y", CALL_E_FULL);', "return op_soft_send(call, group, args);",
+        steps = ['group_require(call, group->doc, args->by, ROLE_SELF, args->kind,', '"x.y", CALL_E_FULL);', "return op_soft_send(call, group, args);",
                  'call_fail(call, CALL_E_MISSING_TEXT, "missing text");', "r = op_soft_send_first(call, args);",
                  "return collab_target(call, args->by, GROUP_EDIT, at_send, NULL,"]
         places = [text.index(step) for step in steps]

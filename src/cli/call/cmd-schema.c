@@ -105,13 +105,9 @@ static void print_errors(const Json *method) {
 }
 
 static void print_flags(const OpDoc *doc) {
-        static const char *const scopes[] = {[OP_SCOPE_ADMIN] =
-                                                     "admin, acts on the daemon or shows its secrets",
-                                             [OP_SCOPE_CONTROL] = "control, acts on agents",
-                                             [OP_SCOPE_VIEW] = "view, reads"};
         uint32_t flags = doc->flags;
 
-        print("Scope: %s.\n", scopes[doc->scope]);
+        print("Right: %s.\n", right_name((Right)doc->right));
         if (flags & OP_WRITES)
                 print("Changes kept state; its answer comes when the change is stored.\n");
         if (flags & OP_STREAMS)

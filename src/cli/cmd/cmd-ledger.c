@@ -14,6 +14,7 @@
 #include "base/id.h"
 #include "base/json/json-writer.h"
 #include "base/mapping.h"
+#include "base/place.h"
 #include "base/time.h"
 #include "cli/cli.h"
 #include "cli/cmd/ledger-workspace.h"
@@ -60,6 +61,14 @@ static int target_of_file(const char *path, Target *ret) {
         return ret->path && ret->state_path ? 0 : -ENOMEM;
 }
 
+/* The daemon's own, of what was refused: core/principal/audit.h. */
+static int target_of_audit(Target *ret) {
+        _cleanup_(freep) char *home = place_home(),
+                              *path = home ? path_join(home, "audit/ledger.jsonl") : NULL;
+
+        return path ? target_of_file(path, ret) : -ENOMEM;
+}
+
 /* A word with a slash, or the name of a file that is there, is a file; any other is a group, by its id, its
  * title or the beginning of its id. */
 static int target_init(Target *target, const char *word) {
@@ -69,6 +78,8 @@ static int target_init(Target *target, const char *word) {
         *target = (Target){.name = word};
         if (strchr(word, '/') || access(word, F_OK) == 0)
                 return target_of_file(word, target);
+        if (!strcmp(word, "audit"))
+                return target_of_audit(target);
         home = ledger_cccc_home();
         r = home ? group_name_find(home, word, &id) : -ENOMEM;
         if (r)
@@ -88,6 +99,15 @@ static int run_one(const Options *options, const char *word, TargetFn fn) {
         return fn(options, &target);
 }
 
+/* If there is one. */
+static int ledger_run_audit(const Options *options, TargetFn fn) {
+        _cleanup_(target_deinit) Target target = {.name = "audit"};
+
+        if (target_of_audit(&target))
+                return complain(CLI_FAILED, "out of memory");
+        return access(target.path, F_OK) ? CLI_OK : fn(options, &target);
+}
+
 /* Every group of the CCCC home. */
 static int ledger_run_all(const Options *options, TargetFn fn) {
         _cleanup_(freep) char *home = ledger_cccc_home(), *groups = home ? path_join(home, "groups") : NULL;
@@ -103,7 +123,7 @@ static int ledger_run_all(const Options *options, TargetFn fn) {
                 free(entries[i]);
         }
         free(entries);
-        return worst;
+        return MAX(worst, ledger_run_audit(options, fn));
 }
 
 static void print_line(Buf *text, bool failed) {

@@ -39,7 +39,7 @@ static void put_word(Str word) {
 
 /* The member of an event that says most in a line. */
 static Str gist(const Json *event) {
-        static const char *const keys[] = {"by", "taskId", "run_id"};
+        static const char *const keys[] = {"by", "taskId", "run_id", "op"};
 
         for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
                 Str text = json_str(json_get(event, keys[i]));

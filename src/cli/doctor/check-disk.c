@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/json/yaml.h"
+#include "base/time.h"
 #include "cli/doctor/doctor.h"
 #include "core/ledger/ledger-tool.h"
 
@@ -174,6 +175,30 @@ void doctor_check_groups(Doctor *doctor) {
         free(entries);
         if (!doctor->has_said)
                 doctor_pass(doctor, "%d: documents parse, ledgers are sound", n_groups);
+}
+
+void doctor_check_audit(Doctor *doctor) {
+        _cleanup_(freep) char *folder = doctor->home ? path_join(doctor->home, "audit") : NULL,
+                              *path = folder ? path_join(folder, "ledger.jsonl") : NULL,
+                              *state = folder ? path_join(folder, "state/ledger") : NULL;
+        char last[TIME_TEXT_MAX] = "-";
+        LedgerReport report = {0};
+
+        if (!path || !state || access(path, F_OK)) {
+                doctor_pass(doctor, "nothing was refused");
+                return;
+        }
+        doctor_look_at_ledger(doctor, folder, "ledger.jsonl", "state/ledger");
+        if (doctor->has_said || ledger_inspect(path, state, &report))
+                return;
+        if (report.chain.is_broken)
+                doctor_find(doctor, DOCTOR_ERROR, path, "somebody has changed it: its chain does not fit");
+        if (report.last_ts_us)
+                time_format_s(report.last_ts_us, last);
+        if (!doctor->has_said)
+                doctor_pass(doctor, "%llu, the last %s: %s", (unsigned long long)report.n_events, last,
+                            path);
+        ledger_report_deinit(&report);
 }
 
 void doctor_check_cccc(Doctor *doctor) {

@@ -28,6 +28,7 @@ static const DoctorCheck checks[] = {
         {"endpoints", doctor_check_endpoints},
         {"projects", doctor_check_projects},
         {"log", doctor_check_log},
+        {"refusals", doctor_check_audit},
         {"agent programs", doctor_check_programs},
         {"bwrap", doctor_check_bwrap},
         {"user namespaces", doctor_check_namespaces},

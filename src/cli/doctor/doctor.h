@@ -54,6 +54,7 @@ void doctor_check_home(Doctor *doctor);
 void doctor_check_socket(Doctor *doctor);
 void doctor_check_cccc(Doctor *doctor);
 void doctor_check_groups(Doctor *doctor);
+void doctor_check_audit(Doctor *doctor); /* what the daemon has refused */
 /* check-daemon.c */
 void doctor_check_daemon(Doctor *doctor);
 void doctor_check_endpoints(Doctor *doctor);

@@ -18,6 +18,7 @@ typedef struct Link {
         Buf in;
         size_t n_used;            /* front of `in` that the last frame took */
         char path[LINK_PATH_MAX]; /* of the socket; a longer one cannot be connected to */
+        bool has_spoken;          /* something was asked on it */
 } Link;
 
 #define LINK_NULL      ((Link){.fd = -1})

@@ -2,6 +2,7 @@
 #include "cli/link/exchange.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -153,10 +154,25 @@ static int exchange_receive_reply(Link *link, const char *dialect, Arena *arena,
         return r ? r : reply_read(arena, dialect, text, ret);
 }
 
+/* Who we are, for a daemon that cannot see it: from a container. Only the one that has given the token is told, and
+ * before anything else. */
+static int exchange_write_token(Link *link, const Request *request, Buf *out) {
+        const char *token = getenv("MUSTER_TOKEN"), *of = getenv("MUSTER_SOCKET");
+        bool is_first = !link->has_spoken;
+
+        link->has_spoken = true;
+        if (!is_first || is_coop(request->dialect) || !token || !*token || !of ||
+            strcmp(of, link->path) != 0)
+                return 0;
+        return error_trace(buf_printf(out, "@token %s\n", token));
+}
+
 int exchange(Link *link, const Request *request, Arena *arena, Reply *ret) {
         _cleanup_(buf_deinit) Buf bytes = BUF_NULL;
-        int r = request_write(request, &bytes);
+        int r = exchange_write_token(link, request, &bytes);
 
+        if (!r)
+                r = request_write(request, &bytes);
         if (r)
                 return error_trace(r);
         r = link_send(link, buf_str(&bytes));

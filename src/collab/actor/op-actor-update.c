@@ -154,7 +154,7 @@ static int actor_update_check(Call *call, const GroupDoc *doc, const CcccActorUp
         int r = patch_check(call, args->patch, patch_keys);
 
         if (!r)
-                r = group_require(call, doc, args->by, RIGHT_USER, STR_NULL, "actor.update",
+                r = group_require(call, doc, args->by, ROLE_USER, STR_NULL, "actor.update",
                                   CALL_E_ACTOR_UPDATE_FAILED);
         if (r)
                 return r;

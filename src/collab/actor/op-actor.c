@@ -68,7 +68,7 @@ static int check_id(Call *call, const GroupDoc *doc, NewActor *new) {
 
 static int complete(Call *call, const GroupDoc *doc, NewActor *new) {
         const char *fault;
-        int r = group_require(call, doc, new->by, RIGHT_FOREMAN, STR_NULL, "actor.add",
+        int r = group_require(call, doc, new->by, ROLE_FOREMAN, STR_NULL, "actor.add",
                               CALL_E_ACTOR_ADD_FAILED);
 
         if (r)
@@ -214,7 +214,7 @@ static void actor_remove_reply(Call *call, GroupChange *change) {
 }
 
 static int actor_remove_check(Call *call, const GroupDoc *doc, const CcccActorRemoveArgs *args) {
-        int r = group_require(call, doc, args->by, RIGHT_SELF, args->actor_id, "actor.remove",
+        int r = group_require(call, doc, args->by, ROLE_SELF, args->actor_id, "actor.remove",
                               CALL_E_ACTOR_REMOVE_FAILED);
 
         if (!r && !group_doc_actor(doc, args->actor_id))

@@ -17,13 +17,13 @@
 
 typedef struct RunOp {
         const char *action, *event;
-        GroupRight right;
+        GroupRole right;
         int error;
 } RunOp;
 
-static const RunOp start_op = {"actor.start", "actor.start", RIGHT_FOREMAN, CALL_E_ACTOR_START_FAILED};
-static const RunOp stop_op = {"actor.stop", "actor.stop", RIGHT_FOREMAN_OR_SELF, CALL_E_ACTOR_STOP_FAILED};
-static const RunOp restart_op = {"actor.restart", "actor.restart", RIGHT_FOREMAN_OR_SELF,
+static const RunOp start_op = {"actor.start", "actor.start", ROLE_FOREMAN, CALL_E_ACTOR_START_FAILED};
+static const RunOp stop_op = {"actor.stop", "actor.stop", ROLE_FOREMAN_OR_SELF, CALL_E_ACTOR_STOP_FAILED};
+static const RunOp restart_op = {"actor.restart", "actor.restart", ROLE_FOREMAN_OR_SELF,
                                  CALL_E_ACTOR_RESTART_FAILED};
 
 typedef struct RunArgs {
@@ -323,7 +323,7 @@ static int check_start(Call *call, const GroupDoc *doc, Str by) {
         int r = runner_check_root(call, doc);
 
         if (!r)
-                r = group_require(call, doc, by, RIGHT_FOREMAN, STR_NULL, "group.start",
+                r = group_require(call, doc, by, ROLE_FOREMAN, STR_NULL, "group.start",
                                   CALL_E_GROUP_START_FAILED);
         for (size_t i = 0; !r && i < doc->n_actors; i++)
                 r = runner_check(call, doc, &doc->actors[i]);

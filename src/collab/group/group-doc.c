@@ -27,17 +27,17 @@ const char *group_role(const GroupDoc *doc, Str actor) {
         return group_is_foreman(doc, actor) ? "foreman" : "peer";
 }
 
-static bool permissions_is_allowed(const GroupDoc *doc, Str by, GroupRight right, Str target) {
+static bool permissions_is_allowed(const GroupDoc *doc, Str by, GroupRole right, Str target) {
         switch (right) {
-        case RIGHT_FOREMAN: return group_is_foreman(doc, by);
-        case RIGHT_FOREMAN_OR_SELF: return group_is_foreman(doc, by) || str_eq(by, target);
-        case RIGHT_SELF: return str_eq(by, target);
-        case RIGHT_USER: return false;
+        case ROLE_FOREMAN: return group_is_foreman(doc, by);
+        case ROLE_FOREMAN_OR_SELF: return group_is_foreman(doc, by) || str_eq(by, target);
+        case ROLE_SELF: return str_eq(by, target);
+        case ROLE_USER: return false;
         }
         return false;
 }
 
-int group_require(Call *call, const GroupDoc *doc, Str by, GroupRight right, Str target, const char *action,
+int group_require(Call *call, const GroupDoc *doc, Str by, GroupRole right, Str target, const char *action,
                   int error) {
         if (!by.n || str_is(by, "user"))
                 return 0;

@@ -286,7 +286,7 @@ int op_cccc_group_update(Call *call, Group *group, const CcccGroupUpdateArgs *ar
 
         r = patch_check(call, args->patch, patch_keys);
         if (!r)
-                r = group_require(call, group->doc, args->by, RIGHT_FOREMAN, STR_NULL, "group.update",
+                r = group_require(call, group->doc, args->by, ROLE_FOREMAN, STR_NULL, "group.update",
                                   CALL_E_GROUP_UPDATE_FAILED);
         if (r)
                 return r;
@@ -393,7 +393,7 @@ static int group_settings_check(Call *call, const GroupDoc *doc, const CcccGroup
                 return r;
         if (settings_check(args->patch, &fault) == SETTINGS_E_SEND_TO)
                 return refuse_value(call, &fault);
-        r = group_require(call, doc, args->by, is_of_sandbox(args->patch) ? RIGHT_USER : RIGHT_FOREMAN,
+        r = group_require(call, doc, args->by, is_of_sandbox(args->patch) ? ROLE_USER : ROLE_FOREMAN,
                           STR_NULL, "group.settings_update", CALL_E_GROUP_SETTINGS_UPDATE_FAILED);
         if (r)
                 return r;

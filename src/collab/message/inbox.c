@@ -9,7 +9,7 @@
 #include "collab/group/group-doc.h"
 
 int inbox_require(Call *call, const Group *group, Str by, Str actor) {
-        return group_require(call, group->doc, by, RIGHT_FOREMAN_OR_SELF, actor, "open this inbox",
+        return group_require(call, group->doc, by, ROLE_FOREMAN_OR_SELF, actor, "open this inbox",
                              CALL_E_PERMISSION_DENIED);
 }
 

@@ -38,6 +38,11 @@ static char *copy_member(const Json *json, const char *key) {
         return str_dup(s);
 }
 
+static void adopt_token(Hosted *hosted, Str hash) {
+        if (hash.n == SHA256_HEX_MAX - 1)
+                memcpy(hosted->token, hash.data, hash.n);
+}
+
 static int read_meta(Hosted *hosted) {
         _cleanup_(freep) char *path = path_join(hosted->dir, SHIM_META);
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
@@ -57,6 +62,7 @@ static int read_meta(Hosted *hosted) {
                 hosted->recording_path = copy_member(json, "recording");
         if (json_str(json_get(json, "cgroup")).n)
                 hosted->cgroup = copy_member(json, "cgroup");
+        adopt_token(hosted, json_str(json_get(json, "token_sha256")));
         (void)json_int64(json_get(json, "memory_max"), &hosted->limits.memory_max);
         (void)json_int64(json_get(json, "pids_max"), &hosted->limits.n_pids);
         meta = json_raw(json_get(json, "meta"));

@@ -153,3 +153,81 @@ bool host_is_sandboxed_caller(const Host *host, pid_t pid) {
                         return is_below;
         return true;
 }
+
+/*
+ * Which hosted process a caller belongs to, in a sandbox or not.
+ */
+
+enum { CALLER_DEPTH_MAX = 256 };
+
+static bool caller_may_be(const Hosted *hosted) {
+        return hosted->state != HOSTED_ENDED && hosted->state != HOSTED_FAILED;
+}
+
+bool host_has_callers(const Host *host) {
+        const Hosted *hosted = host->first;
+
+        while (hosted && !caller_may_be(hosted))
+                hosted = hosted->next;
+        return hosted;
+}
+
+static Hosted *caller_of_process(const Host *host, pid_t pid) {
+        Hosted *hosted = host->first;
+
+        while (hosted && !(caller_may_be(hosted) &&
+                           (hosted->pid == pid || (hosted->record && hosted->record->shim_pid == pid))))
+                hosted = hosted->next;
+        return hosted;
+}
+
+static Hosted *caller_of_cgroup(Host *host, pid_t pid) {
+        char text[1024];
+        const char *at = text;
+
+        if (!host->cgroups.folder || process_read(pid, "cgroup", text, sizeof(text)) <= 0)
+                return NULL;
+        while ((at = strstr(at, "/hosted-"))) {
+                Str id = {at + strlen("/hosted-"), strspn(at + strlen("/hosted-"), "0123456789abcdef")};
+                Hosted *hosted = host_find(host, id);
+
+                if (hosted && hosted->cgroup)
+                        return hosted;
+                at++;
+        }
+        return NULL;
+}
+
+static int caller_find_above(const Host *host, pid_t pid, Hosted **ret) {
+        for (int i = 0; i < CALLER_DEPTH_MAX; i++) {
+                ProcessStatus status;
+
+                *ret = caller_of_process(host, pid);
+                if (*ret || pid <= 1)
+                        return 0;
+                if (process_status(pid, &status))
+                        return -ESRCH;
+                pid = status.parent;
+        }
+        return -ESRCH;
+}
+
+int host_find_caller(Host *host, pid_t pid, Hosted **ret, bool *ret_by_cgroup) {
+        *ret = caller_of_cgroup(host, pid);
+        *ret_by_cgroup = *ret;
+        for (int i = 0; !*ret && i < CALLER_TRIES; i++)
+                if (!caller_find_above(host, pid, ret))
+                        return 0;
+        return *ret ? 0 : error_origin(-ESRCH);
+}
+
+Hosted *host_find_token(Host *host, Str token) {
+        Hosted *hosted = host->first;
+        char hash[SHA256_HEX_MAX];
+
+        if (token.n != HOST_TOKEN_DIGITS || sha256_hex(token, hash))
+                return NULL;
+        while (hosted && !(caller_may_be(hosted) && !strcmp(hosted->token, hash)))
+                hosted = hosted->next;
+        return hosted;
+}

@@ -16,6 +16,9 @@ enum { HOST_META_MAX = 4 << 20 };
 
 /* Names the folder in the environment of everything that a hosted process starts. */
 #define HOST_MARK "MUSTER_HOSTED"
+/* Says who it is, where nobody can see it: in a container, over HTTP. New with each start; we keep its hash. */
+#define HOST_TOKEN "MUSTER_TOKEN"
+enum { HOST_TOKEN_DIGITS = 32 };
 
 enum { HOST_SPARES_MAX = 8 };
 

@@ -30,8 +30,9 @@ typedef struct Start {
         char **env;
         size_t n_ring, n_ring_err;
         unsigned cols, rows;
-        int recording; /* its file; -1: none */
-        char *title;   /* in it */
+        int recording;                     /* its file; -1: none */
+        char *title;                       /* in it */
+        char token[HOST_TOKEN_DIGITS + 1]; /* of the process; in its environment and nowhere else */
         Buf meta;
         char *spare;       /* folder that is to become this one's; NULL: none */
         TrustNote exposed; /* that it can write in its workspace from now on */
@@ -91,6 +92,7 @@ static int write_meta(Start *start, const HostedSpec *spec) {
         jw_field_cstr(&w, "workspace", start->hosted->workspace);
         jw_field_cstr(&w, "command", start->hosted->command);
         jw_field_cstr(&w, "sandbox", spec->sandbox);
+        jw_field_cstr(&w, "token_sha256", start->hosted->token);
         if (start->hosted->cgroup)
                 jw_field_cstr(&w, "cgroup", start->hosted->cgroup);
         if (spec->limits.memory_max)
@@ -273,6 +275,12 @@ static int host_start_fill(Hosted *hosted, const HostedSpec *spec) {
         return 0;
 }
 
+static int host_start_token(Start *start) {
+        int r = id_hex(start->token, HOST_TOKEN_DIGITS);
+
+        return error_trace(r ? r : sha256_hex(str_from(start->token), start->hosted->token));
+}
+
 static int host_start_begin(Hosted *hosted, const HostedSpec *spec) {
         Start *start = calloc(1, sizeof(*start));
         int r = start ? host_start_fill(hosted, spec) : -ENOMEM;
@@ -286,7 +294,11 @@ static int host_start_begin(Hosted *hosted, const HostedSpec *spec) {
         start->rows = hosted->rows;
         start->n_ring = spec->n_ring ? spec->n_ring : RING_BYTES_DEFAULT;
         start->n_ring_err = spec->n_ring_err ? spec->n_ring_err : start->n_ring;
-        start->env = program_exec_env(spec->program, hosted->host->daemon, hosted->dir, spec->sandbox);
+        if (!r)
+                r = host_start_token(start);
+        start->env = program_exec_env(
+                spec->program, hosted->host->daemon,
+                &(ProgramMarks){.dir = hosted->dir, .sandbox = spec->sandbox, .token = start->token});
         if (!r)
                 r = start->env && start->title ? shim_argv(start, hosted, spec) : -ENOMEM;
         if (!r)

@@ -13,6 +13,7 @@
 
 #include "base/json/json-writer.h"
 #include "base/process.h"
+#include "base/sha256.h"
 #include "core/daemon.h"
 #include "core/host/host-cgroup.h"
 #include "core/host/program.h"
@@ -69,7 +70,8 @@ typedef struct HostedSpec {
         HostedLimits limits;
 } HostedSpec;
 
-typedef struct HostedHandler {
+typedef struct HostedHandler { /* leads: whether it directs others of its kind; NULL: no */
+        bool (*leads)(const Hosted *hosted);
         void (*started)(Hosted *hosted,
                         int error);    /* error: positive errno; then it is gone after this call */
         void (*ended)(Hosted *hosted); /* after its last output was shown; state ENDED or LOST */
@@ -91,8 +93,9 @@ struct Hosted {
         char *owner, *object, *workspace, *command, *sandbox;
         char *meta;
         HostedLimits limits;
-        char *cgroup;         /* its own; NULL: none */
-        char *recording_path; /* NULL: it is not recorded */
+        char *cgroup;               /* its own; NULL: none */
+        char token[SHA256_HEX_MAX]; /* SHA-256 of its MUSTER_TOKEN; "": it has none (an earlier version's) */
+        char *recording_path;       /* NULL: it is not recorded */
         ShimKind kind;
         HostedState state;
         int64_t state_since_us;
@@ -226,6 +229,11 @@ bool hosted_is_sandboxed(const Hosted *hosted);
 bool host_has_sandboxed(const Host *host); /* now: one that runs, or may run */
 /* Whether the process of this number is in one of them. One that is gone, or cannot be told, counts. */
 bool host_is_sandboxed_caller(const Host *host, pid_t pid);
+/* Which of them the process of this number belongs to, by its control group or by its parents: what forks away
+ * stays below its shim. *ret: NULL, none. -ESRCH: it is gone, or nobody can tell. */
+int host_find_caller(Host *host, pid_t pid, Hosted **ret, bool *ret_by_cgroup);
+bool host_has_callers(const Host *host);             /* there are processes that could call */
+Hosted *host_find_token(Host *host, Str token);      /* NULL: of none that runs */
 const char *hosted_state_name(const Hosted *hosted); /* "ending": it lives, but was told to go */
 
 /* Starts one; handler->started follows in a later turn. A daemon that hosts nothing has no host (NULL), and

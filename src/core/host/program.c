@@ -86,18 +86,20 @@ static const char *program_socket(const Daemon *daemon) {
 
 /* The mark comes first, where tools that look into /proc/PID/environ find it soonest. What the domain's list
  * says about these names does not count. */
-char **program_exec_env(const Program *program, const Daemon *daemon, const char *mark,
-                        const char *sandbox) {
-        static const char *const own[] = {HOST_MARK "=",
-                                          "MUSTER_SOCKET=", "MUSTER_HOME=", "MUSTER_SANDBOXED="};
+char **program_exec_env(const Program *program, const Daemon *daemon, const ProgramMarks *marks) {
+        static const char *const own[] = {
+                HOST_MARK "=", "MUSTER_SOCKET=", "MUSTER_HOME=", "MUSTER_SANDBOXED=", HOST_TOKEN "="};
         const char *socket = program_socket(daemon);
         _cleanup_(strvec_deinit) StrVec env = {0};
         char **list;
-        int r = environment_put(&env, HOST_MARK, mark);
+        int r = environment_put(&env, HOST_MARK, marks->dir);
 
         r = r ? r : environment_put(&env, "MUSTER_SOCKET", socket);
         r = r ? r : environment_put(&env, "MUSTER_HOME", socket ? daemon->home : NULL);
-        r = r ? r : environment_put(&env, "MUSTER_SANDBOXED", strcmp(sandbox, "none") ? sandbox : NULL);
+        r = r ? r
+              : environment_put(&env, "MUSTER_SANDBOXED",
+                                strcmp(marks->sandbox, "none") ? marks->sandbox : NULL);
+        r = r ? r : environment_put(&env, HOST_TOKEN, socket ? marks->token : NULL);
         for (size_t i = 0; !r && i < program->env.n; i++)
                 if (!program_has_prefix(program->env.items[i], own, ARRAY_SIZE(own)))
                         r = strvec_push(&env, program->env.items[i]);

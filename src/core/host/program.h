@@ -38,6 +38,10 @@ int program_env_over(StrVec *env, const Daemon *daemon,
 
 /* For core/host. The lists end with NULL; the caller frees them. NULL without memory. */
 char **program_exec_argv(const Program *program, const char *const *before, size_t n_before);
-/* mark: the folder of the process, by which it is found again; sandbox: "none" or "bwrap". */
-char **program_exec_env(const Program *program, const Daemon *daemon, const char *mark, const char *sandbox);
+typedef struct ProgramMarks {
+        const char *dir;     /* the folder of the process, by which it is found again */
+        const char *sandbox; /* "none" or "bwrap" */
+        const char *token;   /* by which it says who it is */
+} ProgramMarks;
+char **program_exec_env(const Program *program, const Daemon *daemon, const ProgramMarks *marks);
 char **program_list_free(char **list);

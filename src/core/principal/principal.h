@@ -1,0 +1,66 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * Principal: who is calling, and what that caller may do. Found out by the first of these that holds, at the
+ * first call of a connection for which it matters:
+ *
+ *   cgroup     it is in the control group of a hosted process
+ *   process    it is below one, or below its shim: what forks away stays there
+ *   token      it has said the MUSTER_TOKEN of one (`@token HEX` before anything else), for containers
+ *   user       nothing of these: whoever gets through to a socket of ours as the same user
+ *
+ * What callers say of themselves, by environment, argument or token, can narrow this (a person acts as an actor)
+ * and never widen it: what contradicts it is refused as IDENTITY_MISMATCH, what its rights do not have as
+ * FORBIDDEN. Both hold at the native socket, in whatever dialect but AgentCompany's, whose own socket it is; at the
+ * sockets of the contracts `by` is what its caller says, unless security.by is "checked".
+ *
+ * On every socket two kinds of callers may look (RIGHT_READ and RIGHT_LOOK without OP_REVEALS) and do nothing else:
+ *
+ *   sandboxed  a process in a sandbox that we host, by its PID namespace and its place below a shim; looked
+ *              at when it connects, and so it stays
+ *   TCP        nobody can tell which process it is; it counts as sandboxed while there is a sandbox, unless
+ *              it has said the token of the daemon, which no sandbox shows
+ *
+ * Not here: users (wire/listener.h), roles of contracts. An honest limit: without a sandbox a process of the same
+ * user can get out of its tree (docs/security.md). Owned by its Client.
+ */
+#include "base/json/json.h"
+#include "core/principal/right.h"
+
+typedef struct Call Call;
+typedef struct Client Client;
+typedef struct Op Op;
+
+typedef enum PrincipalProof {
+        PROOF_NONE, /* it was not looked at yet */
+        PROOF_USER,
+        PROOF_TOKEN,
+        PROOF_PROCESS,
+        PROOF_CGROUP,
+} PrincipalProof;
+
+typedef struct Principal {
+        PrincipalProof proof;
+        PrincipalKind kind;
+        const char *trouble; /* of PRINCIPAL_NOBODY, or of a token that contradicts: why; NULL: none */
+        char *name;          /* "actor:G/A"; NULL: the kind says it */
+        Str group, actor;    /* of an actor: parts of the name; else empty */
+        char id[17];         /* of the hosted process; "": none */
+        char *token;         /* that it has said; NULL: none */
+} Principal;
+
+/* Looks whether it is in a sandbox, if that can matter: a few reads of /proc, no waiting. */
+void principal_establish(Client *client);
+/* It says a token. */
+int principal_say_token(Client *client, Str token);
+void principal_deinit(Principal *principal);
+/* Who it is, looked at now if it was not yet. */
+const Principal *principal_of(Client *client);
+const char *principal_name(const Principal *principal);
+const char *principal_proof_name(const Principal *principal);
+RightSet principal_rights(const Client *client, const Principal *principal);
+
+/* Whether the call may go on: 0, or what call_fail() has said. At first without arguments, then with them; a `by`
+ * that an actor left out is filled in. given: as they came. */
+int principal_check(Call *call);
+int principal_check_args(Call *call, const Json *given, void *args);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* daemon.whoami: what core/principal knows of the caller. */
+#include "core/client.h"
+#include "gen/native-ops.h"
+
+static void whoami_write_rights(JsonWriter *w, RightSet rights) {
+        jw_key(w, "rights");
+        jw_begin_array(w);
+        for (int right = 0; right < _RIGHTS; right++)
+                if (right_is_in(rights, (Right)right))
+                        jw_cstr(w, right_name((Right)right));
+        jw_end_array(w);
+}
+
+int op_native_daemon_whoami(Call *call, _unused_ const NativeDaemonWhoamiArgs *args) {
+        const Principal *who = principal_of(call->client);
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        jw_field_cstr(w, "principal", principal_name(who));
+        jw_field_cstr(w, "kind", principal_kind_name(who->kind));
+        jw_field_cstr(w, "proof", principal_proof_name(who));
+        jw_field_bool(w, "sandboxed", call->client->is_sandboxed);
+        whoami_write_rights(w, principal_rights(call->client, who));
+        if (who->actor.n) {
+                jw_field_str(w, "group_id", who->group);
+                jw_field_str(w, "actor_id", who->actor);
+        }
+        if (*who->id)
+                jw_field_cstr(w, "process", who->id);
+        if (who->trouble)
+                jw_field_cstr(w, "trouble", who->trouble);
+        jw_end_object(w);
+        return 0;
+}
