@@ -70,8 +70,8 @@ typedef struct HostedSpec {
         HostedLimits limits;
 } HostedSpec;
 
-typedef struct HostedHandler { /* leads: whether it directs others of its kind; NULL: no */
-        bool (*leads)(const Hosted *hosted);
+typedef struct HostedHandler {
+        bool (*leads)(const Hosted *hosted); /* it directs others of its kind; NULL: it does not */
         void (*started)(Hosted *hosted,
                         int error);    /* error: positive errno; then it is gone after this call */
         void (*ended)(Hosted *hosted); /* after its last output was shown; state ENDED or LOST */

@@ -180,11 +180,23 @@ static int audit_write(Audit *self, const Refused *refused, Buf *out) {
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
+static void audit_on_closed(void *user) {
+        Audit *self = user;
+
+        daemon_release_stop(self->daemon);
+}
+
+static void audit_close(Audit *self) {
+        ledger_close(steal(&self->ledger), audit_on_closed, self);
+}
+
 static void audit_on_opened(void *user, int r) {
         Audit *self = user;
 
-        if (self->state == AUDIT_CLOSING)
+        if (self->state == AUDIT_CLOSING) {
+                audit_close(self);
                 return;
+        }
         self->state = r ? AUDIT_FAILED : AUDIT_OPEN;
         if (r)
                 audit_warn(self, "cannot be opened", r);
@@ -230,20 +242,18 @@ static void audit_open(Audit *self) {
                 audit_on_opened(self, -ENOMEM);
 }
 
-static void audit_on_closed(void *user) {
-        Audit *self = user;
-
-        daemon_release_stop(self->daemon);
-}
-
+/* One that is being opened is closed when it is open. */
 void audit_stop(Audit *audit) {
+        bool is_opening = audit && audit->state == AUDIT_OPENING;
+
         if (!audit || audit->state == AUDIT_CLOSING)
                 return;
         audit->state = AUDIT_CLOSING;
         if (!audit->ledger)
                 return;
         daemon_hold_stop(audit->daemon);
-        ledger_close(steal(&audit->ledger), audit_on_closed, audit);
+        if (!is_opening)
+                audit_close(audit);
 }
 
 /* A flood of refusals must not push everything else out of the feed. */

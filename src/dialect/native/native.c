@@ -112,6 +112,8 @@ static bool native_take_hello(Client *client, Str line) {
         return !r;
 }
 
+enum { TOKEN_MAX = 64 };
+
 /* "@token HEX": who it is, before anything else; the next line is the first one again. */
 static void native_take_token(Client *client, Str token) {
         if (principal_say_token(client, token))
@@ -122,7 +124,7 @@ static void preface(Client *client, Str line) {
         Str rest = line, name = native_next_word(&rest), project = STR_NULL;
         const Dialect *dialect = door_named((Str){name.data + 1, name.n - 1});
 
-        if (str_is(name, "@token") && rest.n && !client->principal.token)
+        if (str_is(name, "@token") && rest.n && rest.n <= TOKEN_MAX && !client->principal.token)
                 return native_take_token(client, rest);
         if (!dialect)
                 return native_refuse(client, CALL_E_INVALID_REQUEST, "no such dialect", name);
