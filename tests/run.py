@@ -156,7 +156,7 @@ def find_modules(tiers):
 
 
 # The longest ones begin first, so that none of them is the last, alone on the machine. The others come in the order of their tiers.
-LONGEST = ("fault/hosting_output", "fault/collab_crash", "fault/storm", "fault/loop_held", "unit/test-store-crash", "fault/tasks_agents", "regress/aiwg_tasks",
+LONGEST = ("fault/company_kills", "fault/hosting_output", "fault/collab_crash", "fault/storm", "fault/loop_held", "unit/test-store-crash", "fault/tasks_agents", "regress/aiwg_tasks",
            "fault/hosting_crash", "fault/hosting_tree", "unit/test-index", "regress/sandbox_actors", "fault/collab_actors", "fault/tasks_crash", "fault/company_long",
            "fault/company_sessions", "fault/collab_delivery", "conformance/agentcompany_goldens", "conformance/cccc_goldens", "unit/test_makefile", "unit/test_run")
 

@@ -11,7 +11,7 @@ MUSTERD = os.path.abspath(os.environ.get("MUSTERD", os.path.join(ROOT, "build", 
 MUSTER = os.path.abspath(os.environ.get("MUSTER", os.path.join(ROOT, "build", "muster")))
 SCALE = float(os.environ.get("MUSTER_TEST_SCALE", "1"))  # > 1 on slow machines and under valgrind
 DEADLINE = 60 * SCALE  # of what takes milliseconds: only what never comes is to fail, however busy the machine
-STOP_LIMIT = 30 * SCALE  # the contracts allow a stop 10 s; the rest is for the machine
+STOP_LIMIT = 60 * SCALE  # the contracts allow a stop 10 s; the rest is for the machine
 SANITIZER_WORDS = ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "MemorySanitizer", "runtime error:")
 
 
