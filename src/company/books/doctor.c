@@ -52,7 +52,9 @@ static void doctor_end(Doctor *doctor, const char *id, const char *good, const c
 }
 
 static int doctor_schema(Doctor *doctor) {
-        Validation validation = {.root = doctor->reading->root, .arena = doctor->reading->arena};
+        Validation validation = {.root = doctor->reading->root,
+                                 .arena = doctor->reading->arena,
+                                 .is_off = &doctor->reading->call->daemon->company->is_stopping};
         int r = validate(&validation);
 
         doctor_begin(doctor);

@@ -61,7 +61,9 @@ int op_agentcompany_workspace_init(Call *call, const AgentcompanyWorkspaceInitAr
 /* ---- open, validate -------------------------------------------------------------------------- */
 
 static int books_validate(Reading *reading, Validation *validation) {
-        *validation = (Validation){.root = reading->root, .arena = reading->arena};
+        *validation = (Validation){.root = reading->root,
+                                   .arena = reading->arena,
+                                   .is_off = &reading->call->daemon->company->is_stopping};
         return error_trace(validate(validation));
 }
 

@@ -35,8 +35,9 @@ static const char *transfer_home(Call *call) {
         return home ? home : getenv("HOME");
 }
 
-static int transfer_validate(Arena *arena, Str path, bool is_portable, size_t *ret_n) {
-        Validation validation = {.arena = arena, .is_portable = is_portable};
+static int transfer_validate(const Transfer *transfer, Str path, bool is_portable, size_t *ret_n) {
+        Validation validation = {
+                .arena = transfer->arena, .is_portable = is_portable, .is_off = transfer->is_off};
         int r;
 
         validation.root = open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -67,7 +68,7 @@ static void transfer_run(const Carry *carry) {
         Transfer *transfer_ = &job->transfer;
         size_t n_issues = 0;
 
-        job->r = transfer_validate(transfer_->arena, transfer_->from, job->is_import, &n_issues);
+        job->r = transfer_validate(transfer_, transfer_->from, job->is_import, &n_issues);
         if (!job->r && n_issues)
                 job->r = transfer_refuse(transfer_, "%s is no valid workspace: %zu issue(s)",
                                          transfer_->from.data, n_issues);
@@ -76,7 +77,7 @@ static void transfer_run(const Carry *carry) {
         if (!job->r && job->is_import)
                 job->r = transfer_complete(job);
         if (!job->r && job->is_import)
-                job->r = transfer_validate(transfer_->arena, transfer_->to, false, &job->n_issues);
+                job->r = transfer_validate(transfer_, transfer_->to, false, &job->n_issues);
 }
 
 static void transfer_write(JsonWriter *w, const TransferJob *job) {
@@ -103,6 +104,8 @@ static int transfer_done(Call *call, const Carry *carry) {
 
         if (job->r == TRANSFER_E_REFUSED)
                 return call_fail(call, CALL_E_COMPANY, STR_FMT, STR_ARG(job->transfer.why));
+        if (job->r == -ECANCELED)
+                return call_fail(call, CALL_E_UNAVAILABLE, "the daemon stops");
         if (job->r)
                 return call_fail(call, CALL_E_COMPANY, "The workspace could not be copied: %s",
                                  strerror(-job->r));
@@ -122,6 +125,7 @@ static int transfer_begin(Call *call, Str from, Str to, bool has_local, bool is_
                                           .to = visit_path(call, to),
                                           .home = transfer_home(call),
                                           .has_local = has_local,
+                                          .is_off = &call->daemon->company->is_stopping,
                                           .is_forced = is_forced},
                              .from_text = from,
                              .to_text = to,

@@ -83,20 +83,24 @@ static int transfer_copy_file(int from_dir, int to_dir, const char *name, mode_t
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
-static int transfer_copy_tree(int from_dir, int to_dir, const char *name, unsigned depth);
+static int transfer_copy_tree(const Transfer *transfer, int from_dir, int to_dir, const char *name,
+                              unsigned depth);
 
 static bool transfer_is_ours(const char *parent, const char *name) {
         return !strcmp(parent, ".local") && !strcmp(name, "muster");
 }
 
 /* Special files and links are left behind. */
-static int transfer_copy_entry(int from_dir, int to_dir, const char *name, unsigned depth) {
+static int transfer_copy_entry(const Transfer *transfer, int from_dir, int to_dir, const char *name,
+                               unsigned depth) {
         struct stat st;
 
+        if (transfer->is_off && *transfer->is_off)
+                return -ECANCELED;
         if (fstatat(from_dir, name, &st, AT_SYMLINK_NOFOLLOW))
                 return error_origin(-errno);
         if (S_ISDIR(st.st_mode))
-                return transfer_copy_tree(from_dir, to_dir, name, depth);
+                return transfer_copy_tree(transfer, from_dir, to_dir, name, depth);
         return S_ISREG(st.st_mode) ? transfer_copy_file(from_dir, to_dir, name, st.st_mode) : 0;
 }
 
@@ -116,7 +120,8 @@ static bool transfer_is_dots(const char *name) {
         return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
-static int transfer_copy_tree(int from_dir, int to_dir, const char *name, unsigned depth) {
+static int transfer_copy_tree(const Transfer *transfer, int from_dir, int to_dir, const char *name,
+                              unsigned depth) {
         _cleanup_(closep) int to = -1;
         const struct dirent *entry;
         DIR *from = NULL;
@@ -131,7 +136,7 @@ static int transfer_copy_tree(int from_dir, int to_dir, const char *name, unsign
                 r = error_origin(-errno);
         while (!r && (entry = readdir(from)))
                 if (!transfer_is_dots(entry->d_name) && !transfer_is_ours(name, entry->d_name))
-                        r = transfer_copy_entry(dirfd(from), to, entry->d_name, depth + 1);
+                        r = transfer_copy_entry(transfer, dirfd(from), to, entry->d_name, depth + 1);
         closedir(from);
         return error_trace(r);
 }
@@ -259,7 +264,7 @@ int transfer(Transfer *transfer) {
 
                 if (is_local && (!transfer->has_local || faccessat(from, *entry, F_OK, AT_SYMLINK_NOFOLLOW)))
                         continue;
-                r = transfer_copy_tree(from, to, *entry, 0);
+                r = transfer_copy_tree(transfer, from, to, *entry, 0);
                 transfer->entries.items[transfer->entries.n++] = str_from(*entry);
         }
         if (!r && syncfs(to))

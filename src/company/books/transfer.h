@@ -17,8 +17,9 @@ typedef struct Transfer {
         Str from, to;     /* absolute */
         const char *home; /* of the caller; NULL: not known */
         bool has_local, is_forced;
-        StrList entries; /* what was copied */
-        Str why;         /* of TRANSFER_E_REFUSED */
+        const _Atomic bool *is_off; /* once it is set: -ECANCELED, and what was copied stays; NULL: never */
+        StrList entries;            /* what was copied */
+        Str why;                    /* of TRANSFER_E_REFUSED */
 } Transfer;
 
 /* The entries of a workspace from one folder to the other, synced. Condition: TRANSFER_E_REFUSED. */

@@ -176,8 +176,13 @@ void validate_each(Validation *v, const char *folder, const char *suffix, void (
 
         if (r)
                 validate_add(v, "read_error", folder, "%s: %s", folder ? folder : "?", strerror(-r));
-        for (size_t i = 0; !r && i < names.n; i++)
+        for (size_t i = 0; !r && i < names.n; i++) {
+                if (v->is_off && *v->is_off) {
+                        v->r = v->r ? v->r : -ECANCELED;
+                        return;
+                }
                 fn(v, project, names.items[i]);
+        }
 }
 
 static void validate_review(Validation *v, _unused_ Str project, Str id) {

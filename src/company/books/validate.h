@@ -19,7 +19,8 @@ typedef struct ValidateIssue {
 typedef struct Validation {
         int root; /* -1: there is no such folder */
         Arena *arena;
-        bool is_portable; /* .local may be missing: an exported workspace */
+        bool is_portable;           /* .local may be missing: an exported workspace */
+        const _Atomic bool *is_off; /* once it is set: -ECANCELED; NULL: never */
         ValidateIssue *first, *last;
         size_t n;
         int r; /* the first failure of the machine */
