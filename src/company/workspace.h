@@ -25,12 +25,12 @@ struct Workspace {
         char *path; /* absolute, as it was last named */
         int64_t used_ms;
         struct Store *store;
-        bool is_ready;           /* what a crash left is put right: calls wait for it */
-        struct Opening *waiting; /* those calls */
-        struct Index *index;     /* NULL: nobody has asked for it */
-        struct Runs *runs;       /* that live (run/runs.h) */
-        struct Jobs *jobs;       /* that live; NULL: none was submitted (job/job.h) */
-        struct Beat *beat;       /* NULL: nobody has looked at it (pulse/beat.h) */
+        bool is_ready;               /* what a crash left is put right: calls wait for it */
+        struct Opening *waiting;     /* those calls */
+        struct Index *index;         /* NULL: nobody has asked for it */
+        struct Runs *runs;           /* that live (run/runs.h) */
+        struct Jobs *jobs;           /* that live; NULL: none was submitted (job/job.h) */
+        struct Beat *beat;           /* NULL: nobody has looked at it (pulse/beat.h) */
         _Atomic unsigned n_deciding; /* edits that a worker has, and that are not decided yet */
         pthread_mutex_t id_lock; /* of the last id: those of a workspace grow, whichever worker makes them */
         IdUlid last_id;

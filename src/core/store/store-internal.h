@@ -143,8 +143,9 @@ struct Store {
 
         StoreChange *first, **last; /* that wait */
         uint64_t n_waiting;         /* bytes of them */
-        _Atomic bool is_taken; /* by a job, or by who commits a change that it has made: the disk is theirs */
-        StoreJob *job;         /* of the loop */
+        _Atomic bool
+                is_taken; /* by a job, or by who commits a change that it has made: the disk is theirs */
+        StoreJob *job;    /* of the loop */
         Deferred next;
         Timer sync_timer, lock_timer;
         bool is_open, is_closing, is_dirty, wants_sync, wants_open;
