@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/macro.h"
+#include "base/signals.h"
 
 enum { EXEC_PIECE = 16 * 1024, EXEC_LOOK_MS = 50, EXEC_STACK = 64 * 1024 };
 
@@ -55,11 +56,9 @@ static int64_t exec_now_ms(void) {
 
 /* No signal is blocked or ignored in it. */
 static void exec_reset_signals(void) {
-        static const struct sigaction usual = {.sa_handler = SIG_DFL};
         static const sigset_t none;
 
-        for (int i = 1; i < NSIG; i++)
-                (void)sigaction(i, &usual, NULL);
+        signals_default();
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 

@@ -5,11 +5,12 @@ Sessions, actors and tasks each made these lists by themselves, three times over
 test wrote down what each kind of process found, so that nothing changed by it. The rules are those of docs/decisions/0022-environment.md."""
 import json
 import os
+import re
 
 from aiwg_project import TaskClient
 from collab import ok
 from collab_actors import project
-from harness import Daemon, Home, equal, eventually, muster_ok, write_text
+from harness import Daemon, Home, check, equal, eventually, muster_ok, write_text
 from sandbox_agent import need_bwrap
 
 # It writes down what the kernel was given, not what a shell makes of it; the folder in which it was started is its own.
@@ -59,7 +60,10 @@ def _whole(d, env, kind, sandbox="none"):
 
 def _started(folder):
     eventually(lambda: os.path.exists(folder + "/argv"), what="what the agent found")
-    return _lines(folder + "/argv"), _lines(folder + "/.env")
+    env = _lines(folder + "/.env")
+    token = [line for line in env if line.startswith("MUSTER_TOKEN=")]
+    check(len(token) == 1 and re.fullmatch("MUSTER_TOKEN=[0-9a-f]{32}", token[0]), repr(token))  # new with each start
+    return _lines(folder + "/argv"), [line for line in env if line != token[0]]
 
 
 def _agent(folder):

@@ -242,6 +242,7 @@ def test_on_the_command_line():
             a.submit("hold")
         e.restart(lambda: e.plant("evil \x1b[31m"))
         _go(e)
+        eventually(lambda: e.row().get("held") == 1, what="it waits")
         status, out, _err = e.home.muster("project", "ls")
         check(status == 0 and "1 waiting task" in out and "muster project trust" in out, out)
         status, out, _err = e.home.muster("status")
