@@ -87,6 +87,20 @@ static void adopt_read_record(Edit *edit, Run *run, const Json **ret) {
         }
 }
 
+/* The end that the last daemon has kept: who watches the run is told that one. */
+static int adopt_take_end(Run *run, const Json *record) {
+        int64_t exit_code = 0;
+        RunEnd *end = &run->end;
+
+        end->has_exit = json_int64(json_get(record, "exit_code"), &exit_code);
+        end->exit_code = (int)exit_code;
+        end->status = arena_str(&run->arena, json_text_of(record, "status"));
+        end->signal = arena_str(&run->arena, json_text_of(record, "signal"));
+        end->error = arena_str(&run->arena, json_text_of(record, "error"));
+        run->is_end_kept = true;
+        return end->status.data && end->signal.data && end->error.data ? 0 : error_origin(-ENOMEM);
+}
+
 static int adopt_decide(Edit *edit, const Carry *carry) {
         Run *run = run_of(carry);
         const Json *record;
@@ -95,10 +109,8 @@ static int adopt_decide(Edit *edit, const Carry *carry) {
         usage_meter_deinit(&run->meter);
         run->meter = (UsageMeter){0};
         adopt_read_record(edit, run, &record);
-        if (record && !str_is(json_text_of(record, "status"), "running")) {
-                run->is_end_kept = true; /* the last daemon died before it could forget the process */
-                return 0;
-        }
+        if (record && !str_is(json_text_of(record, "status"), "running"))
+                return adopt_take_end(run, record); /* it died before it could forget the process */
         r = launch_look(edit, run);
         if (r)
                 edit->call->error =

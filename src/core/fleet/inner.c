@@ -6,41 +6,52 @@
 #include "base/error.h"
 #include "core/daemon.h"
 
+/* On the stack of who has begun it, while the handler has not returned: what it says then. */
+typedef struct InnerNow {
+        bool is_over;
+        int r;
+} InnerNow;
+
 typedef struct Inner { /* in the outer call's arena */
         Carry carry;
         Call *outer;
         InnerThen then;
         const Carry *what;
-        bool is_running; /* the handler has not returned yet: it gives r back */
-        int r;
+        InnerNow *now; /* NULL: the handler has returned, and what follows comes later */
 } Inner;
 
+/* The outer call, and this with it, may be over when then() has returned. */
 static void inner_over(Call *call) {
-        Inner *inner = (Inner *)container_of(call->target, Inner, carry);
+        const Inner *inner = (const Inner *)container_of(call->above, Inner, carry);
+        InnerNow *now = inner->now;
+        Call *outer = inner->outer;
+        int r = inner->then(outer, call, inner->what);
 
-        inner->r = inner->then(inner->outer, call, inner->what);
-        if (!inner->is_running && inner->r != CALL_LATER)
-                call_finish(inner->outer, inner->r);
+        if (now)
+                *now = (InnerNow){.is_over = true, .r = r};
+        else if (r != CALL_LATER)
+                call_finish(outer, r);
 }
 
 int call_inner(Call *call, InnerRun run, InnerThen then, const Carry *carry) {
         Inner *inner = arena_alloc(&call->arena, sizeof(*inner));
         Call *own = inner ? call_of_ours(call->daemon, inner_over) : NULL;
+        InnerNow now = {0};
         int r;
 
         if (!own)
                 return error_origin(-ENOMEM);
-        *inner = (Inner){.outer = call, .then = then, .what = carry, .is_running = true};
+        *inner = (Inner){.outer = call, .then = then, .what = carry, .now = &now};
         own->op = call->op;
-        own->target = &inner->carry;
+        own->above = &inner->carry;
         r = run(own, carry);
-        if (r == CALL_LATER) {
-                own->is_later = true;
-                inner->is_running = false;
-                return CALL_LATER;
-        }
-        call_finish(own, r);
-        return inner->r;
+        if (r != CALL_LATER)
+                call_finish(own, r);
+        if (now.is_over)
+                return now.r;
+        own->is_later = true;
+        inner->now = NULL;
+        return CALL_LATER;
 }
 
 Str inner_result(const Call *inner) {
