@@ -49,8 +49,8 @@ struct Call {
         Str message;
         Buf details; /* raw JSON of the error's details; empty: none */
         JsonWriter details_writer;
-        const Carry *target;       /* what after() or over() goes on with */
-        const Carry *above;        /* of an inner call: the same, since target is its handler's (fleet/inner.h) */
+        const Carry *target; /* what after() or over() goes on with */
+        const Carry *above;  /* of an inner call: the same, since target is its handler's (fleet/inner.h) */
         void (*after)(Call *call); /* runs when the reply is in the output queue; set by call_after() */
         void (*over)(Call *call);  /* the call has ended, however it did; its arena is still there */
         Call *next_free;
