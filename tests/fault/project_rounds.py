@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A project that is added, removed, stopped by its own contract and given tasks, all at the same moment, is never stuck: it comes to
 its end, and can be served again at once."""
+import contextlib
 import json
 import os
 import random
@@ -48,7 +49,8 @@ def test_never_stuck():
                 conns = [_disturb(rnd, home, folder) for _ in range(rnd.randint(1, 6))]
                 for c in conns:
                     if c and rnd.random() < 0.5:
-                        c.fill(0.2)
+                        with contextlib.suppress(TimeoutError):  # not every one of them is answered
+                            c.fill(0.2)
                     if c:
                         c.close()
                 d.native().call("project.rm", {"dir": folder, "force": rnd.random() < 0.5})

@@ -5,7 +5,7 @@ import json
 import os
 
 from collab import group_dir, ok
-from collab_terminal import add_actor, advance, daemon, facts, kinds, make_group, start, typed, wait_fact
+from collab_terminal import add_actor, advance, daemon, facts, kinds, make_group, start, wait_fact
 from harness import Home, check, equal, eventually, write_text
 
 NOBODY = {"CCCC_GROUP_ID": None, "CCCC_ACTOR_ID": None}
@@ -124,7 +124,6 @@ def test_what_came_back():
         lines = _shown(d, group)
         check("stopped" in lines[1] and "one" in lines[1], lines)
         check(any("requeued" in line and ": session ended" in line for line in lines), lines)
-        check(": one" in typed(d.home), "it was never typed")
 
 
 def test_a_bad_line_changes_nothing_else():
