@@ -60,6 +60,7 @@ struct Run {
         bool has_turn;     /* of the index */
         bool is_told;      /* launched() was called */
         bool may_start;    /* there is a command, and the run has not ended */
+        bool is_gathered;  /* output has waited for what follows */
         uint64_t number;   /* order of arrival */
 
         int64_t started_ms, ended_ms, claimed_ms; /* as the record has them; 0: not yet */
@@ -101,7 +102,6 @@ struct Run {
         Deferred soon; /* run_next() */
         Timer answer, limit, again, interrupt;
         Timer gather; /* output waits for what follows at once */
-        bool is_gathered;
 };
 
 /* What a workspace knows of its runs. */
