@@ -179,6 +179,8 @@ def test_rights_of_a_peer():
             equal(_code(c.by("dev", op, group_id=c.group, **args)), FORBIDDEN, op)
         equal(_code(c.by("dev", "actor_stop", group_id=c.group, actor_id="boss")), FORBIDDEN)
         equal(c.native("dev", "process.kill", process="%s/boss" % c.group)["error"]["code"], -32007)
+        for method, args in (("fleet.send", {"text": "x"}), ("fleet.type", {"text": "x"}), ("fleet.kill", {}), ("fleet.logs", {})):
+            equal(c.native("dev", method, name="actor:%s/w" % other, **args).get("error", {}).get("code"), -32007, method)
         equal(_code(c.by("dev", "terminal_tail", group_id=c.group, actor_id="dev")), None, "it looks in its own group")
         equal(_code(c.by("dev", "terminal_tail", group_id=other, actor_id="w")), FORBIDDEN)
         equal(_code(c.by("dev", "group_show", group_id=other)), None, "it reads everything")
@@ -191,6 +193,7 @@ def test_rights_of_a_foreman():
         equal(_code(c.by("boss", "actor_restart", group_id=c.group, actor_id="dev")), None)
         equal(_code(c.by("boss", "actor_stop", group_id=other, actor_id="w")), FORBIDDEN)
         equal(c.native("boss", "process.kill", process="%s/w" % other)["error"]["code"], -32007)
+        equal(c.native("boss", "fleet.send", name="actor:%s/w" % other, text="x").get("error", {}).get("code"), -32007)
         equal(c.native("boss", "env.set", name="A", value="b")["error"]["code"], -32007)
         equal(_code(c.by("boss", "group_update", group_id=c.group, patch={"title": "New"})), None)
         equal(c.native("boss", "process.kill", process="%s/dev" % c.group)["result"]["ending"][0]["object"], "%s/dev" % c.group)
