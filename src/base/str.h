@@ -6,6 +6,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,17 @@ static inline Str str_trim(Str s) {
         while (s.n && (s.data[s.n - 1] == ' ' || (s.data[s.n - 1] >= '\t' && s.data[s.n - 1] <= '\r')))
                 s.n--;
         return s;
+}
+
+/* The last n lines, all of them if n is not positive; a last line without its end counts. */
+static inline Str str_last_lines(Str text, int64_t n) {
+        size_t at = text.n && text.data[text.n - 1] == '\n' ? text.n - 1 : text.n;
+
+        if (n <= 0)
+                return text;
+        while (at && !(text.data[at - 1] == '\n' && --n == 0))
+                at--;
+        return at ? (Str){text.data + at, text.n - at} : text;
 }
 
 /* A copy with a terminator, to be freed; NULL when there is no memory. Bytes of value 0 are copied like others, so whoever

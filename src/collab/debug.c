@@ -237,26 +237,9 @@ static void debug_logs_run(const Carry *carry) {
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Where the last n lines begin. */
-static size_t debug_logs_last_lines(Str text, size_t n) {
-        size_t at = text.n;
-
-        if (at && text.data[at - 1] == '\n')
-                at--;
-        while (at) {
-                if (text.data[at - 1] == '\n' && !--n)
-                        return at;
-                at--;
-        }
-        return 0;
-}
-
-static void write_lines(JsonWriter *w, Str text, size_t n) {
-        size_t start = text.data ? debug_logs_last_lines(text, n) : 0;
-
+static void write_lines(JsonWriter *w, Str text, int64_t n) {
+        text = str_last_lines(text, n);
         jw_begin_array(w);
-        if (text.data)
-                text = (Str){text.data + start, text.n - start};
         while (text.data && text.n) {
                 const char *end = memchr(text.data, '\n', text.n);
                 size_t n_line = end ? (size_t)(end - text.data) : text.n;
@@ -284,7 +267,7 @@ static int debug_logs_answer(LogJob *job) {
                 jw_field_bool(w, "cleared", true);
         else {
                 jw_key(w, "lines");
-                write_lines(w, buf_str(&job->text), job->n_lines);
+                write_lines(w, buf_str(&job->text), (int64_t)job->n_lines);
         }
         jw_end_object(w);
         return 0;

@@ -38,20 +38,6 @@ static int fleet_require_terminal(Call *call, const char *verb, const FleetThing
 
 /* ---- logs ------------------------------------------------------------------------------------ */
 
-/* The last n lines; a last line without its end counts. */
-static Str fleet_last_lines(Str text, int64_t n) {
-        size_t at = text.n;
-
-        if (n <= 0)
-                return text;
-        if (at && text.data[at - 1] == '\n')
-                at--;
-        for (; at; at--)
-                if (text.data[at - 1] == '\n' && --n == 0)
-                        break;
-        return (Str){text.data + at, text.n - at};
-}
-
 static int fleet_field_base64(JsonWriter *w, const char *key, Str bytes) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         int r = base64_encode(&text, bytes);
@@ -67,9 +53,9 @@ static int fleet_logs_tell(Call *call, const FleetThing *thing, Str out, Str err
 
         jw_begin_object(w);
         fleet_write_members(w, thing);
-        r = fleet_field_base64(w, "log_data", fleet_last_lines(out, n_lines));
+        r = fleet_field_base64(w, "log_data", str_last_lines(out, n_lines));
         if (!r && err.n)
-                r = fleet_field_base64(w, "stderr_data", fleet_last_lines(err, n_lines));
+                r = fleet_field_base64(w, "stderr_data", str_last_lines(err, n_lines));
         jw_end_object(w);
         return error_trace(r);
 }

@@ -173,20 +173,6 @@ int op_coop_shell(Call *call, const CoopShellArgs *args) {
         return pty ? shell_reuse(call, pty, args) : shell_start(call, session, command, args);
 }
 
-/* The last n lines; a last line without its end counts. */
-static Str logs_last_lines(Str text, int64_t n) {
-        size_t at = text.n;
-
-        if (n <= 0)
-                return text;
-        if (at && text.data[at - 1] == '\n')
-                at--;
-        for (; at; at--)
-                if (text.data[at - 1] == '\n' && --n == 0)
-                        break;
-        return (Str){text.data + at, text.n - at};
-}
-
 /* For who comes back and has the front of it. */
 static void write_position(const PtyTarget *target, JsonWriter *w) {
         const Hosted *hosted = target->pty ? target->pty->hosted : target->stream.hosted;
@@ -205,7 +191,7 @@ int op_coop_logs(Call *call, const CoopLogsArgs *args) {
 
         if (r)
                 return r;
-        if (base64_encode(&text, logs_last_lines(pty_target_scrollback(target), args->tail_lines)))
+        if (base64_encode(&text, str_last_lines(pty_target_scrollback(target), args->tail_lines)))
                 return -ENOMEM;
         w = call_result(call);
         jw_begin_object(w);

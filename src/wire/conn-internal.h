@@ -34,6 +34,7 @@ struct Conn {
         Turn turn;     /* in line: no frame is handed out until it is our turn */
         bool has_turn; /* … which it is: for one frame */
         bool is_paused;
+        bool is_ahead;       /* … and the peer has said more meanwhile */
         bool ends_with_peer; /* conn_end_with_peer() */
         bool is_reframed;    /* the frame being handled is to be cut again */
         bool has_backlog;    /* whole frames may wait in `in`: handle them before reading more */

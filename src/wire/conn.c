@@ -308,7 +308,9 @@ static void conn_on_ready(void *user, unsigned events) {
         conn_enter(conn);
         if (events & LOOP_HANGUP)
                 note_hangup(conn);
-        if (events & LOOP_READ)
+        if ((events & LOOP_READ) && conn->is_paused && !conn->is_finishing)
+                conn->is_ahead = true;
+        else if (events & LOOP_READ)
                 conn_input(conn);
         conn_leave(conn);
 }
@@ -323,14 +325,27 @@ static int conn_open_watch(Conn *conn, int fd, LoopFd **ret) {
         return r;
 }
 
+/* A peer that waits for its answer seldom says more meanwhile: only when it does the kernel is told that nobody
+ * listens, which saves two calls of it for each answer. A frame that has come whole is handled, also when nobody
+ * waits for the answer. */
+static unsigned conn_wanted_input(const Conn *conn) {
+        const bool takes_frames = !conn->has_backlog && !conn->is_throttled;
+        const unsigned hangup = conn->fd_in != conn->fd_out ? 0 : LOOP_HANGUP;
+
+        if (conn->saw_eof)
+                return 0;
+        if (conn->is_finishing)
+                return conn->is_unpollable ? 0 : LOOP_READ;
+        if (!conn->is_paused)
+                return takes_frames ? LOOP_READ | hangup : 0;
+        if (conn->n_lent || conn->is_half_closed || !hangup)
+                return 0;
+        return takes_frames && !conn->is_ahead ? LOOP_READ | hangup : hangup;
+}
+
 static void conn_watch(Conn *conn) {
-        bool takes_frames = !conn->has_backlog && !conn->is_throttled && !conn->is_paused;
-        bool wants_input = !conn->saw_eof && (conn->is_finishing ? !conn->is_unpollable : takes_frames);
         bool is_pair = conn->fd_in != conn->fd_out;
-        /* A frame that has come whole is handled, also when nobody waits for the answer. */
-        bool wants_hangup =
-                conn->is_paused && !conn->n_lent && !is_pair && !conn->saw_eof && !conn->is_half_closed;
-        unsigned in = wants_input ? LOOP_READ : wants_hangup ? LOOP_HANGUP : 0;
+        unsigned in = conn_wanted_input(conn);
         unsigned out = outq_pending(&conn->out) ? LOOP_WRITE : 0;
 
         if (!conn->watch_in && (in || out) && !conn->is_unpollable &&
@@ -342,7 +357,7 @@ static void conn_watch(Conn *conn) {
                 loop_fd_watch(conn->watch_in, is_pair ? in : in | out);
         if (is_pair && conn->watch_out)
                 loop_fd_watch(conn->watch_out, out);
-        if ((conn->is_unpollable && wants_input) ||
+        if ((conn->is_unpollable && (in & LOOP_READ)) ||
             (conn->has_backlog && !conn->is_paused && !conn->is_throttled && !conn->turn.is_waiting))
                 deferred_schedule(&conn->work);
         return;
@@ -456,7 +471,7 @@ void conn_end_with_peer(Conn *conn) {
 void conn_resume(Conn *conn) {
         if (!conn->is_paused)
                 return;
-        conn->is_paused = false;
+        conn->is_paused = conn->is_ahead = false;
         if (conn->in.n)
                 conn->has_backlog = true;
         if (!conn->depth)

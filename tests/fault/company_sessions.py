@@ -107,6 +107,26 @@ def test_its_folder_is_removed_under_it():
         check(not os.path.exists(c.path(run, "run.yaml")), "nothing is made anew")
 
 
+def test_a_link_stands_where_its_folder_was():
+    """That a run cannot be looked at does not say that it was removed: what its program prints waits for it."""
+    with Daemon(only="native") as d, Sessions(d).make() as c:
+        go = c.top + "/go"
+        run = c.shell("echo one; while ! [ -e %s ]; do sleep 0.05; done; echo two; sleep 600" % go)
+        eventually(lambda: c.bytes(run) == b"one\n", what="its output")
+        folder = os.path.dirname(c.path(run, "run.yaml"))
+        os.rename(folder, c.top + "/away")
+        os.symlink(c.top + "/away", folder)
+        with open(go, "w", encoding="utf-8"):
+            pass
+        eventually(lambda: "its output cannot be kept, it waits" in d.log(), what="a word in the log")
+        os.unlink(folder)
+        os.rename(c.top + "/away", folder)
+        eventually(lambda: c.bytes(run) == b"one\ntwo\n", what="the rest of its output")
+        c.stop(run)
+        equal(c.collect(run)["status"], "stopped")
+        c.check_whole(run, "stopped")
+
+
 # ---------------------------------------------------------------------------------------------------- clients
 def test_a_client_that_goes_while_it_collects():
     with Daemon(only="native") as d, Sessions(d).make() as c:

@@ -37,16 +37,6 @@ static bool is_other_running(int r, const LaunchOutcome *outcome) {
 
 /* ---- what went wrong ------------------------------------------------------------------------- */
 
-/* Where the last lines of text begin. */
-static Str start_last_lines(Str text) {
-        size_t n_lines = 0;
-
-        for (size_t i = text.n; i > 0; i--)
-                if (text.data[i - 1] == '\n' && i < text.n && ++n_lines == LOG_TAIL_LINES)
-                        return (Str){text.data + i, text.n - i};
-        return text;
-}
-
 static void show_log(const char *path, off_t mark) {
         static char text[LOG_TAIL_BYTES];
         FILE *file = fopen(path, "re");
@@ -57,7 +47,7 @@ static void show_log(const char *path, off_t mark) {
         if (!fseeko(file, 0, SEEK_END) && !fseeko(file, MAX(mark, ftello(file) - LOG_TAIL_BYTES), SEEK_SET))
                 n = fread(text, 1, sizeof(text), file);
         fclose(file);
-        text_put(stderr, start_last_lines((Str){text, n}));
+        text_put(stderr, str_last_lines((Str){text, n}, LOG_TAIL_LINES));
         if (n && text[n - 1] != '\n')
                 putc('\n', stderr);
 }

@@ -6,6 +6,7 @@
 #define LOG_MODULE "company/run"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -175,10 +176,15 @@ static void output_write_found(Edit *edit, const Run *run) {
         }
 }
 
-/* A run whose document is gone was removed by somebody: nothing is made anew for it. */
+/* A run whose document is gone was removed by somebody: nothing is made anew for it. That it cannot be looked at says
+   nothing: then its output waits. */
 static bool output_has_place(Edit *edit, const Run *run) {
-        return place_has(edit->root,
-                         place_run(edit->arena, run->spec.project_id, run->spec.run_id, "run.yaml"));
+        const char *path = place_run(edit->arena, run->spec.project_id, run->spec.run_id, "run.yaml");
+        _cleanup_(closep) int fd = path ? path_open_beneath(edit->root, path, O_PATH, 0) : -ENOENT;
+
+        if (fd < 0 && fd != -ENOENT && fd != -ENOTDIR)
+                (void)edit_try(edit, fd);
+        return fd >= 0;
 }
 
 void output_write(Edit *edit, Run *run) {
