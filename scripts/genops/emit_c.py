@@ -58,9 +58,18 @@ def emit_errors_h(schema):
     for dialect in schema.dialects:
         kind = "int " if schema.is_numeric(dialect.name) else "const char *"
         lines.append(f"{kind}{dialect.name}_error_code(int error);")
+    lines += ["", "/* Its word in the results of tools (schema/mcp/): that of CCCC, else its own name. */", "const char *mcp_error_code(int error);"]
     lines += ["", "/* Whether it has a word of its own there. */"]
     lines += [f"bool {dialect.name}_has_error(int error);" for dialect in schema.dialects]
     return c_file(lines, is_header=True)
+
+
+def emit_tool_words(schema):
+    """The word of every condition in results of tools: each has one."""
+    lines = ["", "static const char *const mcp_codes[CALL_E_MAX] = {"]
+    lines += [f"        [CALL_E_{one.name}] = {c_string(one.words['mcp'])}," for one in schema.conditions]
+    return [*lines, "};", "", "const char *mcp_error_code(int error) {",
+            "        return mcp_codes[error > 0 && error < CALL_E_MAX ? error : CALL_E_INTERNAL];", "}"]
 
 
 def emit_errors_c(schema):
@@ -82,7 +91,7 @@ def emit_errors_c(schema):
                   f"        return error > 0 && error < CALL_E_MAX && {name}_codes[error];", "}", ""]
         lines += [f"{kind}{name}_error_code(int error) {{",
                   f"        return {name}_codes[{name}_has_error(error) ? error : CALL_E_INTERNAL];", "}"]
-    return c_file(lines)
+    return c_file(lines + emit_tool_words(schema))
 
 
 def emit_args_struct(op):

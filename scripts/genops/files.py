@@ -7,6 +7,7 @@ from genops import emit_c
 from genops.emit_docs import dialect_page, docs_index
 from genops.emit_openrpc import openrpc_document
 from genops.emit_shapes import emit_shapes_c, emit_shapes_h
+from genops.emit_tools import emit_tools_c, emit_tools_h, tools_page
 from genops.model import compact
 
 
@@ -24,6 +25,8 @@ def outputs(schema, version):
         "openrpc.json": openrpc + "\n",
         "shapes.h": emit_shapes_h(schema),
         "shapes.c": emit_shapes_c(schema),
+        "mcp-tools.h": emit_tools_h(),
+        "mcp-tools.c": emit_tools_c(schema),
         "completion-words.txt": "".join(f"{op.dialect}.{op.name}\n" for op in ops),
     }
     for dialect in schema.dialects:
@@ -34,7 +37,8 @@ def outputs(schema, version):
 
 def docs(schema):
     pages = {f"{dialect.name}.md": dialect_page(schema, dialect) for dialect in schema.dialects}
-    return {**pages, "README.md": docs_index(schema)}
+    tools = {"mcp.md": tools_page(schema)} if schema.tools else {}
+    return {**pages, **tools, "README.md": docs_index(schema)}
 
 
 def write_if_changed(path, text):

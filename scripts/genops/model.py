@@ -78,6 +78,15 @@ FLAGS = {
     "reveals": ("OP_REVEALS", "shows what a sandbox hides, so not for callers in one"),
 }
 
+# Tools of schema/mcp/: their tiers, and their flags with what they say.
+TOOL_TIERS = ("cccc", "fleet", "admin", "debug")
+TOOL_FLAGS = {
+    "reads": ("TOOL_READS", "it changes nothing, so it may be repeated"),
+    "destroys": ("TOOL_DESTROYS", "what it takes away does not come back"),
+    "idempotent": ("TOOL_IDEMPOTENT", "twice is the same as once"),
+    "waits": ("TOOL_WAITS", "it may be answered much later"),
+}
+
 # Conditions that any call of any dialect can end with.
 GENERIC = ("PARSE", "INVALID_REQUEST", "TOO_LARGE", "UNKNOWN_OP", "INVALID_PARAMS", "PERMISSION_DENIED", "FORBIDDEN", "IDENTITY_MISMATCH", "INTERNAL")
 RESERVED_CONDITIONS = ("NONE", "MAX")
@@ -270,10 +279,43 @@ class Shape:
 
 
 @dataclass
+class ToolStep:
+    """One operation that a tool calls."""
+    dialect: str
+    op: str
+    name: str | None  # member of the result; None: it is the result
+    when: str | None
+    bind: dict  # argument of the operation -> expression
+    ops: list | None
+    show: object
+    view: str | None
+
+    @property
+    def op_name(self):
+        return f"{self.dialect}.{self.op}"
+
+
+@dataclass
+class Tool:
+    """What agents call through MCP."""
+    name: str
+    title: str | None
+    summary: str
+    tier: str
+    flags: list
+    params: list
+    steps: list
+    is_choice: bool
+    view: str | None
+    result: dict | None
+
+
+@dataclass
 class Schema:
     conditions: list
     dialects: list  # sorted by name
     shapes: dict = field(default_factory=dict)  # name -> Shape, each behind those it is made of
+    tools: list = field(default_factory=list)  # sorted by name
 
     def is_numeric(self, dialect):
         return isinstance(self.words(dialect)[0][0], int)

@@ -12,6 +12,10 @@ from genops.model import (
     Condition, Dialect, Op, Param, Refusal, Role, Schema, Target,
 )
 from genops.read_shapes import ShapeReader
+from genops.read_tools import ToolReader
+
+
+TOOLS = "mcp"  # the folder of the tools, and the word that conditions have for them
 
 
 class Reader:
@@ -81,7 +85,7 @@ class Reader:
             return None
         for entry in entries:
             path = os.path.join(self.root, entry)
-            if os.path.isdir(path) and not entry.startswith(".") and entry != "shapes":
+            if os.path.isdir(path) and not entry.startswith(".") and entry not in ("shapes", TOOLS):
                 self.inputs.append(path)
                 dialect = self.read_dialect(path, entry)
                 if dialect:
@@ -96,6 +100,8 @@ class Reader:
         for dialect in dialects:
             self.read_ops(schema, dialect, files[dialect.name])
         self.check_method_names(dialects, files)
+        if not self.problems:
+            schema.tools = ToolReader(self, schema).read(os.path.join(self.root, TOOLS))
         return None if self.problems else schema
 
     def read_dialect(self, directory, name):
@@ -151,7 +157,7 @@ class Reader:
         if not isinstance(item, dict):
             self.fault(path, member, "must be an object")
             return None
-        if not self.check_keys(path, member, item, ("name", "summary", *dialects), ("name", "summary")):
+        if not self.check_keys(path, member, item, ("name", "summary", TOOLS, *dialects), ("name", "summary")):
             return None
         if not self.check_texts(path, member, item, ("name", "summary")):
             return None
@@ -160,6 +166,7 @@ class Reader:
             self.fault(path, f"{member}.name", f"{quoted([name])} cannot name a condition")
             return None
         words = {key: item[key] for key in item if key in dialects}
+        words[TOOLS] = item.get(TOOLS, item.get("cccc", name.lower()))  # agents read words
         for dialect, word in words.items():
             if not is_text(word) and not (is_int(word) and -(2**31) <= word < 2**31 and word):
                 self.fault(path, f"{member}.{dialect}", "must be a string or a number other than 0")

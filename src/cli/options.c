@@ -70,6 +70,8 @@ static const Row rows[] = {
         {"limit", 0, KIND_COUNT, AT(limit)},
         {"older-than", 0, KIND_TEXT, AT(older_than)},
         {"await", 0, KIND_FLAG, AT(await)},
+        {"socket", 0, KIND_TEXT, AT(socket)},
+        {"verbose", 0, KIND_FLAG, AT(verbose)},
 };
 
 enum { N_ROWS = ARRAY_SIZE(rows), N_LETTERS = 2 * N_ROWS + 3 };

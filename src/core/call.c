@@ -74,6 +74,8 @@ void call_orphan(Call *call) {
         call->client = NULL;
         call->out = &call->scratch;
         call->is_quiet = true;
+        if (call->gone)
+                call->gone(call);
 }
 
 Call *call_of_ours(Daemon *daemon, void (*over)(Call *call)) {
@@ -287,7 +289,7 @@ static int call_decode(Call *call, const Json *args, void **ret, OpFault *reterr
         *ret = arena_alloc(&call->arena, call->op->args_size);
         if (!*ret)
                 return error_origin(-ENOMEM);
-        return op_decode(call->op, call->client->dialect->ops->convention, args, &call->arena, *ret, reterr);
+        return op_decode(call->op, call->ops->convention, args, &call->arena, *ret, reterr);
 }
 
 static int decode_and_run(Call *call, const Json *args) {

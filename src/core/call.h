@@ -30,10 +30,11 @@ struct Call {
         Daemon *daemon;
         Client *client; /* NULL once the client is gone */
         const Op *op;
-        Arena arena;     /* reset when the call is done */
-        CallHold *holds; /* released then; in the arena */
-        Str id;          /* JSON-RPC: raw text of the request's id, "" for a notification */
-        Str request;     /* raw frame while recording, else empty */
+        const OpTable *ops; /* that it is of */
+        Arena arena;        /* reset when the call is done */
+        CallHold *holds;    /* released then; in the arena */
+        Str id;             /* JSON-RPC: raw text of the request's id, "" for a notification */
+        Str request;        /* raw frame while recording, else empty */
 
         Buf *out;           /* where the reply goes: the connection, a batch in the making, or scratch */
         Buf scratch;        /* of a reply that nobody gets */
@@ -52,6 +53,7 @@ struct Call {
         const Carry *target; /* what after() or over() goes on with */
         const Carry *above;  /* of an inner call: the same, since target is its handler's (fleet/inner.h) */
         void (*after)(Call *call); /* runs when the reply is in the output queue; set by call_after() */
+        void (*gone)(Call *call);  /* its client has hung up while it waits; may end it */
         void (*over)(Call *call);  /* the call has ended, however it did; its arena is still there */
         Call *next_free;
 };

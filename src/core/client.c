@@ -152,6 +152,17 @@ void client_run(Client *client, const Op *op, const Json *args, Str id, bool is_
         if (!call)
                 return;
         call->op = op;
+        call->ops = client->dialect->ops;
+        call_run(call, args);
+}
+
+void client_run_of(Client *client, const OpTable *ops, const Op *op, const Json *args, Str id, Buf *out) {
+        Call *call = client_call(client, id, false, out);
+
+        if (!call)
+                return;
+        call->op = op;
+        call->ops = ops;
         call_run(call, args);
 }
 

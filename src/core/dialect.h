@@ -41,6 +41,9 @@ struct Dialect {
         void (*begin_result)(const Call *call, Buf *out);
         void (*end_result)(const Call *call, Buf *out);
         void (*write_error)(const Call *call, Buf *out);
+        /* The tool that a client's call is made for, if the operation is another dialect's: it is recorded as that one's. NULL:
+         * there are none. */
+        const char *(*tool)(const Client *client);
         /* The contract's own word for an error, as JSON text, for the record. */
         void (*error_word)(int error, JsonWriter *w);
         /* An operation turned the connection into a stream of a terminal. NULL: there are none. */

@@ -6,7 +6,8 @@
 
 Each line of RECORD_DIR/*.jsonl is one call: {"dialect", "op", "request", "reply", "ok"} and either "result" (ok; the
 dialect's result value) or "error" (the code as the dialect spells it). Problems are results that do not fit the
-declared schema, error codes that the operation does not declare, and operations that no call ever succeeded with.
+declared schema, error codes that the operation does not declare, and operations that no call ever succeeded with. "tool" is
+there when the operation was called for a tool of schema/mcp/: of those, too, each must have succeeded once.
 Prints one line per problem and a summary; exits with 1 when there are problems.
 """
 
@@ -40,6 +41,7 @@ class Declared:
 
     def __init__(self, root):
         conditions = load(os.path.join(root, "errors.json"))["conditions"]
+        self.tools = {load(path)["name"] for path in glob.glob(os.path.join(glob.escape(root), "mcp", "*.json"))}
         self.ops, self.generic, self.all = {}, {}, {}  # all: a refusal outside any op (a handshake) may use any code
         for path in sorted(glob.glob(os.path.join(glob.escape(root), "*", "_dialect.json"))):
             folder = os.path.dirname(path)
@@ -57,7 +59,7 @@ class Checker:
     def __init__(self, declared):
         self.declared = declared
         self.n_calls = 0
-        self.succeeded = set()
+        self.succeeded, self.tools = set(), set()
         self.problems = []
 
     def problem(self, text):
@@ -119,6 +121,7 @@ class Checker:
             yield "succeeded, but is not declared"
             return
         self.succeeded.add((dialect, name))
+        self.tools.add(record.get("tool"))
         yield from jsonschema.validate(op["result"], record["result"])
 
     def check_all_exercised(self):
@@ -126,6 +129,8 @@ class Checker:
             for name, op in ops.items():
                 if (dialect, name) not in self.succeeded and "planned" not in op.get("flags", []):
                     self.problem(f"{dialect} {name}: no successful call was recorded")
+        for name in sorted(self.declared.tools - self.tools):
+            self.problem(f"tool {name}: no successful call was recorded")
 
 
 def main(argv):

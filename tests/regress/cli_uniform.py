@@ -9,7 +9,7 @@ from harness import Daemon, Home, check, equal, eventually, write_text
 from home import numbers
 
 # Commands whose output is a stream or a terminal, which has no JSON form.
-NO_JSON = {"attach", "shell", "logs", "send-keys", "record", "replay", "chat", "stdio"}
+NO_JSON = {"mcp", "attach", "shell", "logs", "send-keys", "record", "replay", "chat", "stdio"}
 # They go on, or need a place of their own; their own tests look at them.
 ELSEWHERE = {"top", "upgrade-daemon"}
 

@@ -28,7 +28,7 @@ def write(path, value):
         json.dump(value, file)
 
 
-def run(records, tail=""):
+def run(records, tail="", tools=()):
     """Exit status and printed lines for the records (or raw lines) of one file."""
     with tempfile.TemporaryDirectory() as root:
         schema = os.path.join(root, "schema")
@@ -36,6 +36,8 @@ def run(records, tail=""):
         for dialect, errors in (("words", ["not_found"]), ("rpc", [])):
             write(os.path.join(schema, dialect, "_dialect.json"), {"name": dialect})
             write(os.path.join(schema, dialect, "ping.json"), {"name": "ping", "result": RESULT, "errors": errors})
+        for name in tools:
+            write(os.path.join(schema, "mcp", name + ".json"), {"name": name})
         os.mkdir(os.path.join(root, "record"))
         with open(os.path.join(root, "record", "a.jsonl"), "w", encoding="utf-8") as file:
             for record in records:
@@ -56,6 +58,12 @@ def failed(error, dialect="words", op="ping"):
 
 
 ALL = [good(), good("rpc")]
+
+
+def test_a_tool_that_nobody_called():
+    status, lines = run([*ALL, {**good(), "tool": "one"}], tools=("one", "two"))
+    assert status == 1 and lines[:-1] == ["tool two: no successful call was recorded"], lines
+    assert run([*ALL, {**good(), "tool": "one"}], tools=("one",))[0] == 0
 
 
 def problems(*records):

@@ -242,6 +242,40 @@ def test_result_schema():
     expect_op("result.additionalProperties: must be a JSON Schema object", result={"additionalProperties": 1})
 
 
+def a_tool(**more):
+    return {"name": "say", "title": "Say", "summary": "Says it.", "tier": "fleet", "flags": ["idempotent"],
+            "params": {"words": {"type": "string", "required": True, "summary": "what | to say"}, "kind": {"type": "string", "enum": ["a", "b"], "summary": "which"}},
+            "op": "soft.send", "bind": {"text": ["words", {"const": "nothing"}], "by": "$self?"}, **more}
+
+
+def test_tools():
+    files = base()
+    files["mcp/say.json"] = a_tool(show=["id"])
+    with generated(files) as root:
+        text = re.sub(r"\s+", " ", open(os.path.join(root, "gen", "mcp-tools.c"), encoding="utf-8").read())
+        assert '{"by", "$self\\?"}, {"kind", "kind"}, {"text", "words|=\\"nothing\\""},' in text, text
+        assert '.show = "[\\"id\\"]"' in text and "TOOL_IDEMPOTENT" in text, text
+        words = open(os.path.join(root, "gen", "errors.c"), encoding="utf-8").read()
+        assert '[CALL_E_FULL] = "full"' in words.split("mcp_codes")[1], words
+        page = open(os.path.join(root, "docs", "mcp.md"), encoding="utf-8").read()
+        assert "### say" in page and "`words` | string | required | what \\| to say" in page, page
+
+
+def test_wrong_tools():
+    def expect_tool(problem, **more):
+        expect("mcp/say.json: " + problem, lambda files: files.update({"mcp/say.json": a_tool(**more)}))
+    expect_tool("name: is \"shout\", but the file is named", name="shout")
+    expect_tool("tier: must be one of", tier="odd")
+    expect_tool("flags: must be a list of", flags=["odd"])
+    expect_tool("op: there is no operation \"soft.nosuch\"", op="soft.nosuch")
+    expect_tool("step 0: bind.nosuch: soft.send has no such parameter", bind={"nosuch": "words"})
+    expect_tool("step 0: bind.by: \"who\" is no parameter of the tool", bind={"by": "who"})
+    expect_tool("step 0: bind.by: must be a parameter", bind={"by": 7})
+    expect_tool("params.words: has no summary", params={"words": {"type": "string"}})
+    expect_tool("step 0: ops.text: \"$who\" is no parameter of the tool", ops=[{"text": "$who"}])
+    expect_tool("port: unknown key", port=1)
+
+
 def test_method_of_two_jsonrpc_dialects():
     """They may share a name; a native method's is nobody else's."""
     def share(files, *names):

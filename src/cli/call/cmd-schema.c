@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/print/nearest.h"
 #include "cli/call/opdoc.h"
+#include "cli/call/schema-tools.h"
 #include "cli/print/report.h"
 #include "cli/print/wrap.h"
 #include "cli/term/terminal.h"
@@ -163,6 +164,8 @@ static int print_named(const Options *options, const char *name) {
 }
 
 int cmd_schema(const Options *options) {
+        if (options->n_operands && schema_tools_is_meant(options->operands[0]))
+                return schema_tools_print(options->operands[0], options->json);
         if (options->n_operands)
                 return print_named(options, options->operands[0]);
         if (options->json)

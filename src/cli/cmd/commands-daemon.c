@@ -167,7 +167,7 @@ const Command daemon_commands[] = {
                 .name = "schema",
                 .summary = "which operations there are, and what each takes and gives",
                 .usage = "[DIALECT[.OP]] [--json]",
-                .details = "Needs no daemon.\n"
+                .details = "Needs no daemon. mcp is no dialect, but the tools for agents (muster mcp).\n"
                            "\n"
                            "  --json           the OpenRPC document, or the entries asked for\n",
                 .examples = "  muster schema\n"
@@ -275,6 +275,30 @@ const Command daemon_commands[] = {
                             "  ln -s \"$(command -v muster)\" ~/bin/ac && ac server:start\n",
                 .takes = "wait",
                 .run = cmd_stdio,
+        },
+        {
+                .name = "mcp",
+                .summary = "tools for agents: MCP on stdin and stdout",
+                .usage = "[--socket PATH] [--wait SECONDS] [--verbose]",
+                .details =
+                        "What an agent starts as an MCP server, and speaks with in any revision of the\n"
+                        "protocol. Messages, groups, shared context, tasks and what runs are its tools\n"
+                        "(docs/mcp.md; `muster schema mcp` lists them). Requests wait up to 10 seconds for "
+                        "a\n"
+                        "daemon and outlive its restart. Ends with its stdin.\n"
+                        "\n"
+                        "Who the agent is: the one in whose process it runs, else CCCC_GROUP_ID and\n"
+                        "CCCC_ACTOR_ID, else what it says in each call. Without --socket, and outside of\n"
+                        "what muster hosts, the first request starts a daemon if none runs.\n"
+                        "\n"
+                        "  --socket PATH    the daemon's socket\n"
+                        "  --wait SECONDS   how long a request waits for a daemon (default 10)\n"
+                        "  --verbose        say on stderr what happens to connections\n",
+                .examples = "  claude mcp add muster -- muster mcp\n"
+                            "  codex mcp add muster -- muster mcp --socket \"$MUSTER_SOCKET\"\n"
+                            "  muster schema mcp\n",
+                .takes = "socket wait verbose",
+                .run = cmd_mcp,
         },
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "collab/actor/runner.h"
+#include "collab/actor/tools.h"
 #include "collab/collab.h"
 #include "collab/group/actor-sandbox.h"
 #include "core/sandbox/sandbox-job.h"
@@ -297,6 +298,8 @@ int runner_spawn(Runner *runner, const GroupDoc *doc, const ActorView *actor) {
         r = runner_build(start, doc, actor);
         if (!r && actor_sandbox_wish(doc, actor, &start->wish))
                 r = error_origin(-EINVAL); /* runner_check() has said it to who asked */
+        if (!r && start->wish.mode == SANDBOX_NONE)
+                r = tools_register(runner->collab->daemon, &start->program.argv, &start->program.env);
         if (!r)
                 r = start->wish.mode == SANDBOX_NONE ? runner_host(start) : runner_wrap(start);
         if (r || !runner->is_wrapping)

@@ -33,8 +33,7 @@ bool post_has_attachments(const Json *attachments) {
         return attachments && (attachments->type < JSON_ARRAY || json_count(attachments) > 0);
 }
 
-/* Below state/blobs/, and no way out of it. */
-static bool is_blob_path(Str path) {
+bool post_is_blob_path(Str path) {
         const Str folder = STR("state/blobs/");
         Str rest = path;
 
@@ -70,7 +69,7 @@ static const char *check_file(const Group *group, const Post *post, const Json *
                 file->kind = STR("file");
         if (!json_is(item, JSON_OBJECT))
                 return "an attachment must be an object";
-        if (!is_blob_path(file->path))
+        if (!post_is_blob_path(file->path))
                 return "invalid attachment path";
         file->path = arena_str(&post->call->arena, file->path);
         path = file->path.data ? path_join(group->dir, file->path.data) : NULL;

@@ -64,5 +64,6 @@ int post_require_reader(Call *call, const Group *group, const Post *post);
 
 /* Worker's part and what starts it: then goes on with again. */
 bool post_has_attachments(const Json *attachments); /* something was given, be it wrong */
+bool post_is_blob_path(Str path);                   /* below state/blobs/, and no way out of it */
 bool post_has_files(const Json *attachments); /* something to look at: also what is no list, and refused */
 int post_prepare(Call *call, Group *group, Post *post, GroupFn again);

@@ -12,6 +12,7 @@
 #include "dialect/aiwg/aiwg.h"
 #include "dialect/cccc/cccc.h"
 #include "dialect/coop/coop.h"
+#include "dialect/mcp/mcp.h"
 #include "gen/native-ops.h"
 
 static void native_error_word(int error, JsonWriter *w) {
@@ -34,8 +35,9 @@ const JsonRpcDialect native_dialect = {
 /* ---- which dialect, served by which endpoint ------------------------------------------------- */
 
 /* AIWG stands before AgentCompany: a name that both have is the latter's only with a workspace. */
-static const Dialect *const doors[] = {&native_dialect.dialect, &aiwg_dialect.dialect,
-                                       &agentcompany_dialect.dialect, &cccc_dialect, &coop_dialect};
+static const Dialect *const doors[] = {
+        &native_dialect.dialect, &aiwg_dialect.dialect, &agentcompany_dialect.dialect,
+        &cccc_dialect,           &coop_dialect,         &mcp_dialect};
 
 static const Dialect *door_named(Str name) {
         for (size_t i = 0; i < ARRAY_SIZE(doors); i++)
@@ -48,7 +50,8 @@ static const Dialect *door_named(Str name) {
 static Endpoint *serving(Client *client, const Dialect *dialect, Str project) {
         Endpoint *found = NULL;
 
-        if (dialect == &native_dialect.dialect || dialect == &agentcompany_dialect.dialect)
+        if (dialect == &native_dialect.dialect || dialect == &agentcompany_dialect.dialect ||
+            dialect == &mcp_dialect)
                 return client->endpoint;
         for (Endpoint *e = client->daemon->endpoints; e; e = e->next) {
                 if (e->state != ENDPOINT_LISTENING || e->type->dialect != dialect)

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Messages of the client: what is answered here, what goes to the daemon, and in which words.
+ */
+#include "bridge/bridge.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/id.h"
+#include "base/json/json-writer.h"
+#include "core/version.h"
+#include "gen/errors.h"
+#include "gen/mcp-tools.h"
+
+#define BRIDGE_REVISION "2026-07-28" /* that the daemon speaks */
+#define BRIDGE_OLDEST   "2025-11-25" /* what a client gets that wants one nobody knows */
+
+static const JsonLimits bridge_limits = {.n_values = 1 << 18};
+
+static const char bridge_instructions[] = "muster hosts you and other agents. Read your unread messages "
+                                          "with cccc_inbox_list (cccc_bootstrap at the start of a "
+                                          "session), answer with cccc_message_reply or cccc_message_send: "
+                                          "what you print on your terminal reaches nobody. Mark as "
+                                          "read what you have dealt with. Keep decisions, tasks and notes "
+                                          "in the shared context. muster_wait waits for mail.";
+
+void bridge_log(const Bridge *self, const char *format, ...) {
+        char text[512];
+        va_list ap;
+
+        if (!self->is_verbose)
+                return;
+        va_start(ap, format);
+        vsnprintf(text, sizeof(text), format, ap);
+        va_end(ap);
+        dprintf(STDERR_FILENO, "muster mcp: %s\n", text);
+}
+
+int64_t bridge_now_ms(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void bridge_say(Bridge *self, Str line) {
+        while (line.n && !self->is_out_over) {
+                ssize_t n = write(STDOUT_FILENO, line.data, line.n);
+                struct pollfd pfd = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+                if (n < 0 && errno == EAGAIN)
+                        (void)poll(&pfd, 1, -1);
+                else if (n < 0 && errno != EINTR)
+                        self->is_out_over = true;
+                if (n > 0)
+                        line = (Str){line.data + n, line.n - (size_t)n};
+        }
+}
+
+/* ---- what is answered here ------------------------------------------------------------------- */
+
+static void bridge_begin(JsonWriter *w, Str id) {
+        jw_begin_object(w);
+        jw_field_cstr(w, "jsonrpc", "2.0");
+        jw_key(w, "id");
+        jw_raw(w, id);
+}
+
+static void bridge_end(Bridge *self, JsonWriter *w) {
+        jw_end_object(w);
+        if (!w->failed && !buf_append_str(w->out, STR("\n")))
+                bridge_say(self, buf_str(w->out));
+}
+
+static void bridge_refuse(Bridge *self, Str id, int error, const char *message) {
+        _cleanup_(buf_deinit) Buf line = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&line);
+
+        bridge_begin(&w, id);
+        jw_key(&w, "error");
+        jw_begin_object(&w);
+        jw_field_int(&w, "code", native_error_code(error));
+        jw_field_cstr(&w, "message", message);
+        jw_end_object(&w);
+        bridge_end(self, &w);
+}
+
+static void bridge_answer_empty(Bridge *self, Str id) {
+        _cleanup_(buf_deinit) Buf line = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&line);
+
+        bridge_begin(&w, id);
+        jw_key(&w, "result");
+        jw_raw(&w, STR("{}"));
+        bridge_end(self, &w);
+}
+
+/* The revision that was asked for, if it has a handshake. */
+static const char *bridge_agree(Str wanted) {
+        static const char *const known[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+                if (str_is(wanted, known[i]))
+                        return known[i];
+        return BRIDGE_OLDEST;
+}
+
+static void bridge_initialize(Bridge *self, Str id, const Json *params) {
+        _cleanup_(buf_deinit) Buf line = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&line);
+
+        self->has_shaken = true;
+        bridge_begin(&w, id);
+        jw_key(&w, "result");
+        jw_begin_object(&w);
+        jw_field_cstr(&w, "protocolVersion", bridge_agree(json_text_of(params, "protocolVersion")));
+        jw_key(&w, "capabilities");
+        jw_raw(&w, STR("{\"tools\":{},\"resources\":{},\"prompts\":{}}"));
+        jw_key(&w, "serverInfo");
+        jw_raw(&w, STR("{\"name\":\"muster\",\"title\":\"muster\",\"version\":\"" MUSTER_VERSION "\"}"));
+        jw_field_cstr(&w, "instructions", bridge_instructions);
+        jw_end_object(&w);
+        bridge_end(self, &w);
+}
+
+/* ---- what goes to the daemon ----------------------------------------------------------------- */
+
+static const McpTool *bridge_tool(Str name) {
+        for (size_t i = 0; i < n_mcp_tools; i++)
+                if (str_is(name, mcp_tools[i].name))
+                        return &mcp_tools[i];
+        return NULL;
+}
+
+/* Whether the step that will be taken has a key: of several the first is, whose parameter is given. */
+static bool bridge_is_keyed(const McpTool *tool, const Json *args) {
+        const McpStep *step = tool->n_steps ? &tool->steps[0] : NULL;
+
+        if (tool->flags & TOOL_CHOOSES)
+                for (size_t i = 0; i < tool->n_steps; i++) {
+                        step = &tool->steps[i];
+                        if (!step->when || json_str(json_get(args, step->when)).n)
+                                break;
+                }
+        for (size_t i = 0; step && i < step->n_binds; i++)
+                if (strstr(step->binds[i].from, "$key"))
+                        return true;
+        return false;
+}
+
+static int bridge_put_key(JsonWriter *w) {
+        unsigned char bytes[16];
+        char text[2 * sizeof(bytes) + 1];
+
+        if (random_bytes(bytes, sizeof(bytes)))
+                return -EIO;
+        for (size_t i = 0; i < sizeof(bytes); i++)
+                snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+        jw_field_cstr(w, "muster/key", text);
+        return 0;
+}
+
+/* What the client says of itself stays, but not what only we say. */
+static void bridge_put_meta(Bridge *self, JsonWriter *w, const Json *meta, bool is_old, bool has_key) {
+        jw_key(w, "_meta");
+        jw_begin_object(w);
+        json_each (one, meta)
+                if (!str_starts(json_key(one), STR("muster/"))) {
+                        jw_key_str(w, json_key(one));
+                        jw_value(w, one);
+                }
+        if (is_old) {
+                jw_field_cstr(w, "io.modelcontextprotocol/protocolVersion", BRIDGE_REVISION);
+                jw_key(w, "io.modelcontextprotocol/clientCapabilities");
+                jw_raw(w, STR("{}"));
+        }
+        if (self->group)
+                jw_field_cstr(w, "muster/group", self->group);
+        if (self->actor)
+                jw_field_cstr(w, "muster/actor", self->actor);
+        if (has_key && bridge_put_key(w))
+                w->failed = true;
+        jw_end_object(w);
+}
+
+static void bridge_forward(Bridge *self, Str id, Str method, const Json *params, bool is_old) {
+        _cleanup_(buf_deinit) Buf line = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&line);
+        AskSpec spec = {.id = id, .is_old = is_old, .is_repeatable = true};
+        const Json *meta = json_get(params, "_meta"), *args = json_get(params, "arguments");
+        const McpTool *tool;
+
+        spec.is_tool = str_is(method, "tools/call");
+        spec.is_resource = str_is(method, "resources/read");
+        spec.token = json_raw(json_get(meta, "progressToken"));
+        tool = spec.is_tool ? bridge_tool(json_text_of(params, "name")) : NULL;
+        if (tool) {
+                bool is_keyed = bridge_is_keyed(tool, args);
+
+                spec.is_wait = tool->flags & TOOL_WAITS;
+                spec.is_repeatable = is_keyed || (tool->flags & (TOOL_READS | TOOL_IDEMPOTENT));
+        }
+        bridge_begin(&w, id);
+        jw_field_str(&w, "method", method);
+        jw_key(&w, "params");
+        jw_begin_object(&w);
+        json_each (one, params)
+                if (!str_is(json_key(one), "_meta")) {
+                        jw_key_str(&w, json_key(one));
+                        jw_value(&w, one);
+                }
+        bridge_put_meta(self, &w, meta, is_old, tool && bridge_is_keyed(tool, args));
+        jw_end_object(&w);
+        jw_end_object(&w);
+        if (!w.failed && !buf_append_str(&line, STR("\n")))
+                spec.request = buf_str(&line);
+        if (!spec.request.n || ask_new(self, &spec))
+                bridge_refuse(self, id, CALL_E_INTERNAL, "out of memory");
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static void bridge_request(Bridge *self, Str id, Str method, const Json *params) {
+        bool is_new = json_get(json_get(params, "_meta"), "io.modelcontextprotocol/protocolVersion");
+
+        if (params && !json_is(params, JSON_OBJECT))
+                bridge_refuse(self, id, CALL_E_INVALID_PARAMS, "params must be an object");
+        else if (str_is(method, "initialize"))
+                bridge_initialize(self, id, params);
+        else if (is_new)
+                bridge_forward(self, id, method, params, false);
+        else if (str_is(method, "ping") || (str_is(method, "logging/setLevel") && self->has_shaken))
+                bridge_answer_empty(self, id);
+        else if (!self->has_shaken)
+                bridge_refuse(
+                        self, id, CALL_E_INVALID_PARAMS,
+                        "neither initialize nor _meta io.modelcontextprotocol/protocolVersion was said");
+        else if (str_is(method, "server/discover"))
+                bridge_refuse(self, id, CALL_E_UNKNOWN_OP, "not a method of this revision");
+        else
+                bridge_forward(self, id, method, params, true);
+}
+
+static void bridge_message(Bridge *self, const Json *message) {
+        const Json *id = json_get(message, "id"), *params = json_get(message, "params");
+        Str method = json_text_of(message, "method");
+        bool is_odd = id && !json_is(id, JSON_STRING) && !json_is(id, JSON_NUMBER);
+
+        if (!str_is(json_text_of(message, "jsonrpc"), "2.0") || is_odd)
+                bridge_refuse(self, id && !is_odd ? json_raw(id) : STR("null"), CALL_E_INVALID_REQUEST,
+                              "no JSON-RPC 2.0 message");
+        else if (!method.n && (!id || (!json_get(message, "result") && !json_get(message, "error"))))
+                bridge_refuse(self, id ? json_raw(id) : STR("null"), CALL_E_INVALID_REQUEST, "no method");
+        else if (method.n && id)
+                bridge_request(self, json_raw(id), method, params);
+        else if (str_is(method, "notifications/cancelled"))
+                ask_cancel(self, json_raw(json_get(params, "requestId")));
+}
+
+static void bridge_line(Bridge *self, Str line) {
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        Json *json = NULL;
+
+        line = str_trim(line);
+        if (!line.n)
+                return;
+        if (json_parse(&arena, line.data, line.n, &bridge_limits, &json, NULL))
+                bridge_refuse(self, STR("null"), CALL_E_PARSE, "parse error");
+        else if (!json_is(json, JSON_ARRAY))
+                bridge_message(self, json);
+        else if (!json_count(json))
+                bridge_refuse(self, STR("null"), CALL_E_INVALID_REQUEST, "an empty batch");
+        else
+                json_each (one, json)
+                        bridge_message(self, one);
+}
+
+void bridge_take(Bridge *self) {
+        size_t n_used = 0;
+
+        for (;;) {
+                const char *from = self->in.data + self->n_scanned;
+                const char *end = self->in.n > self->n_scanned
+                                          ? memchr(from, '\n', self->in.n - self->n_scanned)
+                                          : NULL;
+
+                if (!end || self->n_asks >= BRIDGE_WAITING_MAX)
+                        break;
+                if (!self->is_skipping)
+                        bridge_line(self,
+                                    (Str){self->in.data + n_used, (size_t)(end - self->in.data) - n_used});
+                self->is_skipping = false;
+                n_used = self->n_scanned = (size_t)(end - self->in.data) + 1;
+        }
+        buf_consume(&self->in, n_used);
+        self->n_scanned = 0;
+        if (self->in.n > BRIDGE_LINE_MAX && self->n_asks < BRIDGE_WAITING_MAX) {
+                if (!self->is_skipping)
+                        bridge_refuse(self, STR("null"), CALL_E_INVALID_REQUEST, "message over 16 MiB");
+                self->is_skipping = true;
+                self->in.n = 0;
+        }
+}
+
+void bridge_init(Bridge *self) {
+        self->end = &self->first;
+}
+
+void bridge_deinit(Bridge *self) {
+        ask_free_all(self);
+        buf_deinit(&self->in);
+}

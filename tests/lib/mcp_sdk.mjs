@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// The official TypeScript SDKs against `muster mcp`: mcp_sdk.mjs SDK MODULES MUSTER SOCKET GROUP, where SDK is v1, v2 (legacy) or v2-auto.
+// Prints one line for each check, "ok NAME" or "no NAME: why", and ends with status 1 if one failed.
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const [sdk, modules, muster, socket, group] = process.argv.slice(2);
+const require = createRequire(modules + "/");
+const load = (name) => import(pathToFileURL(require.resolve(name)).href);
+let failed = 0;
+
+function check(name, truth, what) {
+  console.log(truth ? `ok ${name}` : `no ${name}: ${JSON.stringify(what)}`);
+  failed += truth ? 0 : 1;
+}
+
+async function open(actor) {
+  const { Client } = await load(sdk === "v1" ? "@modelcontextprotocol/sdk/client/index.js" : "@modelcontextprotocol/client");
+  const { StdioClientTransport } = await load(sdk === "v1" ? "@modelcontextprotocol/sdk/client/stdio.js" : "@modelcontextprotocol/client/stdio");
+  const options = sdk === "v2-auto" ? { versionNegotiation: { mode: "auto" } } : {};
+  const client = new Client({ name: "test", version: "1" }, { capabilities: {}, ...options });
+  const env = actor ? { CCCC_GROUP_ID: group, CCCC_ACTOR_ID: actor } : {};
+  await client.connect(new StdioClientTransport({ command: muster, args: ["mcp", "--socket", socket], env: { ...process.env, CCCC_GROUP_ID: "", CCCC_ACTOR_ID: "", ...env } }));
+  return client;
+}
+
+async function refused(name, call, code) {
+  try {
+    check(name, false, await call());
+  } catch (error) {
+    check(name, error.code === code, String(error));
+  }
+}
+
+const alice = await open("alice"), bob = await open("bob");
+const call = async (client, name, args) => client.callTool({ name, arguments: args ?? {} });
+
+check("server", alice.getServerVersion?.()?.name === "muster", alice.getServerVersion?.());
+check("instructions", (alice.getInstructions?.() ?? "").includes("cccc_inbox_list"), alice.getInstructions?.());
+const { tools } = await alice.listTools();
+check("tools", tools.length > 50 && tools.every((tool) => tool.inputSchema.type === "object" && tool.description), tools.length);
+for (const tool of tools.filter((one) => one.annotations?.readOnlyHint && !one.inputSchema.required && !/debug|headless|wait/.test(one.name))) {
+  const answer = await call(alice, tool.name);
+  check(tool.name, !answer.isError && answer.structuredContent, answer);
+}
+const sent = await call(alice, "cccc_message_send", { text: "hello", to: ["bob"] });
+const id = sent.structuredContent.event.id;
+check("sent", sent.structuredContent.event.by === "alice", sent);
+const inbox = await call(bob, "cccc_inbox_list", { kind_filter: "chat" });
+check("inbox", inbox.structuredContent.messages.some((one) => one.id === id), inbox);
+const reply = await call(bob, "cccc_message_reply", { event_id: id, text: "hello, too" });
+check("reply", reply.structuredContent.event.data.reply_to === id, reply);
+const wrong = await call(bob, "cccc_message_reply", { event_id: "nosuch", text: "x" });
+check("error", wrong.isError && JSON.parse(wrong.content[0].text).error.code === "event_not_found", wrong);
+const other = await call(bob, "cccc_inbox_list", { actor_id: "alice" });
+check("identity", other.isError && JSON.parse(other.content[0].text).error.code === "actor_id_mismatch", other);
+await refused("unknown tool", () => call(bob, "nosuch"), -32602);
+await refused("unknown resource", () => alice.readResource({ uri: "muster://nosuch" }), sdk === "v2-auto" ? -32602 : -32002);
+await refused("unknown prompt", () => alice.getPrompt({ name: "nosuch" }), -32602);
+check("resources", (await alice.listResources()).resources.length >= 2);
+check("templates", (await alice.listResourceTemplates()).resourceTemplates.length >= 4);
+check("read", JSON.parse((await alice.readResource({ uri: "muster://group/" + group })).contents[0].text).group.group_id === group);
+check("prompts", (await alice.listPrompts()).prompts.length === 5);
+check("prompt", (await alice.getPrompt({ name: "review", arguments: { task: "T001" } })).messages.length === 1);
+const many = await Promise.all(Array.from({ length: 40 }, () => call(alice, "cccc_actor_list")));
+check("many", many.every((one) => one.structuredContent.actors.length === 2));
+const stop = new AbortController();
+const waiting = alice.callTool({ name: "muster_wait", arguments: { timeout_s: 3600, on: ["nowhere"] } }, ...(sdk === "v1" ? [undefined] : []), { signal: stop.signal, timeout: 3600000 });
+stop.abort();
+check("cancelled", await waiting.then(() => false, () => true));
+check("after it", !(await call(alice, "muster_whoami")).isError);
+await alice.close();
+await bob.close();
+process.exit(failed ? 1 : 0);
