@@ -114,14 +114,13 @@ static void wait_collect(FeedWait *self) {
         while (self->n_items < WAIT_ITEMS_MAX && self->items.n < WAIT_BYTES_MAX) {
                 FeedItem item;
                 int r = feed_reader_next(&self->reader, &item);
-                const char *kind = r ? NULL : wait_kind(&item.place);
 
                 if (r == FEED_E_EMPTY)
                         return;
-                if (r == FEED_E_GAP)
+                if (r)
                         self->has_gap = true;
-                else if (wait_is_meant(self, &item, kind))
-                        wait_put(self, &item, kind);
+                else if (wait_is_meant(self, &item, wait_kind(&item.place)))
+                        wait_put(self, &item, wait_kind(&item.place));
         }
 }
 

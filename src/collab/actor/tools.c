@@ -33,7 +33,7 @@ static bool tools_find(const Daemon *daemon, ToolsPlace *ret) {
                 return false;
         ret->muster[n] = '\0';
         slash = strrchr(ret->muster, '/');
-        strcpy(slash + 1, "muster");
+        memcpy(slash + 1, "muster", sizeof("muster"));
         return !access(ret->muster, X_OK) && !strpbrk(ret->muster, "\"\\\n") &&
                !strpbrk(ret->socket, "\"\\\n");
 }

@@ -51,7 +51,7 @@ static void file_name_clean(const char *from, char out[FILE_NAME_CHARS + 1]) {
         }
         out[n] = '\0';
         if (!has_letter)
-                strcpy(out, "file");
+                memcpy(out, "file", sizeof("file"));
 }
 
 static const char *file_mime(const char *name) {
