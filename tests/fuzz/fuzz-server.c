@@ -19,6 +19,8 @@ enum {
         MAX_ENDPOINTS = 4,
         TURNS_MAX = 100000, /* a connection that is still there after so many turns will never end */
         WAIT_MS = 31000,
+        PATIENCE_TURNS = 200,      /* after so many, what waits for something to happen … */
+        PATIENCE_MS = 3600 * 1000, /* … has waited for as long as it may */
         START_WALL_S = 1700000000,
 };
 
@@ -191,6 +193,8 @@ static void end_peer(Peer *peer, uint8_t flags) {
         peer->is_reading = !(flags & FUZZ_CUT);
         for (int i = 0; server.shared.n_open || loop_n_work(server.loop); i++) {
                 FUZZ_CHECK(i < TURNS_MAX);
+                if (i % PATIENCE_TURNS == PATIENCE_TURNS - 1)
+                        loop_clock_advance(server.loop, PATIENCE_MS);
                 turn(peer);
         }
         loop_turn(server.loop); /* closes handles that are still closing */
