@@ -5,10 +5,12 @@ Once it looked at files only: "0 errors" was its word where no agent could start
 of bubblewrap, or of a daemon of the same version."""
 import json
 import os
-import socket
+import pwd
+import shutil
+import subprocess
 
 from collab_chat import GROUP, ok, write_group
-from harness import Daemon, check, equal, write_text
+from harness import MUSTER, Daemon, Home, Skip, check, equal, write_text
 from other_daemon import serve_version
 
 
@@ -71,6 +73,26 @@ def test_programs_that_the_daemon_does_not_find():
         check("claude" in found[0]["message"] and "/usr/bin:/bin" in found[0]["message"], found)
 
 
+def test_programs_on_a_path_that_the_daemon_was_told():
+    """`muster env set PATH` had given it one: agents found their program, and doctor said that they would not."""
+    with Daemon(env={"PATH": "/usr/bin:/bin"}) as d:
+        tools = os.path.join(d.home.base, "tools")
+        _program(tools, "claude")
+        mine = {"PATH": tools + ":/usr/bin:/bin"}
+
+        def programs(env):
+            _, out, _ = d.home.muster("doctor", "--json", env=env)
+            return _of([json.loads(line) for line in out.splitlines()], "agent programs")
+        equal([f["level"] for f in programs(mine)], ["warning"])
+        equal(d.home.muster("env", "set", "PATH", env=mine)[0], 0)
+        equal([(f["level"], f["message"]) for f in programs(mine)], [("ok", "claude")])
+        equal([(f["level"], f["message"]) for f in programs({"PATH": "/usr/bin:/bin"})], [("ok", "claude")])
+        equal(d.home.muster("env", "set", "PATH=/bin", env=mine)[0], 0)
+        found = programs(mine)
+        equal([f["level"] for f in found], ["warning"])
+        check("muster env set PATH" in found[0]["message"].replace(MUSTER, "muster") and found[0]["message"].endswith(": /bin"), found)
+
+
 def test_programs_that_are_there():
     with Daemon(env={"PATH": "/usr/bin:/bin"}) as d:
         d.stop()
@@ -94,6 +116,39 @@ def test_an_endpoint_and_a_project_that_are_gone():
         equal([(f["level"], f["path"]) for f in _of(found, "endpoints")], [("warning", d.home.cccc_home)])
         equal([(f["level"], f["path"]) for f in _of(found, "projects")], [("warning", gone)])
         os.rename(gone + "-away", gone)
+
+
+def test_a_log_that_is_too_large():
+    with Daemon() as d:
+        path = os.path.join(d.home.muster_home, "musterd.log")
+        write_text(path, "a line\n")
+        equal([f["level"] for f in _of(_findings(d, 0), "log")], ["ok"])
+        os.truncate(path, 150 << 20)  # a hole costs nothing
+        write_text(path + ".1", "an older one\n")
+        os.truncate(path + ".1", 150 << 20)
+        found = _of(_findings(d, 0), "log")
+        equal([(f["level"], f["path"]) for f in found], [("warning", path)])
+        check("300" in found[0]["message"] and "1 older" in found[0]["message"] and "log_max_kb" in found[0]["message"], found)
+
+
+def test_linger():
+    """Below a root of its own, with and without what systemd leaves there."""
+    bwrap = shutil.which("bwrap")
+    if not bwrap:
+        raise Skip("bwrap is not installed")
+    binds = [word for d in ("/usr", "/lib", "/lib64", "/bin", "/etc") if os.path.exists(d) for word in ("--ro-bind", d, d)]
+    build = os.path.dirname(MUSTER)
+    name = pwd.getpwuid(os.geteuid()).pw_name
+    with Home() as home:
+        for more, level, word in (([], "ok", "no systemd"), (["--dir", "/run/systemd/system"], "note", "loginctl enable-linger"),
+                                  (["--dir", "/run/systemd/system", "--dir", "/var/lib/systemd/linger/" + name], "ok", "stays")):
+            done = subprocess.run([bwrap, "--unshare-user", "--tmpfs", "/", *binds, "--proc", "/proc", "--dev", "/dev", "--bind", "/tmp", "/tmp", "--ro-bind", build, build, *more,
+                                   MUSTER, "doctor", "--json"], env=home.env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+            if "bwrap:" in done.stderr:
+                raise Skip(done.stderr)
+            found = _of([json.loads(line) for line in done.stdout.splitlines()], "linger")
+            equal([f["level"] for f in found], [level], more)
+            check(word in found[0]["message"], found)
 
 
 def test_a_daemon_of_another_version():

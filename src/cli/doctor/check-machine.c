@@ -17,11 +17,26 @@
 #include "core/sandbox/sandbox.h"
 #include "core/runtimes.h"
 
-enum { ENVIRON_BYTES = 4 << 20, SPACE_LOW_MB = 200 };
+enum { ENVIRON_BYTES = 4 << 20, SPACE_LOW_MB = 200, MACHINE_ASK_MS = 5000 };
 
 /* ---- agent programs -------------------------------------------------------------------------- */
 
-/* The PATH of the daemon, which actors and tasks inherit. Malloc'd; NULL: no daemon, or it is not ours. */
+/* The PATH that `muster env` has given it. By a link of its own, as what daemon.info answered lies in the
+ * other one. Malloc'd; NULL: none, or it is not told. */
+static char *doctor_given_path(Doctor *doctor) {
+        const Request request = {.dialect = "native", .op = "env.show"};
+        _cleanup_(link_deinit) Link link = LINK_NULL;
+        Reply reply = {0};
+        const Json *path;
+
+        if (!doctor->info || link_open(&link, doctor->socket, clock_ms() + MACHINE_ASK_MS) ||
+            exchange(&link, &request, &doctor->arena, &reply) || reply.is_error)
+                return NULL;
+        path = json_get(json_get(reply.result, "env"), "PATH");
+        return json_is(path, JSON_STRING) ? str_dup(json_str(path)) : NULL;
+}
+
+/* That of the daemon itself. Malloc'd; NULL: no daemon, or it is not ours. */
 static char *doctor_daemon_path(const Doctor *doctor) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         char name[64];
@@ -40,7 +55,8 @@ static void doctor_add_name(Buf *names, const char *name) {
 }
 
 void doctor_check_programs(Doctor *doctor) {
-        _cleanup_(freep) char *daemon_path = doctor_daemon_path(doctor);
+        _cleanup_(freep) char *given = doctor_given_path(doctor), *inherited = doctor_daemon_path(doctor);
+        const char *daemon_path = given ? given : inherited;
         _cleanup_(buf_deinit) Buf found = BUF_NULL, lacking = BUF_NULL;
         const char *ours = getenv("PATH");
 
@@ -60,7 +76,7 @@ void doctor_check_programs(Doctor *doctor) {
                 doctor_find(doctor, DOCTOR_WARNING, NULL,
                             STR_FMT
                             " on your PATH, but not on the daemon's, which actors and tasks get: run "
-                            "muster upgrade-daemon from this shell. The daemon's: %s",
+                            "muster env set PATH from this shell. The daemon's: %s",
                             STR_ARG(buf_str(&lacking)), daemon_path);
         else if (found.n)
                 doctor_pass(doctor, STR_FMT, STR_ARG(buf_str(&found)));
