@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What make calls, with stand-ins for meson and ninja. Once `make run` of a fresh checkout was a black screen for minutes, and
 compiled 62 test programs before the daemon; and there was no way back from `make install`."""
+import contextlib
 import json
 import os
 import pty
@@ -32,6 +33,16 @@ def _folder(folder):
     return dict(os.environ, PATH=os.path.join(folder, "bin") + ":" + os.environ["PATH"])
 
 
+def _rest(master):
+    """What a terminal whose users have gone has got: it comes in pieces, as the kernel's worker brings them."""
+    text = piece = os.read(master, 65536)
+    with contextlib.suppress(OSError):  # the end
+        while piece:
+            piece = os.read(master, 65536)
+            text += piece
+    return text.decode()
+
+
 def _make(*args, terminal=False):
     """The calls of ninja, and what make printed."""
     with tempfile.TemporaryDirectory() as folder:
@@ -41,7 +52,7 @@ def _make(*args, terminal=False):
             master, slave = pty.openpty()
             equal(subprocess.run(["make", *args], cwd=folder, env=env, stdin=slave, stdout=slave, stderr=slave).returncode, 0)
             os.close(slave)
-            out = os.read(master, 65536).decode()
+            out = _rest(master)
             os.close(master)
         else:
             done = subprocess.run(["make", *args], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
