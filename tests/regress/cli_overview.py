@@ -136,6 +136,29 @@ def test_fits_80_columns():
                 check("%s/worker" % GROUP in screen.text and "OUTPUT" in screen.text, screen.text)
 
 
+def test_the_order_stays():
+    """By kind and name. They stood by their last start, so that each look at a row had to find it anew."""
+    with Daemon() as d:
+        write_group(d.home)
+        ok(d, "attach", path=d.home.project, group_id=GROUP)
+        names = ["%s/worker" % GROUP, "a", "b", "c"]
+
+        def rows():
+            lines = [line.split() for line in muster_ok(d.home, "ps").splitlines()[1:]]
+            at = {i: name for i, line in enumerate(lines) for name in names if {name, "session:" + name, "actor:" + name} & set(line)}
+            return [p["object"] for p in json.loads(muster_ok(d.home, "ps", "--json"))["processes"]], [at[i] for i in sorted(at)]
+
+        for name in ("c", "a", "b"):
+            _session(d.home, name, "cat")
+        ok(d, "actor_add", group_id=GROUP, actor_id="worker", runtime="custom", runner="pty", command=["cat"])
+        ok(d, "actor_start", group_id=GROUP, actor_id="worker")
+        equal(rows(), (names, names))
+        for name in ("a", "c"):
+            muster_ok(d.home, "restart", name)
+            eventually(lambda: len(rows()[0]) == 4, what="the end of the process before")
+            equal(rows(), (names, names), "after a restart of " + name)
+
+
 def test_top():
     with Daemon() as d:
         _session(d.home, "first", "cat")

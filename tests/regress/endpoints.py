@@ -45,6 +45,27 @@ def test_coop_shutdown_names_who_did_it_and_when():
         check(entry["since"] > opened["since"], lambda: "not since then: %r" % entry)
 
 
+def test_coop_shutdown_of_a_whole_daemon_ends_nothing():
+    """Neither sessions nor what others run; the sessions are there when the endpoint is open again."""
+    with Daemon(args=("--sandbox", "none")) as d:
+        g, _ = project(d)
+        started(d, g, "a")
+        equal(d.home.muster("new", "-d", "--name", "s", "--", "cat")[0], 0)
+        before = {p["object"]: p["pid"] for p in d.ps()}
+        equal(sorted(before), sorted([g + "/a", "s"]))
+        born = {pid: start_time(pid) for pid in before.values()}
+        with d.coop() as c:
+            c.good({"cmd": "shutdown"})
+        eventually(lambda: d.endpoint("coop")["state"] == "closed", what="closed")
+        check(all(is_alive(*who) for who in born.items()), "somebody was ended")
+        equal({p["object"]: (p["pid"], p["state"]) for p in d.ps()}, {name: (pid, "running") for name, pid in before.items()})
+        equal(d.home.muster("up")[0], 0)
+        with d.coop() as c:
+            equal([(s["name"], s["pid"]) for s in c.good({"cmd": "ls"})["sessions"]], [("s", before["s"])])
+            c.good({"cmd": "kill", "session": "s", "force": True})
+        ok(d, "group_delete", group_id=g)
+
+
 def test_who_serves_it_instead_is_named():
     with Home() as home, Daemon(only="coop", home=home) as other, Daemon(home=home) as d:
         entry = d.endpoint("coop")

@@ -170,6 +170,21 @@ def test_claude_is_logged_in():
         equal(reply["notes"], ["mounted for claude to be logged in: ~/.claude, ~/.claude.json read-write; ~/.claude/settings.json read-only"])
 
 
+def test_other_runtimes_are_logged_in():
+    """Each with its own folders: to write to where it writes, and no others'."""
+    for name, ours, guarded in (("codex", ".codex/auth.json", ".codex/config.toml"), ("gemini", ".gemini/oauth_creds.json", ".gemini/settings.json"),
+                                ("opencode", ".local/share/opencode/auth.json", ".config/opencode/opencode.json")):
+        with Box() as box:
+            _login(box)
+            box.file(ours, "login of %s\n" % name)
+            box.file(guarded, "settings\n")
+            folder = os.path.dirname(ours)
+            box.create(coopfile="[sandbox]\n" + _runtime(box, name, script("cat ~/%s ~/.claude/.credentials.json; echo more >> ~/%s/history; echo hook >> ~/%s" % (ours, folder, guarded))))
+            out = box.out()
+            check("login of " + name in out and "secret-of" not in out, out)
+            equal((box.file(folder + "/history"), box.file(guarded)), ("more\n", "settings\n"), name)
+
+
 def test_not_logged_in_when_told_so():
     """The folder is then the session's own, as the coop contract has it."""
     with Box() as box:

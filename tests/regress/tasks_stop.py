@@ -238,6 +238,20 @@ def test_project_rm_ends_tasks_and_says_how_many():
         eventually(lambda: {r["id"]: r["state"] for r in t.store()["tasks"]} == {a: "failed", b: "cancelled"}, what="they are ended")
 
 
+def test_a_daemon_of_this_contract_alone_ends_tasks_and_says_how_many():
+    """As the original, whose place it has."""
+    for how in (signal.SIGTERM, signal.SIGINT):
+        with Project(only="aiwg", max_parallel_actions=1) as t:
+            (a, pid), b = t.running("a"), t.client.submit("b")
+            t.end(how)
+            check(wait_pid(pid), "the agent")
+            equal({r["id"]: r["state"] for r in t.store()["tasks"]}, {a: "failed", b: "cancelled"})
+            check("tasks ended: 1 running, 1 waiting" in read_text(t.home.aiwg_file("daemon/daemon.log")), "it is not said")
+            t.start()
+            equal([t.client.state(task) for task in (a, b)], ["failed", "cancelled"])
+            equal(t.runs(), {"a": 1})
+
+
 def test_stop_of_the_contract_ends_tasks_and_the_daemon_says_how_many():
     with Project(only="aiwg,native,cccc", max_parallel_actions=1) as t, t.daemon.native() as n:
         a, _pid = t.running("a")
