@@ -13,14 +13,14 @@ from person import Person
 
 @contextlib.contextmanager
 def _held():
-    """A daemon, a group whose ledger cannot be opened yet, and what lets go of it."""
+    """A daemon, a group whose ledger cannot be opened yet, and what lets go of it. Without a project: its history is read while the daemon is ready."""
     with Home() as home:
-        with Daemon(home=home) as d:
+        with Daemon(home=home, project=False) as d:
             group = ok(d, "group_create", title="big")["group_id"]
             lock = os.open(os.path.join(group_dir(d, group), "state", "ledger", "ledger.lock"), os.O_RDWR)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            with Daemon(home=home) as d:
+            with Daemon(home=home, project=False) as d:
                 yield d, group, lambda: fcntl.flock(lock, fcntl.LOCK_UN)
         finally:
             os.close(lock)
