@@ -8,6 +8,7 @@
  * It is started by `muster mcp` only, which has all options and places; what is not there is an empty word.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -42,8 +43,8 @@ static void bridge_read(Bridge *bridge) {
                 bridge->is_in_over = true;
 }
 
-/* At the first request that there is, and never again: who ends the daemon later means it. What it says goes to stderr, if at
- * all. */
+/* At the first request that there is, and never again: who ends the daemon later means it. By `muster stdio` of nothing, which
+ * starts a daemon where there is none; `muster up` would also start the agents that somebody has stopped. */
 static void bridge_start_daemon(Bridge *bridge) {
         const char *muster = bridge->first ? bridge->start : NULL;
 
@@ -51,14 +52,15 @@ static void bridge_start_daemon(Bridge *bridge) {
                 return;
         bridge->start = NULL;
         if (fork() == 0) {
+                int nothing = open("/dev/null", O_RDWR);
                 sigset_t none;
 
                 sigemptyset(&none);
                 sigprocmask(SIG_SETMASK, &none, NULL);
                 (void)signal(SIGPIPE, SIG_DFL);
-                (void)close(STDIN_FILENO);
-                (void)dup2(STDERR_FILENO, STDOUT_FILENO);
-                execl(muster, "muster", "up", "--json", (char *)NULL);
+                (void)dup2(nothing, STDIN_FILENO);
+                (void)dup2(nothing, STDOUT_FILENO);
+                execl(muster, "muster", "stdio", (char *)NULL);
                 _exit(127);
         }
 }

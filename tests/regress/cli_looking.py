@@ -9,6 +9,7 @@ import os
 from collab import ok
 from collab_actors import project, started
 from harness import Daemon, Home, check, equal, eventually, is_alive, muster_ok
+from mcp import Bridge
 
 LOOKING = (["ps"], ["ps", "--json"], ["ls"], ["logs", "x"], ["logs", "g_1/a"], ["kill", "x"], ["kill", "--all"], ["status"], ["inbox", "--group", "g"],
            ["tail", "--group", "g"], ["events", "--group", "g"], ["events", "--all"], ["mail", "--group", "g"], ["ack", "--group", "g", "e"],
@@ -111,6 +112,25 @@ def test_up_starts_the_daemon_and_the_agents():
         try:
             equal(json.loads(muster_ok(home, "up", "--json"))["resumed"], True)
             _await_running(home, group)
+        finally:
+            muster_ok(home, "down", "--stop-agents")
+
+
+def test_tools_start_a_daemon_and_no_agents():
+    """The bridge of an editor started the daemon with `muster up`, which means: and my agents. What that said stood in the editor's log."""
+    with Home() as home:
+        with Daemon(home=home) as d:
+            group = _actor(d)
+            muster_ok(home, "down", "--stop-agents")
+            d.expect_exit()
+        try:
+            with Bridge(home, socket=False) as bridge:
+                bridge.tool("cccc_group_list")
+                equal(bridge.end(), 0)
+                equal(bridge.process.stderr.read(), b"")
+            _await_autostart(home)
+            equal(_pid(home, group), 0, "it is back")
+            check("stay down until" in muster_ok(home, "status"), "status does not say so")
         finally:
             muster_ok(home, "down", "--stop-agents")
 
