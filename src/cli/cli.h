@@ -31,7 +31,7 @@ typedef struct OptionList { /* of an option that may be repeated */
 typedef struct Options {
         bool json, help, detach, once, read_only, watch, follow, await, strip, raw, enter, literal, all,
                 force, stop_agents, no_wait, no_reconnect;
-        bool attention, read, daemon, timestamps, reveal, verbose;
+        bool attention, read, daemon, timestamps, reveal, verbose, remove;
         int64_t wait_ms, timeout_ms, max_idle_ms;                 /* -1: not given */
         int64_t pty, tail, limit;                                 /* -1: not given */
         double speed;                                             /* 0: not given */
@@ -72,6 +72,7 @@ int cmd_schema(const Options *options);
 int cmd_ledger(const Options *options);
 int cmd_stdio(const Options *options);
 int cmd_mcp(const Options *options);
+int cmd_setup(const Options *options);
 int cmd_new(const Options *options);
 int cmd_attach(const Options *options);
 int cmd_shell(const Options *options);

@@ -72,6 +72,7 @@ static const Row rows[] = {
         {"await", 0, KIND_FLAG, AT(await)},
         {"socket", 0, KIND_TEXT, AT(socket)},
         {"verbose", 0, KIND_FLAG, AT(verbose)},
+        {"remove", 0, KIND_FLAG, AT(remove)},
 };
 
 enum { N_ROWS = ARRAY_SIZE(rows), N_LETTERS = 2 * N_ROWS + 3 };

@@ -81,6 +81,10 @@ static int write_hosted(Call *call, Hosted *hosted, JsonWriter *w, int64_t now_u
                 jw_field_int(w, "memory_max", hosted->limits.memory_max);
         if (hosted->limits.n_pids)
                 jw_field_int(w, "pids_max", hosted->limits.n_pids);
+        if (hosted->report) {
+                jw_key(w, "report");
+                jw_raw(w, str_from(hosted->report));
+        }
         if (hosted->recording_path)
                 jw_field_cstr(w, "recording", hosted->recording_path);
         if (hosted->state == HOSTED_RUNNING)

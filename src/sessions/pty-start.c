@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "core/tools.h"
 #include "sessions/pty-start.h"
 
 /* ---- environment ----------------------------------------------------------------------------- */
@@ -229,6 +230,8 @@ static int build(PtyStart *start) {
         r = r ? r : pty_start_build_env(pty->session, &program->env);
         r = r ? r : pty_start_note_path(start);
         r = r ? r : pty_start_build_meta(pty, &program->meta);
+        if (!r && strcmp(start->sandbox, "none") == 0)
+                r = tools_register(pty->session->owner->daemon, program, false);
         return error_trace(r ? r : program_set_place(program, pty->session->resolved, pty->command));
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""An agent program that knows its MCP server from its command line only, as claude (--mcp-config) or codex (-c mcp_servers.…) does, and
-starts it with as little environment as those give. What it then does is its part of a conversation: the caller writes the first
+"""An agent program that knows its MCP server only from how it was started, as claude (--mcp-config), codex (-c mcp_servers.…), gemini
+(GEMINI_CLI_SYSTEM_DEFAULTS_PATH) or opencode (OPENCODE_CONFIG_CONTENT) does, and starts it with as little environment as those give. What it then does is its part of a conversation: the caller writes the first
 message, the answerer waits for mail and answers it. Both leave what they saw in NAME.json of their folder."""
 import json
 import os
@@ -9,11 +9,19 @@ import subprocess
 import sys
 import time
 
+NAME = os.path.basename(sys.argv[0])
+
 
 def server(argv):
     if "--mcp-config" in argv:
         one = json.loads(argv[argv.index("--mcp-config") + 1])["mcpServers"]["muster"]
         return [one["command"], *one["args"]]
+    if NAME == "gemini":
+        with open(os.environ["GEMINI_CLI_SYSTEM_DEFAULTS_PATH"], encoding="utf-8") as file:
+            one = json.load(file)["mcpServers"]["muster"]
+        return [one["command"], *one["args"]]
+    if NAME == "opencode":
+        return json.loads(os.environ["OPENCODE_CONFIG_CONTENT"])["mcp"]["muster"]["command"]
     given = dict(argv[i + 1].split("=", 1) for i, word in enumerate(argv) if word == "-c")
     return [json.loads(given["mcp_servers.muster.command"]), *json.loads(given["mcp_servers.muster.args"])]
 
@@ -48,18 +56,20 @@ def mail(tools):
 
 def main():
     tools = Tools(sys.argv[1:])
-    seen = {"argv": sys.argv[1:], "who": tools.call("muster_whoami")["principal"]}
-    if os.path.basename(sys.argv[0]) == "claude":
+    seen = {"argv": sys.argv[1:], "who": tools.call("muster_whoami")["principal"], "kept": tools.call("muster_report", state="working", note="talking", progress=50)["kept"]}
+    part = os.environ.get("PART", "caller" if NAME in ("claude", "gemini") else "answerer")
+    if part == "caller":
         tools.call("cccc_message_send", text="are you there?", to=["answerer"])
         seen["mail"] = mail(tools)
-    else:
+    elif part == "answerer":
         seen["mail"] = mail(tools)
         tools.call("cccc_message_reply", event_id=seen["mail"]["id"], text="yes")
-    path = os.path.basename(sys.argv[0]) + ".json"
+    path = NAME + ".json"
     with open(path + ".part", "w", encoding="utf-8") as file:
         json.dump(seen, file)
     os.rename(path + ".part", path)
-    time.sleep(3600)
+    if part != "alone":
+        time.sleep(3600)
 
 
 main()

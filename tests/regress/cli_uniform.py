@@ -18,7 +18,7 @@ LINES = [
     "new --name {n} -d .", "up", "status", "ls", "ps", "group", "group show", "group set nudge_after_seconds=300", "actor", "actor set dev title=Dev",
     "context", "context note mind", "template", "send hello", "reply {e} well", "ack {e}", "inbox", "mail", "tail", "events",
     "task submit hello", "task ls", "task stats", "project add", "project ls", "rules", "schema", "schema coop", "schema cccc.ping",
-    "call cccc.ping", "ledger verify", "ledger stat", "ledger repair", "doctor", "env", "token", "token new", "token show", "token rm", "prune", "restart {s}", "kill {s}", "down",
+    "call cccc.ping", "ledger verify", "ledger stat", "ledger repair", "doctor", "env", "token", "token new", "token show", "token rm", "prune", "setup claude", "restart {s}", "kill {s}", "down",
 ]
 
 # Lines that the daemon refuses.
@@ -28,7 +28,7 @@ REFUSED = [
 ]
 
 # Lines that are wrong in themselves.
-WRONG = ["group nosuch", "actor nosuch", "context nosuch", "template nosuch", "task nosuch", "project nosuch", "rules nosuch", "ledger nosuch", "token nosuch",
+WRONG = ["group nosuch", "actor nosuch", "context nosuch", "template nosuch", "task nosuch", "project nosuch", "rules nosuch", "ledger nosuch", "token nosuch", "setup nosuch",
          "call cccc.nosuch", "call nosuch", "schema nosuch", "send", "reply", "ack", "task submit", "inbox a b", "status x", "nosuch"]
 
 # Lines that only look, and need a daemon for it.

@@ -5,18 +5,28 @@ import json
 import os
 import shutil
 
+from aiwg_project import Tasks
 from collab import ok
 from collab_actors import add, project
-from harness import check, equal, eventually, read_text, shared
+from harness import check, equal, eventually, read_text, shared, write_text
+from mcp import tool
 
 AGENT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lib", "fake_tool_agent.py")
 
 
+RUNTIMES = ("claude", "codex", "gemini", "opencode")
+
+
 def _programs(folder):
-    for name in ("claude", "codex"):
+    for name in RUNTIMES:
         shutil.copy(AGENT, os.path.join(folder, name))
         os.chmod(os.path.join(folder, name), 0o755)
-    return {name: os.path.join(folder, name) for name in ("claude", "codex")}
+    return {name: os.path.join(folder, name) for name in RUNTIMES}
+
+
+def _native(d, method, params):
+    with d.native() as n:
+        return n.result(method, params)
 
 
 def _seen(folder, name):
@@ -25,22 +35,71 @@ def _seen(folder, name):
     return json.loads(read_text(path))
 
 
-def test_two_agents_that_were_only_started_talk():
-    d = shared()
-    group, folder = project(d, "talk")
+def _talk(d, caller, answerer):
+    """What each of the two has seen, in a group of their own."""
+    group, folder = project(d, "talk-" + caller)
     programs = _programs(folder)
-    add(d, group, "caller", [programs["claude"], "--dangerously-skip-permissions"])
-    add(d, group, "answerer", [programs["codex"], "--search"])
+    add(d, group, "caller", [programs[caller], "--dangerously-skip-permissions"])
+    add(d, group, "answerer", [programs[answerer], "--search"])
     for actor in ("answerer", "caller"):
         ok(d, "actor_start", group_id=group, actor_id=actor)
-    caller, answerer = _seen(folder, "claude"), _seen(folder, "codex")
-    equal((caller["who"], answerer["who"]), ("actor:%s/caller" % group, "actor:%s/answerer" % group))
-    equal((answerer["mail"]["by"], answerer["mail"]["data"]["text"]), ("caller", "are you there?"))
-    equal((caller["mail"]["by"], caller["mail"]["data"]["text"], caller["mail"]["data"]["reply_to"]), ("answerer", "yes", answerer["mail"]["id"]))
+    one, other = _seen(folder, caller), _seen(folder, answerer)
+    equal((one["who"], other["who"]), ("actor:%s/caller" % group, "actor:%s/answerer" % group))
+    equal((other["mail"]["by"], other["mail"]["data"]["text"]), ("caller", "are you there?"))
+    equal((one["mail"]["by"], one["mail"]["data"]["text"], one["mail"]["data"]["reply_to"]), ("answerer", "yes", other["mail"]["id"]))
+    shown = ok(d, "actor_list", group_id=group)["actors"]
+    check("mcp" not in json.dumps([actor["command"] for actor in shown]), "the group's document names the server")
+    return group, one, other
+
+
+def test_two_agents_that_were_only_started_talk():
+    d = shared()
+    group, caller, answerer = _talk(d, "claude", "codex")
     equal(caller["argv"][:2], ["--dangerously-skip-permissions", "--mcp-config"])
     equal((answerer["argv"][0], answerer["argv"][2], answerer["argv"][4:]), ("-c", "-c", ["--search"]))
-    shown = ok(d, "actor_list", group_id=group)["actors"]
-    check("mcp" not in json.dumps([one["command"] for one in shown]), "the group's document names the server")
+    reports = [one["report"] for one in tool(d, "muster_ps", {"group": group})["processes"]]
+    equal([(one["state"], one["note"], one["progress"]) for one in reports], 2 * [("working", "talking", 50)])
+
+
+def test_two_agents_that_are_told_by_their_environment_talk():
+    d = shared()
+    _, caller, answerer = _talk(d, "gemini", "opencode")
+    equal((caller["argv"], answerer["argv"]), (["--dangerously-skip-permissions"], ["--search"]))
+    equal([name for name in os.listdir(d.home.user) if name.startswith((".gemini", ".claude", ".codex"))], [], "files of the user")
+
+
+def test_what_the_user_has_set_stays():
+    d = shared()
+    group, folder = project(d, "mine")
+    out = os.path.join(folder, "out")
+    script = '#!/bin/sh\necho "$GEMINI_CLI_SYSTEM_DEFAULTS_PATH,$OPENCODE_CONFIG_CONTENT,$*" > "$OUT.part"\nmv "$OUT.part" "$OUT"\nexec sleep 3600\n'
+    for name, variable in (("gemini", "GEMINI_CLI_SYSTEM_DEFAULTS_PATH"), ("opencode", "OPENCODE_CONFIG_CONTENT")):
+        write_text(os.path.join(folder, name), script)
+        os.chmod(os.path.join(folder, name), 0o755)
+        add(d, group, name, [os.path.join(folder, name)], env={variable: "mine", "OUT": out + name})
+        ok(d, "actor_start", group_id=group, actor_id=name)
+        eventually(lambda name=name: os.path.exists(out + name), what="the environment of " + name)
+        equal(read_text(out + name).strip(), "mine,," if name == "gemini" else ",mine,")
+
+
+def test_a_session_has_the_tools():
+    d = shared()
+    folder = os.path.join(d.home.base, "session")
+    os.mkdir(folder)
+    programs = _programs(folder)
+    _native(d, "fleet.start", {"name": "tooled", "command": [programs["claude"]], "workspace": folder, "sandbox": "none", "env": {"PART": "alone"}})
+    seen = _seen(folder, "claude")
+    equal((seen["who"], seen["argv"][0]), ("session:tooled", "--mcp-config"))
+
+
+def test_a_task_has_them_if_that_is_wanted():
+    """The contract says which words the agent of a task is started with, so these stay unless somebody wants it otherwise."""
+    for wanted in (None, "on"):
+        with Tasks(agent='#!/bin/sh\nfor a in "$@"; do printf "[%s]" "$a"; done\n', only=None) as t:
+            if wanted:
+                _native(t.daemon, "env.set", {"name": "MUSTER_TOOLS", "value": wanted})
+            printed = t.client.ended(t.client.submit("argv"))["output"]
+            check(printed.startswith("[-p][argv]") and ("[--mcp-config]" in printed) == bool(wanted), printed)
 
 
 def test_who_does_not_want_it_does_not_get_it():

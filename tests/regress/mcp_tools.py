@@ -335,9 +335,43 @@ def test_whoami_and_ps():
     check("command" not in one, one)
     equal(tool(d, "muster_ps", {"group": group, "kind": "session"})["processes"], [])
     equal(tool(d, "muster_ps", {"group": group, "state": "ended"})["processes"], [])
-    equal(tool_error(d, "muster_stop", {"id": "nosuch", "reason": "test"}), "process_not_found")
+    equal(tool_error(d, "muster_report", {"state": "working"}), "does_not_fit")
+    equal(tool_error(d, "muster_stop", {"id": "nosuch", "reason": "test"}), "not_found")
     equal(tool_error(d, "muster_stop", {"id": group + "/dev"}), "invalid_request")
-    equal(tool(d, "muster_stop", {"id": one["id"], "reason": "test"})["ending"][0]["id"], one["id"])
+    equal(tool(d, "muster_stop", {"id": one["id"], "reason": "test"})["name"], "actor:%s/dev" % group)
+
+
+def test_screen_type_and_start():
+    d = _d()
+    group, folder = project(d, "look")
+    started(d, group, "dev", ECHO)
+    name = "actor:%s/dev" % group
+
+    def screen():
+        return tool(d, "muster_screen", {"id": name})["text"]
+    eventually(lambda: "ready" in screen(), what="the program's first word")
+    equal(tool(d, "muster_type", {"id": name, "text": "hello", "submit": True})["name"], name)
+    eventually(lambda: "got hello" in screen(), what="what was typed")
+    tool(d, "muster_type", {"id": name, "text": "x", "keys": ["Enter"]})
+    eventually(lambda: "got x" in screen(), what="the keys")
+    equal(tool_error(d, "muster_type", {"id": name}), "invalid_request")
+    equal(tool_error(d, "muster_type", {"id": name, "keys": ["NoSuchKey"]}), "invalid_request")
+    equal(tool_error(d, "muster_screen", {"id": "nosuch"}), "not_found")
+    tool(d, "muster_stop", {"id": name, "reason": "test"})
+    eventually(lambda: not tool(d, "muster_ps", {"group": group, "state": "running"})["processes"], what="its end")
+    equal(tool(d, "muster_start", {"name": name})["name"], name)
+    eventually(lambda: tool(d, "muster_ps", {"group": group, "state": "running"})["processes"], what="its second start")
+    made = tool(d, "muster_start", {"name": "by-tool", "command": ["sh", "-c", "echo here; exec sleep 3600"], "workspace": folder, "sandbox": "none"})
+    equal((made["name"], made["kind"]), ("session:by-tool", "session"))
+    eventually(lambda: "here" in tool(d, "muster_screen", {"id": "by-tool"})["text"], what="the session's screen")
+    equal(tool(d, "muster_stop", {"id": "session:by-tool", "reason": "test", "force": True})["kind"], "session")
+    equal(tool_error(d, "muster_start", {}), "invalid_request")
+
+
+def test_the_tools_of_muster_are_all_there():
+    names = [one["name"] for one in result(_d(), "tools/list")["tools"]]
+    equal([name for name in names if name.startswith("muster_")], ["muster_" + name for name in """group_create mail ps report screen send start stop
+        task_cancel task_get task_list task_submit type wait whoami""".split()])
 
 
 def test_send_mail_and_groups():

@@ -300,6 +300,29 @@ const Command daemon_commands[] = {
                 .takes = "socket wait verbose",
                 .run = cmd_mcp,
         },
+        {
+                .name = "setup",
+                .summary = "our tools in the settings of an agent program",
+                .usage = "[--remove] [--socket PATH] [--json] RUNTIME",
+                .details = "RUNTIME is claude, codex, copilot, cursor, droid, gemini or opencode. Adds the "
+                           "server\n"
+                           "`muster mcp` to the settings of that program, for agents that are started "
+                           "elsewhere;\n"
+                           "what muster hosts has it without (docs/mcp.md). All else in the file stays as "
+                           "it is.\n"
+                           "A file that is a link, somebody else's or broken is left alone.\n"
+                           "\n"
+                           "  --remove         take it out again\n"
+                           "  --socket PATH    the daemon's socket (default: where it is looked for from "
+                           "here)\n"
+                           "  --json           runtime, path, state\n",
+                .examples = "  muster setup claude\n"
+                            "  muster setup codex --remove\n",
+                .takes = "remove socket json",
+                .n_min = 1,
+                .n_max = 1,
+                .run = cmd_setup,
+        },
 };
 
 const size_t n_daemon_commands = ARRAY_SIZE(daemon_commands);

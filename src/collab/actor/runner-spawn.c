@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 #include "collab/actor/runner.h"
-#include "collab/actor/tools.h"
 #include "collab/collab.h"
 #include "collab/group/actor-sandbox.h"
 #include "core/sandbox/sandbox-job.h"
+#include "core/tools.h"
 
 struct CallerEnv {
         CallerEnv *next; /* noted later */
@@ -299,7 +299,7 @@ int runner_spawn(Runner *runner, const GroupDoc *doc, const ActorView *actor) {
         if (!r && actor_sandbox_wish(doc, actor, &start->wish))
                 r = error_origin(-EINVAL); /* runner_check() has said it to who asked */
         if (!r && start->wish.mode == SANDBOX_NONE)
-                r = tools_register(runner->collab->daemon, &start->program.argv, &start->program.env);
+                r = tools_register(runner->collab->daemon, &start->program, false);
         if (!r)
                 r = start->wish.mode == SANDBOX_NONE ? runner_host(start) : runner_wrap(start);
         if (r || !runner->is_wrapping)

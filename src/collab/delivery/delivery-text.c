@@ -220,10 +220,29 @@ static const char rules[] =
         "- Acknowledge messages marked IMPORTANT.\n"
         "- Say what you have checked and what you have not.\n";
 
+/* The same for who has no tools and can run our command. */
+static const char rules_without_tools[] =
+        "\nrules:\n"
+        "- What you print in this terminal reaches nobody. Answer with `muster reply EVENT TEXT` (EVENT is "
+        "the "
+        "id of a message, or last) and speak with `muster send --to NAME TEXT`. If you have the tools "
+        "cccc_message_reply and cccc_message_send, they do the same.\n"
+        "- Read your inbox with `muster inbox` (or cccc_inbox_list); `muster inbox --read` marks what it "
+        "shows "
+        "as read.\n"
+        "- Acknowledge messages marked IMPORTANT with `muster ack EVENT`.\n"
+        "- Say what you have checked and what you have not.\n";
+
 static const char body[] =
         "\nBegin with cccc_bootstrap to see the group's context, tasks and your unread messages; "
         "cccc_help explains the tools. Then wait for messages, or go on with what is assigned to "
         "you.";
+
+static const char body_without_tools[] = "\nBegin with `muster context` and `muster inbox` (or "
+                                         "cccc_bootstrap) to see the group's context, tasks "
+                                         "and your unread messages; `muster help` explains the commands. "
+                                         "Then wait for messages, or go on with "
+                                         "what is assigned to you.";
 
 static size_t count_enabled(const GroupDoc *doc) {
         size_t n = 0;
@@ -318,8 +337,10 @@ int delivery_preamble_text(const PreambleFacts *facts, Buf *out) {
         int r = put_facts(facts, out);
 
         if (!r)
-                r = buf_append_str(out, str_from(rules));
+                r = buf_append_str(out, str_from(facts->lacks_tools ? rules_without_tools : rules));
         if (!r)
-                r = buf_append_str(out, own.n ? STR("\n") : str_from(body));
+                r = buf_append_str(out, own.n                ? STR("\n")
+                                        : facts->lacks_tools ? str_from(body_without_tools)
+                                                             : str_from(body));
         return error_trace(!r && own.n ? typed_body(own, out) : r);
 }

@@ -21,9 +21,10 @@ typedef struct PreambleFacts {
         const GroupDoc *doc;
         const ActorView *actor;
         Str group_id;
-        Str root;    /* folder of the active scope; empty: there is none */
-        Str project; /* path of its PROJECT.md; empty: it has none */
-        Str body;    /* CCCC_PREAMBLE.md; blank: the built-in one */
+        Str root;         /* folder of the active scope; empty: there is none */
+        Str project;      /* path of its PROJECT.md; empty: it has none */
+        Str body;         /* CCCC_PREAMBLE.md; blank: the built-in one */
+        bool lacks_tools; /* it was started without ours, and can run `muster` instead */
 } PreambleFacts;
 int delivery_preamble_text(const PreambleFacts *facts, Buf *out);
 

@@ -9,6 +9,8 @@
 #include "collab/collab.h"
 #include "collab/delivery/delivery-text.h"
 #include "collab/delivery/delivery.h"
+#include "collab/group/actor-sandbox.h"
+#include "core/tools.h"
 
 enum { PREAMBLE_MAX = 64 << 10 }; /* bytes of CCCC_PREAMBLE.md; a longer one is not used */
 
@@ -250,6 +252,17 @@ static void mailbox_type_look(void *user) {
                 self->sent = document_new();
 }
 
+/* As core/tools.h gives them at a start. Out of a sandbox there is no other way either. */
+static bool mailbox_type_lacks_tools(const Group *group, const ActorView *actor) {
+        const Json *command = json_first(actor->command);
+        SandboxWish wish;
+
+        if (actor_sandbox_wish(group->doc, actor, &wish) || wish.mode != SANDBOX_NONE)
+                return false;
+        return !command || !tools_are_for(json_str(command)) ||
+               str_is(json_text_of(actor->env, "MUSTER_TOOLS"), "off");
+}
+
 static int make_preamble(Introduction *self, const ActorView *actor) {
         Mailbox *mailbox = self->mailbox;
         const Group *group = mailbox->delivery->group;
@@ -258,7 +271,8 @@ static int make_preamble(Introduction *self, const ActorView *actor) {
                                .group_id = str_from(group->id),
                                .root = str_from(self->root),
                                .project = str_from(self->project),
-                               .body = buf_str(&self->body)};
+                               .body = buf_str(&self->body),
+                               .lacks_tools = mailbox_type_lacks_tools(group, actor)};
 
         mailbox->text.n = 0;
         return error_trace(delivery_preamble_text(&facts, &mailbox->text));

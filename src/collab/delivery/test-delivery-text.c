@@ -189,7 +189,7 @@ static void test_batch(_unused_ void **state) {
         assert_string_equal(batch(notice, 1), "[cccc] SYSTEM (k): t\nm");
 }
 
-static const char *preamble(size_t n_actors, const char *body) {
+static const char *preamble_of(size_t n_actors, const char *body, bool lacks_tools) {
         static ActorView actors[10];
         static ScopeView scopes[] = {{.key = STR("s1"), .label = STR("one"), .url = STR("/one")},
                                      {.key = STR("s2"), .label = STR("two"), .url = STR("/two")}};
@@ -205,7 +205,8 @@ static const char *preamble(size_t n_actors, const char *body) {
                                .group_id = STR("g_1"),
                                .root = STR("/two"),
                                .project = STR("/two/PROJECT.md"),
-                               .body = str_from(body)};
+                               .body = str_from(body),
+                               .lacks_tools = lacks_tools};
         _cleanup_(buf_deinit) Buf out = BUF_NULL;
 
         for (size_t i = 0; i < ARRAY_SIZE(actors); i++)
@@ -215,6 +216,19 @@ static const char *preamble(size_t n_actors, const char *body) {
                                         .is_enabled = true};
         assert_int_equal(delivery_preamble_text(&facts, &out), 0);
         return arena_str(&arena, buf_str(&out)).data;
+}
+
+static const char *preamble(size_t n_actors, const char *body) {
+        return preamble_of(n_actors, body, false);
+}
+
+static void test_preamble_without_tools(_unused_ void **state) {
+        const char *text = preamble_of(1, "", true);
+
+        assert_non_null(strstr(text, "`muster reply EVENT TEXT`"));
+        assert_non_null(strstr(text, "`muster inbox`"));
+        assert_null(strstr(preamble(1, ""), "muster reply"));
+        assert_null(strstr(preamble_of(1, "Ours.", true), "muster context"));
 }
 
 static void test_preamble(_unused_ void **state) {
@@ -264,6 +278,7 @@ int main(void) {
                 cmocka_unit_test_teardown(test_notice, tear_down),
                 cmocka_unit_test_teardown(test_batch, tear_down),
                 cmocka_unit_test_teardown(test_preamble, tear_down),
+                cmocka_unit_test_teardown(test_preamble_without_tools, tear_down),
                 cmocka_unit_test_teardown(test_payload, tear_down),
         };
 

@@ -13,6 +13,7 @@
 #include "company/run/run.h"
 #include "company/trail/mask.h"
 #include "core/secret.h"
+#include "core/tools.h"
 
 /* ---- the record ------------------------------------------------------------------------------ */
 
@@ -342,6 +343,8 @@ static int start_program(const Run *run, Program *program) {
                 r = strvec_push(&program->argv, run->spec.argv->items[i].data);
         if (!r)
                 r = start_env(run, &program->env);
+        if (!r && !run_is_app_server(run)) /* that one is told by its protocol what it may use */
+                r = tools_register(run->workspace->company->daemon, program, true);
         return error_trace(r ? r : start_meta(run, &program->meta));
 }
 

@@ -65,7 +65,7 @@ static void check_all_ended(Host *host) {
 }
 
 /* With what has changed; the rest is what `ps` says. */
-static void host_announce(const Hosted *hosted) {
+static void host_announce(const Hosted *hosted, const char *kind) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
         FeedPlace place;
@@ -78,9 +78,24 @@ static void host_announce(const Hosted *hosted) {
         jw_field_bool(&w, "adopted", hosted->is_adopted);
         if (hosted->state == HOSTED_ENDED)
                 jw_field_int(&w, "exit_code", hosted_exit_code(hosted));
+        if (hosted->report) {
+                jw_key(&w, "report");
+                jw_raw(&w, str_from(hosted->report));
+        }
         jw_end_object(&w);
-        feed_place(&place, "host", str_from(hosted->id), str_from(state_names[hosted->state]), FEED_NOWHERE);
+        feed_place(&place, "host", str_from(hosted->id), str_from(kind), FEED_NOWHERE);
         (void)feed_push(hosted->host->daemon->feed, &place, w.failed ? NULL : chunk_new(buf_str(&text)));
+}
+
+int host_report(Hosted *hosted, Str json) {
+        char *copy = str_dup(json);
+
+        if (!copy)
+                return error_origin(-ENOMEM);
+        free(hosted->report);
+        hosted->report = copy;
+        host_announce(hosted, "report");
+        return 0;
 }
 
 HostedState hosted_state_after(HostedState state, HostedEvent event) {
@@ -97,7 +112,7 @@ void hosted_set_state(Hosted *hosted, HostedEvent event) {
                    (int)hosted->pid);
         hosted->state = next;
         hosted->state_since_us = loop_wall_us(hosted->host->daemon->loop);
-        host_announce(hosted);
+        host_announce(hosted, state_names[hosted->state]);
         check_all_ended(hosted->host);
 }
 

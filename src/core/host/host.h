@@ -96,6 +96,7 @@ struct Hosted {
         char *cgroup;               /* its own; NULL: none */
         char token[SHA256_HEX_MAX]; /* SHA-256 of its MUSTER_TOKEN; "": it has none (an earlier version's) */
         char *recording_path;       /* NULL: it is not recorded */
+        char *report; /* JSON: what it says of itself; NULL: nothing yet. It goes with the daemon */
         ShimKind kind;
         HostedState state;
         int64_t state_since_us;
@@ -278,6 +279,9 @@ void host_sweep(Hosted *hosted);
 /* Records it from what is left of its output on, into a file that recording_create() has made; takes fd. A later daemon
  * does not go on with it. hosted NULL, or ended, or recorded by now: HOST_E_ENDED. */
 int host_record(Hosted *hosted, const char *path, int fd);
+
+/* It says of itself what it does, as JSON: kept instead of what it said before, and told to the feed. 0 or -ENOMEM. */
+int host_report(Hosted *hosted, Str json);
 
 void viewer_attach(Viewer *viewer, Hosted *hosted);
 void viewer_detach(Viewer *viewer);

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/place.h"
 #include "core/daemon.h"
+#include "core/tools.h"
 #include "dialect/native/native.h"
 
 /* The folder must be ours alone: whoever may write there could put another socket in our place. */
@@ -41,6 +42,14 @@ static void native_leave_address(const Endpoint *endpoint) {
                 log_warning(&daemon->log, "-", "cannot write musterd.address: %s", strerror(-r));
 }
 
+/* Without it some programs do not get our tools. */
+static void native_leave_tools(const Endpoint *endpoint) {
+        int r = tools_leave_file(endpoint->daemon, endpoint->where);
+
+        if (r)
+                log_warning(&endpoint->daemon->log, "-", "cannot leave the file of tools: %s", strerror(-r));
+}
+
 static void native_remove_address(const Endpoint *endpoint) {
         _cleanup_(freep) char *path = endpoint->daemon->home ? place_address(endpoint->daemon->home) : NULL;
 
@@ -66,8 +75,10 @@ static int native_open(Endpoint *endpoint) {
                 r = endpoint_lock(endpoint, lock);
         if (!r)
                 r = endpoint_listen_unix(endpoint, endpoint->where);
-        if (!r)
+        if (!r) {
                 native_leave_address(endpoint);
+                native_leave_tools(endpoint);
+        }
         return r;
 }
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "core/sandbox/sandbox-job.h"
 #include "core/runtimes.h"
+#include "core/tools.h"
 #include "tasks/project.h"
 
 /* A start under way. */
@@ -173,6 +174,8 @@ int supervisor_spawn(Task *task) {
         r = r ? r : supervisor_env(task->project, &task->env, &start->program.env);
         if (!r && agent_wish(task->project, &start->wish))
                 r = error_origin(-EINVAL); /* who calls us has asked before */
+        if (!r && start->wish.mode == SANDBOX_NONE)
+                r = tools_register(task->project->daemon, &start->program, true);
         if (!r)
                 r = start->wish.mode == SANDBOX_NONE ? agent_host(start) : agent_wrap(start);
         if (!task->starting)
