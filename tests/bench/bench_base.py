@@ -91,9 +91,10 @@ def pinned(core, command, first=True):
 class Bench:
     """Where the programs are, and a folder for everything that is started."""
 
-    def __init__(self, build, folder, rounds, original=None, company_original=None, company_node=None):
+    def __init__(self, build, folder, rounds, original=None, company_original=None, company_node=None, cccc_original=None, cccc_python=None):
         self.build, self.folder, self.rounds, self.count = build, folder, rounds, 0
         self.original, self.company_original, self.company_node = original, company_original, company_node
+        self.cccc_original, self.cccc_python = cccc_original, cccc_python
 
     def program(self, name):
         if name.endswith(".py"):
@@ -113,6 +114,9 @@ class Bench:
             sys.exit("bench: %s failed:\n%s%s" % (name, done.stdout, done.stderr))
         words = dict(word.split("=", 1) for word in done.stdout.split())
         return {key: float(value) for key, value in words.items() if re.fullmatch(r"[\d.]+", value)}
+
+    def pinned_client(self):
+        return pinned(CLIENT_CORE, [])
 
     def load(self, address, request, mode, n, *more):
         return self.client("uds-load", "-m", mode, "-c", CLIENTS, "-n", str(n), *more, address, request)
