@@ -272,8 +272,10 @@ int call_work(Call *call, CallRunFn run, CallThenFn then, const Carry *carry) {
         if (!work)
                 return error_origin(-ENOMEM);
         *work = (CallWork){.call = call, .run = run, .then = then, .carry = carry};
-        return loop_work(call->daemon->loop, call_work_run, call_work_done, work) ? error_origin(-ENOMEM)
-                                                                                  : CALL_LATER;
+        return loop_work_as(call->daemon->loop, call->op ? call->op->name : "call", call_work_run,
+                            call_work_done, work)
+                       ? error_origin(-ENOMEM)
+                       : CALL_LATER;
 }
 
 /* Of a long frame a worker has done it already. */

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,14 +29,25 @@ static bool has_clients(const Daemon *daemon) {
         return false;
 }
 
-/* A slow machine is waited for as long as workers come back. One that hangs (a dead disk) is not: nothing on
- * the loop can wait for it. */
+static int64_t stop_clock_us(clockid_t clock) {
+        struct timespec ts = {0};
+
+        (void)clock_gettime(clock, &ts);
+        return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+/* A slow machine is waited for as long as workers come back, or one of them computes. One that hangs (a dead disk) is
+ * not: nothing on the loop can wait for it. */
 static bool stop_is_stuck(Daemon *daemon) {
-        uint64_t before = daemon->n_stop_done;
+        uint64_t done_before = daemon->n_stop_done;
+        int64_t cpu_before = daemon->stop_cpu_us;
 
         daemon->n_stop_done = loop_n_done(daemon->loop);
+        daemon->stop_cpu_us =
+                stop_clock_us(CLOCK_PROCESS_CPUTIME_ID) - stop_clock_us(CLOCK_THREAD_CPUTIME_ID);
         return daemon->n_stop_limits > DAEMON_ABORTS ||
-               (daemon->n_stop_limits > 1 && daemon->n_stop_done == before);
+               (daemon->n_stop_limits > 1 && daemon->n_stop_done == done_before &&
+                daemon->stop_cpu_us - cpu_before < DAEMON_BUSY_US);
 }
 
 static void on_stop_limit(Timer *timer) {
@@ -43,10 +55,13 @@ static void on_stop_limit(Timer *timer) {
 
         daemon->n_stop_limits++;
         if (stop_is_stuck(daemon)) {
+                const char *left = loop_work_left(daemon->loop);
+
                 log_err(&daemon->log, "-",
-                        "something did not come to its end: leaving without it holds=%u clients=%s work=%u",
+                        "something did not come to its end: leaving without it holds=%u clients=%s work=%u "
+                        "oldest=%s",
                         (unsigned)daemon->n_stop_holds, has_clients(daemon) ? "yes" : "no",
-                        (unsigned)loop_n_work(daemon->loop));
+                        (unsigned)loop_n_work(daemon->loop), left ? left : "-");
                 _exit(EXIT_STATUS_INTERNAL);
         }
         (void)timer_set(timer, DAEMON_ABORT_MS);

@@ -35,9 +35,11 @@ enum {
 };
 
 enum {
-        DAEMON_STOP_MS = 3000,  /* connections that have not taken their last bytes by then are cut */
-        DAEMON_ABORT_MS = 5000, /* workers are left behind when none of them has come back for so long … */
+        DAEMON_STOP_MS = 3000, /* connections that have not taken their last bytes by then are cut */
+        DAEMON_ABORT_MS =
+                5000, /* workers are left behind when none has come back, or computed, for so long … */
         DAEMON_ABORTS = 4,      /* … or after so many times that */
+        DAEMON_BUSY_US = 20000, /* of the processor: who had so much meanwhile computes */
 };
 
 struct Daemon {
@@ -72,6 +74,7 @@ struct Daemon {
         bool (*reopen)(Endpoint *endpoint);
         int n_stop_limits;     /* how often the limit was reached */
         uint64_t n_stop_done;  /* loop_n_done() when it was */
+        int64_t stop_cpu_us;   /* what the workers had had of the processor then */
         unsigned n_stop_holds; /* what a stop has to wait for, besides clients and workers */
         Timer stop_limit, stop_again;
         Deferred stop_check;

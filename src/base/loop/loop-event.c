@@ -155,7 +155,9 @@ void loop_children_deinit(Loop *loop) {
 struct LoopWork {
         uv_work_t uv;
         Loop *loop;
+        TAILQ_ENTRY(LoopWork) link;
         LoopWork *next; /* of slow ones that wait */
+        const char *what;
         bool is_slow;
         void (*run)(void *user);
         void (*done)(void *user);
@@ -213,6 +215,7 @@ static void on_work_done(uv_work_t *req, _unused_ int status) {
         int64_t since_us = loop_real_us();
 
         loop->n_work--;
+        TAILQ_REMOVE(&loop->works, work, link);
         loop->n_done++;
         loop->n_slow -= work->is_slow;
         submit_waiting(loop);
@@ -221,40 +224,54 @@ static void on_work_done(uv_work_t *req, _unused_ int status) {
         free(work);
 }
 
-static LoopWork *work_new(Loop *loop, void (*run)(void *user), void (*done)(void *user), void *user) {
+static LoopWork *work_new(Loop *loop, const char *what, void (*run)(void *user), void (*done)(void *user),
+                          void *user) {
         LoopWork *work = calloc(1, sizeof(*work));
 
         if (work)
-                *work = (LoopWork){.loop = loop, .run = run, .done = done, .user = user};
+                *work = (LoopWork){.loop = loop, .what = what, .run = run, .done = done, .user = user};
         return work;
 }
 
-int loop_work(Loop *loop, void (*run)(void *user), void (*done)(void *user), void *user) {
-        LoopWork *work = work_new(loop, run, done, user);
+static void work_count(Loop *loop, LoopWork *work) {
+        loop->n_work++;
+        TAILQ_INSERT_TAIL(&loop->works, work, link);
+}
+
+int loop_work_as(Loop *loop, const char *what, void (*run)(void *user), void (*done)(void *user),
+                 void *user) {
+        LoopWork *work = work_new(loop, what, run, done, user);
         int r = work ? loop_event_submit(work) : error_origin(-ENOMEM);
 
         if (r)
                 free(work);
         else
-                loop->n_work++;
+                work_count(loop, work);
         return error_trace(r);
 }
 
-int loop_work_slow(Loop *loop, void (*run)(void *user), void (*done)(void *user), void *user) {
-        LoopWork *work = work_new(loop, run, done, user);
+int loop_work_slow_as(Loop *loop, const char *what, void (*run)(void *user), void (*done)(void *user),
+                      void *user) {
+        LoopWork *work = work_new(loop, what, run, done, user);
 
         if (!work)
                 return error_origin(-ENOMEM);
         work->is_slow = true;
         *loop->slow_tail = work;
         loop->slow_tail = &work->next;
-        loop->n_work++;
+        work_count(loop, work);
         submit_waiting(loop);
         return 0;
 }
 
 size_t loop_n_work(Loop *loop) {
         return loop->n_work;
+}
+
+const char *loop_work_left(Loop *loop) {
+        const LoopWork *oldest = TAILQ_FIRST(&loop->works);
+
+        return oldest ? oldest->what : NULL;
 }
 
 uint64_t loop_n_done(Loop *loop) {

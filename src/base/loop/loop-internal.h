@@ -57,6 +57,7 @@ struct Loop {
 
         unsigned late_ms; /* tests: a job comes back up to so much later than it was done */
         size_t n_work;
+        TAILQ_HEAD(, LoopWork) works;    /* all of them, oldest first */
         uint64_t n_done;                 /* jobs, ever */
         size_t n_slow;                   /* of them, slow ones that run */
         LoopWork *slow, **slow_tail;     /* … and those that wait for one of these to end */

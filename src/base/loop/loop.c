@@ -100,6 +100,7 @@ int loop_new(Loop **ret, Log *log) {
         loop->log = log;
         loop->deferred_tail = &loop->deferred;
         loop->slow_tail = &loop->slow;
+        TAILQ_INIT(&loop->works);
         r = uv_loop_init(&loop->uv);
         if (r) {
                 free(loop);

@@ -90,15 +90,21 @@ int loop_child_open(Loop *loop, pid_t pid, void (*fn)(void *user, int status), v
 LoopChild *loop_child_close(LoopChild *child);   /* stops watching; does not signal or reap */
 LoopChild *loop_child_release(LoopChild *child); /* nobody is told of its end, but it is reaped */
 
-/* Worker pool: run() on another thread, then done() on the loop. */
-int loop_work(Loop *loop, void (*run)(void *user), void (*done)(void *user), void *user);
+/* Worker pool: run() on another thread, then done() on the loop. what: its name, for loop_work_left(); not copied. */
+int loop_work_as(Loop *loop, const char *what, void (*run)(void *user), void (*done)(void *user),
+                 void *user);
+#define loop_work(loop, run, done, user) loop_work_as(loop, #run, run, done, user)
 /* The same for jobs that wait for others: for a name server, for processes that end. Only LOOP_SLOW_MAX of
  * them run at a time, the others wait in order, so that those that only want the disk have threads left. */
 enum { LOOP_SLOW_MAX = 2 };
-int loop_work_slow(Loop *loop, void (*run)(void *user), void (*done)(void *user), void *user);
+int loop_work_slow_as(Loop *loop, const char *what, void (*run)(void *user), void (*done)(void *user),
+                      void *user);
+#define loop_work_slow(loop, run, done, user) loop_work_slow_as(loop, #run, run, done, user)
 /* For tests: half of the jobs come back up to so many milliseconds late. */
 void loop_work_late(Loop *loop, unsigned max_ms);
-size_t loop_n_work(Loop *loop);   /* jobs not done yet, of both kinds */
+size_t loop_n_work(Loop *loop); /* jobs not done yet, of both kinds */
+/* What the oldest of them is called; NULL: there is none. */
+const char *loop_work_left(Loop *loop);
 uint64_t loop_n_done(Loop *loop); /* … and those that were, ever */
 
 /* How long it is held: a turn is what happens between two waits. Of those that took longer than LOOP_LONG_US
