@@ -57,6 +57,7 @@ def test_two_agents_that_were_only_started_talk():
     group, caller, answerer = _talk(d, "claude", "codex")
     equal(caller["argv"][:2], ["--dangerously-skip-permissions", "--mcp-config"])
     equal((answerer["argv"][0], answerer["argv"][2], answerer["argv"][4:]), ("-c", "-c", ["--search"]))
+    _native(d, "fleet.record", {"name": "actor:%s/caller" % group})  # which changes nothing of what it has told
     reports = [one["report"] for one in tool(d, "muster_ps", {"group": group})["processes"]]
     equal([(one["state"], one["note"], one["progress"]) for one in reports], 2 * [("working", "talking", 50)])
 

@@ -62,7 +62,6 @@ int host_record(Hosted *hosted, const char *path, int fd) {
                 return error_trace(r);
         }
         free(hosted->recording_path);
-        free(hosted->report);
         hosted->recording_path = copy;
         recording_poke(hosted->recording);
         return 0;
