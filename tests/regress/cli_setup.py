@@ -102,6 +102,9 @@ def test_files_that_are_left_alone():
             for words in (("gemini",), ("gemini", "--remove")):
                 check(why in _refused(home, *words), text)
                 equal(read_text(full), text)
+        if os.geteuid() == 0:
+            os.chown(full, 12345, -1)
+            check("belongs to somebody else" in _refused(home, "gemini"), "another's")
         _file(home, ".codex/config.toml", "a =")
         check("cannot be changed: line 1" in _refused(home, "codex"), "broken TOML")
         check("its folder is not there" in _refused(home, "cursor"), "a program that is not there")
