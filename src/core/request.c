@@ -113,7 +113,7 @@ bool request_begin(Client *client, Str frame, bool is_eof) {
                 free(request);
                 return false;
         }
-        if (loop_work(client->daemon->loop, request_read, request_done, request)) {
+        if (loop_work_heavy(client->daemon->loop, request_read, request_done, request)) {
                 conn_abort(client->conn, "out of memory");
                 request_unref(request);
                 return true;

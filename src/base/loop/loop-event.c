@@ -156,9 +156,9 @@ struct LoopWork {
         uv_work_t uv;
         Loop *loop;
         TAILQ_ENTRY(LoopWork) link;
-        LoopWork *next; /* of slow ones that wait */
+        LoopWork *next;       /* of those that wait */
+        LoopLimited *limited; /* NULL: it runs at once */
         const char *what;
-        bool is_slow;
         void (*run)(void *user);
         void (*done)(void *user);
         void *user;
@@ -194,16 +194,17 @@ static int loop_event_submit(LoopWork *work) {
 
         if (r)
                 return error_origin(r);
-        work->loop->n_slow += work->is_slow;
+        if (work->limited)
+                work->limited->n_running++;
         return 0;
 }
 
-static void submit_waiting(Loop *loop) {
-        while (loop->slow && loop->n_slow < LOOP_SLOW_MAX) {
-                LoopWork *work = loop->slow;
-                loop->slow = work->next;
-                if (!loop->slow)
-                        loop->slow_tail = &loop->slow;
+static void submit_waiting(LoopLimited *limited) {
+        while (limited->first && limited->n_running < limited->n_max) {
+                LoopWork *work = limited->first;
+                limited->first = work->next;
+                if (!limited->first)
+                        limited->tail = &limited->first;
                 (void)loop_event_submit(work); /* it fails for want of a function only */
         }
 }
@@ -217,8 +218,10 @@ static void on_work_done(uv_work_t *req, _unused_ int status) {
         loop->n_work--;
         TAILQ_REMOVE(&loop->works, work, link);
         loop->n_done++;
-        loop->n_slow -= work->is_slow;
-        submit_waiting(loop);
+        if (work->limited) {
+                work->limited->n_running--;
+                submit_waiting(work->limited);
+        }
         work->done(work->user);
         loop_note(loop, "job", NULL, loop_real_us() - since_us);
         free(work);
@@ -250,18 +253,25 @@ int loop_work_as(Loop *loop, const char *what, void (*run)(void *user), void (*d
         return error_trace(r);
 }
 
-int loop_work_slow_as(Loop *loop, const char *what, void (*run)(void *user), void (*done)(void *user),
-                      void *user) {
-        LoopWork *work = work_new(loop, what, run, done, user);
-
+static int work_limited(LoopLimited *limited, LoopWork *work) {
         if (!work)
                 return error_origin(-ENOMEM);
-        work->is_slow = true;
-        *loop->slow_tail = work;
-        loop->slow_tail = &work->next;
-        work_count(loop, work);
-        submit_waiting(loop);
+        work->limited = limited;
+        *limited->tail = work;
+        limited->tail = &work->next;
+        work_count(work->loop, work);
+        submit_waiting(limited);
         return 0;
+}
+
+int loop_work_slow_as(Loop *loop, const char *what, void (*run)(void *user), void (*done)(void *user),
+                      void *user) {
+        return work_limited(&loop->slow, work_new(loop, what, run, done, user));
+}
+
+int loop_work_heavy_as(Loop *loop, const char *what, void (*run)(void *user), void (*done)(void *user),
+                       void *user) {
+        return work_limited(&loop->heavy, work_new(loop, what, run, done, user));
 }
 
 size_t loop_n_work(Loop *loop) {

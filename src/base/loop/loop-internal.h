@@ -21,6 +21,12 @@ typedef struct LoopMeter {
         uint64_t n_held;
 } LoopMeter;
 
+/* Jobs of a kind of which only so many run at a time. */
+typedef struct LoopLimited {
+        size_t n_max, n_running;
+        LoopWork *first, **tail; /* those that wait for one of these to end */
+} LoopLimited;
+
 struct Loop {
         uv_loop_t uv;
         Log *log;
@@ -57,10 +63,9 @@ struct Loop {
 
         unsigned late_ms; /* tests: a job comes back up to so much later than it was done */
         size_t n_work;
-        TAILQ_HEAD(, LoopWork) works;    /* all of them, oldest first */
-        uint64_t n_done;                 /* jobs, ever */
-        size_t n_slow;                   /* of them, slow ones that run */
-        LoopWork *slow, **slow_tail;     /* … and those that wait for one of these to end */
+        TAILQ_HEAD(, LoopWork) works; /* all of them, oldest first */
+        uint64_t n_done;              /* jobs, ever */
+        LoopLimited slow, heavy;
         LIST_HEAD(, LoopChild) released; /* children that are only to be reaped */
 };
 

@@ -99,7 +99,8 @@ int loop_new(Loop **ret, Log *log) {
                 return error_origin(-ENOMEM);
         loop->log = log;
         loop->deferred_tail = &loop->deferred;
-        loop->slow_tail = &loop->slow;
+        loop->slow = (LoopLimited){.n_max = LOOP_SLOW_MAX, .tail = &loop->slow.first};
+        loop->heavy = (LoopLimited){.n_max = LOOP_HEAVY_MAX, .tail = &loop->heavy.first};
         TAILQ_INIT(&loop->works);
         r = uv_loop_init(&loop->uv);
         if (r) {

@@ -100,9 +100,15 @@ enum { LOOP_SLOW_MAX = 2 };
 int loop_work_slow_as(Loop *loop, const char *what, void (*run)(void *user), void (*done)(void *user),
                       void *user);
 #define loop_work_slow(loop, run, done, user) loop_work_slow_as(loop, #run, run, done, user)
+/* The same for jobs that compute for long: over megabytes that somebody sent. However many of these there are,
+ * a job that only wants the disk does not wait for them. */
+enum { LOOP_HEAVY_MAX = 1 };
+int loop_work_heavy_as(Loop *loop, const char *what, void (*run)(void *user), void (*done)(void *user),
+                       void *user);
+#define loop_work_heavy(loop, run, done, user) loop_work_heavy_as(loop, #run, run, done, user)
 /* For tests: half of the jobs come back up to so many milliseconds late. */
 void loop_work_late(Loop *loop, unsigned max_ms);
-size_t loop_n_work(Loop *loop); /* jobs not done yet, of both kinds */
+size_t loop_n_work(Loop *loop); /* jobs not done yet, of all kinds */
 /* What the oldest of them is called; NULL: there is none. */
 const char *loop_work_left(Loop *loop);
 uint64_t loop_n_done(Loop *loop); /* … and those that were, ever */

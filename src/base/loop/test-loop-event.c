@@ -241,7 +241,7 @@ static void stop_done(void *user) {
         loop_stop(user);
 }
 
-/* However many wait for a name or a process: what only wants the disk gets its turn. */
+/* However many wait for a name or a process, or compute: what only wants the disk gets its turn. */
 static void test_slow_work_leaves_room(void **state) {
         Loop *loop = *state;
         int gate[2], n_left = 12;
@@ -249,12 +249,14 @@ static void test_slow_work_leaves_room(void **state) {
 
         assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
         job.gate = gate[0];
-        for (int i = 0; i < 12; i++)
+        for (int i = 0; i < 6; i++) {
                 assert_int_equal(loop_work_slow(loop, slow_run, slow_done, &job), 0);
+                assert_int_equal(loop_work_heavy(loop, slow_run, slow_done, &job), 0);
+        }
         assert_int_equal(loop_n_work(loop), 12);
         assert_int_equal(loop_work(loop, nothing_run, stop_done, loop), 0);
         if (!run_within(loop, 60000))
-                fail_msg("slow work takes all threads");
+                fail_msg("slow and heavy work take all threads");
         assert_ran("q");
         close(gate[1]);
         assert_true(run_within(loop, 60000));

@@ -135,7 +135,7 @@ int task_draft_begin(Task *task, const TaskEnd *end, void (*done)(Task *task, in
         draft->done = done;
         r = task_draft_fill(draft, task, end);
         if (!r)
-                r = loop_work(task->project->daemon->loop, task_draft_run, task_draft_done, draft);
+                r = loop_work_heavy(task->project->daemon->loop, task_draft_run, task_draft_done, draft);
         if (r) {
                 task_draft_free(draft);
                 return error_trace(r);
