@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 comma := ,
 BUILD := $(if $(SAN),build-san,build)
-MESON_ARGS := $(if $(SAN),-Db_sanitize=address$(comma)undefined -Db_lundef=false,)
+MESON_ARGS := $(if $(SAN),-Db_sanitize=address$(comma)undefined -Db_lundef=false,) $(if $(CI),-Dconsole=enabled,)
 SECONDS ?= 60
 ROUNDS ?= 1000
 PREFIX ?= /usr/local
@@ -12,7 +12,7 @@ PROGRAMS := musterd muster muster-shim muster-mcp muster-sandbox muster-project
 NINJA = quiet=$(if $(V),-v,); [ -t 1 -o '$(V)' ] || quiet=--quiet; ninja -C $(BUILD) $$quiet
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: all deps programs build run test soak bench fuzz lint format docs install uninstall clean
+.PHONY: all deps programs console build run test soak bench fuzz lint format docs install uninstall clean
 all: programs
 
 deps:
@@ -25,13 +25,19 @@ $(BUILD)/build.ninja: | deps
 programs: deps $(BUILD)/build.ninja
 	@$(NINJA) $(PROGRAMS)
 
+# Builds the web console, or says why not, also where an earlier build did without it.
+console: deps $(BUILD)/build.ninja
+	@meson configure $(BUILD) -Dconsole=enabled
+	@rm -f $(BUILD)/web/assets-table.c
+	@$(NINJA) $(PROGRAMS)
+
 # The programs, the unit tests and what the bench runs.
 build: deps $(BUILD)/build.ninja
 	@$(NINJA)
 
 build-fuzz: deps
 	@[ -f build-fuzz/build.ninja ] || CC=clang CXX=clang++ meson setup build-fuzz -Dfuzzers=true \
-	  -Db_sanitize=address,undefined -Db_lundef=false -Dwerror=false >/dev/null
+	  -Db_sanitize=address,undefined -Db_lundef=false -Dwerror=false -Dconsole=disabled >/dev/null
 	@ninja -C build-fuzz --quiet fuzzers
 
 run: programs

@@ -27,6 +27,21 @@ int base64_encode(Buf *out, Str bytes) {
         return 0;
 }
 
+void base64url_put(Str bytes, char *out) {
+        static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+        uint32_t bits = 0;
+        unsigned n_bits = 0;
+
+        for (size_t i = 0; i < bytes.n; i++) {
+                bits = bits << 8 | (unsigned char)bytes.data[i];
+                for (n_bits += 8; n_bits >= 6; n_bits -= 6)
+                        *out++ = digits[bits >> (n_bits - 6) & 63];
+        }
+        if (n_bits)
+                *out++ = digits[bits << (6 - n_bits) & 63];
+        *out = '\0';
+}
+
 static int base64_digit(char c) {
         if (c >= 'A' && c <= 'Z')
                 return c - 'A';

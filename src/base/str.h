@@ -32,6 +32,19 @@ static inline bool str_is(Str a, const char *b) {
         return str_eq(a, str_from(b));
 }
 
+/* The same, where upper and lower case of ASCII letters are not told apart. */
+static inline bool str_eq_nocase(Str a, Str b) {
+        if (a.n != b.n)
+                return false;
+        for (size_t i = 0; i < a.n; i++) {
+                unsigned char x = (unsigned char)a.data[i], y = (unsigned char)b.data[i];
+
+                if (x != y && ((x ^ y) != 0x20 || (x | 0x20) < 'a' || (x | 0x20) > 'z'))
+                        return false;
+        }
+        return true;
+}
+
 static inline bool str_starts(Str a, Str prefix) {
         return a.n >= prefix.n && (prefix.n == 0 || memcmp(a.data, prefix.data, prefix.n) == 0);
 }

@@ -87,6 +87,8 @@ struct Daemon {
         char *project_path;       /* the program muster-project */
         struct Host *host;        /* hosted processes of all domains; NULL before setup */
         struct Audit *audit;      /* what was refused; NULL: nothing yet */
+        struct Servers *servers;  /* web servers that were asked for; NULL before setup */
+        struct Tokens *tokens;    /* who may come in over the web; NULL before setup */
         struct Trust *trust;      /* which configuration was accepted; NULL before setup */
         struct WatchHub *watches; /* what all watched folders share; NULL: nothing is watched */
 

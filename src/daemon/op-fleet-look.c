@@ -4,6 +4,7 @@
  * has no terminal is shown, and refuses what only a terminal can do.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "base/base64.h"
 #include "base/error.h"
@@ -116,6 +117,9 @@ typedef struct FleetScreen { /* in the call's arena */
         ScreenWait wait;
         FleetThing thing;
         int64_t output_us;
+        uint64_t at; /* of its output */
+        uint8_t n_title;
+        char title[MODES_TITLE_MAX];
         unsigned cols, rows, row, col;
         Buf drawn, text;
         int r;
@@ -143,6 +147,9 @@ static void fleet_screen_write(const FleetScreen *self, JsonWriter *w) {
         jw_begin_object(w);
         jw_field_str(w, "name", self->thing.name);
         jw_field_cstr(w, "id", self->thing.id);
+        jw_field_uint(w, "at", self->at);
+        if (self->n_title)
+                jw_field_str(w, "title", (Str){self->title, self->n_title});
         jw_field_str(w, "text", buf_str(&self->text));
         jw_field_uint(w, "cols", self->cols);
         jw_field_uint(w, "rows", self->rows);
@@ -173,6 +180,7 @@ static void fleet_screen_drawn(ScreenWait *wait, ScreenDrawn *drawn) {
         FleetScreen *self = container_of(wait, FleetScreen, wait);
         int r = buf_append_str(&self->drawn, buf_str(&drawn->text));
 
+        self->at = drawn->position;
         r = r ? r : call_work(self->call, fleet_screen_read, fleet_screen_tell, &self->carry);
         if (r == CALL_LATER)
                 return;
@@ -180,21 +188,44 @@ static void fleet_screen_drawn(ScreenWait *wait, ScreenDrawn *drawn) {
         call_finish(self->call, r);
 }
 
-static int fleet_screen_found(Call *call, const FleetThing *thing, _unused_ const Carry *carry) {
+static bool fleet_screen_is_same(const Hosted *hosted, const NativeFleetScreenArgs *args) {
+        return args->has_since && (uint64_t)args->since == hosted->shown_out &&
+               (!args->has_cols || args->cols == hosted->cols) &&
+               (!args->has_rows || args->rows == hosted->rows);
+}
+
+static int fleet_screen_tell_same(Call *call, const FleetThing *thing, const Hosted *hosted) {
+        JsonWriter *w = call_result(call);
+
+        jw_begin_object(w);
+        jw_field_str(w, "name", thing->name);
+        jw_field_cstr(w, "id", thing->id);
+        jw_field_uint(w, "at", hosted->shown_out);
+        jw_field_bool(w, "same", true);
+        jw_end_object(w);
+        return 0;
+}
+
+static int fleet_screen_found(Call *call, const FleetThing *thing, const Carry *carry) {
+        const NativeFleetScreenArgs *args = container_of(carry, NativeFleetScreenArgs, carry);
         FleetScreen *self = arena_alloc(&call->arena, sizeof(*self));
         Hosted *hosted;
         int r = fleet_require_terminal(call, "screen", thing, &hosted);
 
         if (r || !call->client)
                 return r;
+        if (fleet_screen_is_same(hosted, args))
+                return fleet_screen_tell_same(call, thing, hosted);
         if (!self)
                 return error_origin(-ENOMEM);
         *self = (FleetScreen){.call = call,
                               .thing = *thing,
                               .output_us = hosted->output_us,
+                              .n_title = hosted->modes.n_title,
                               .cols = hosted->cols ? hosted->cols : FLEET_COLS,
                               .rows = hosted->rows ? hosted->rows : FLEET_ROWS,
                               .wait = {.frame = chunk_new, .drawn = fleet_screen_drawn}};
+        memcpy(self->title, hosted->modes.title, self->n_title);
         r = screen_wait(&self->wait, hosted, conn_turn_peer(call->client->conn));
         return r ? error_fold(r) : CALL_LATER;
 }

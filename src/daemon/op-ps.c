@@ -43,6 +43,21 @@ static void ps_write_usage(pid_t pid, JsonWriter *w) {
         jw_field_int(w, "rss_kb", pages * (sysconf(_SC_PAGESIZE) / 1024));
 }
 
+/* What a list of terminals shows of one without looking at it. */
+static void ps_write_terminal(const Hosted *hosted, JsonWriter *w) {
+        const char *writer = hosted_writer(hosted);
+
+        if (hosted->modes.n_title)
+                jw_field_str(w, "title", (Str){hosted->modes.title, hosted->modes.n_title});
+        if (hosted->kind == SHIM_PTY && hosted->cols && hosted->rows) {
+                jw_field_uint(w, "cols", hosted->cols);
+                jw_field_uint(w, "rows", hosted->rows);
+        }
+        if (writer)
+                jw_field_cstr(w, "writer", writer);
+        jw_field_uint(w, "web_viewers", hosted->n_web);
+}
+
 static int write_hosted(Call *call, Hosted *hosted, JsonWriter *w, int64_t now_us) {
         pid_t pid = hosted_agent_pid(hosted);
         FleetThing thing;
@@ -67,6 +82,8 @@ static int write_hosted(Call *call, Hosted *hosted, JsonWriter *w, int64_t now_u
                 jw_field_int(w, "sandbox_pid", hosted->pid);
         field_time(w, "started", hosted->started_us);
         field_time(w, "output", hosted->output_us);
+        field_time(w, "last_output", hosted->output_us);
+        field_time(w, "last_input", hosted->input_us);
         if (hosted->output_us)
                 jw_field_int(w, "output_age_seconds",
                              MAX((now_us - hosted->output_us) / 1000000, (int64_t)0));
@@ -74,6 +91,7 @@ static int write_hosted(Call *call, Hosted *hosted, JsonWriter *w, int64_t now_u
                 jw_field_int(w, "exit_code", hosted_exit_code(hosted));
         jw_field_uint(w, "bytes", hosted->out.header ? ring_end(&hosted->out) : 0);
         jw_field_uint(w, "viewers", hosted->n_viewers);
+        ps_write_terminal(hosted, w);
         jw_field_bool(w, "adopted", hosted->is_adopted);
         if (hosted->cgroup)
                 jw_field_cstr(w, "cgroup", hosted->cgroup);

@@ -19,6 +19,8 @@
 #include "company/run/runs.h"
 #include "core/principal/audit.h"
 #include "core/trust.h"
+#include "core/web/servers.h"
+#include "core/web/tokens.h"
 #include "daemon/fleet-owners.h"
 #include "daemon/options.h"
 #include "daemon/projects.h"
@@ -232,6 +234,10 @@ int setup_host(Daemon *daemon) {
         if (!r)
                 r = trust_open(&daemon->trust, daemon);
         if (!r)
+                r = tokens_open(&daemon->tokens, daemon->loop, &daemon->log, daemon->feed, daemon->home);
+        if (!r)
+                r = servers_open(&daemon->servers, daemon->loop, &daemon->log, daemon->home);
+        if (!r)
                 r = sessions_new(&daemon->sessions, daemon);
         if (!r)
                 r = company_new(&daemon->company, daemon);
@@ -249,6 +255,8 @@ void setup_unhost(Daemon *daemon) {
         if (daemon->collab)
                 runners_let_go(daemon->collab);
         daemon->host = host_free(daemon->host);
+        daemon->servers = servers_free(daemon->servers);
+        daemon->tokens = tokens_free(daemon->tokens);
         daemon->trust = trust_free(daemon->trust);
         daemon->audit = audit_free(daemon->audit);
         free(daemon->shim_path);

@@ -67,7 +67,7 @@ static void visit(Hosted *hosted, PtyClient *client) {
                                   .room = pty_client_on_room,
                                   .ended = pty_client_on_ended,
                                   .is_passive = client->is_passive};
-        client->seat = (Seat){.promoted = pty_client_on_promoted};
+        client->seat = (Seat){.by = client->by, .promoted = pty_client_on_promoted};
         viewer_attach(&client->viewer, hosted);
         if (!client->is_passive)
                 seat_take(&client->seat, hosted);

@@ -101,6 +101,7 @@ struct PtyClient {
         Seat seat;           /* at the terminal of another domain */
         unsigned cols, rows; /* of its window; 0: it has none */
         uint64_t sized;      /* when it said so: a number of pty->n_sizes */
+        const char *by;      /* who it is, for people; the owner's */
         bool is_passive;     /* it only looks: nobody answers what the program asks */
 };
 

@@ -65,9 +65,9 @@ static size_t hand_out_some(Conn *conn, Str input) {
                                  &frame, &n);
                 if (r == FRAMING_E_PARTIAL)
                         break;
-                if (r == FRAMING_E_TOO_LARGE) {
+                if (r) {
                         note_first_frame(conn);
-                        conn->is_oversize = true;
+                        conn->fault = r;
                         conn->n_scanned = 0;
                         conn->handler->oversize(conn->user);
                         return input.n;

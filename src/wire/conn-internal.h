@@ -45,7 +45,7 @@ struct Conn {
         bool is_half_closed; /* the peer ended its sending while we were paused; the end is not read yet */
         bool is_deaf;        /* the peer takes nothing any more */
         bool wants_drained;
-        bool is_oversize;
+        int fault;         /* the framing gave up on the input: FRAMING_E_TOO_LARGE or _WRONG */
         bool is_finishing; /* send what is queued, then close */
         bool is_draining;  /* … which takes long: there is a deadline on it */
         bool is_lingering; /* everything sent; dropping what the peer still sends */

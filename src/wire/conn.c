@@ -143,7 +143,7 @@ void conn_enter(Conn *conn) {
 }
 
 static void begin_linger(Conn *conn) {
-        bool peer_may_send = !conn->saw_eof && (conn->is_oversize || conn->n_lingered);
+        bool peer_may_send = !conn->saw_eof && (conn->fault || conn->n_lingered);
 
         if (!peer_may_send || shutdown(conn->fd_out, SHUT_WR) ||
             timer_set(&conn->deadline, CONN_LINGER_MS)) {
@@ -407,6 +407,10 @@ const ConnPeer *conn_peer(const Conn *conn) {
 void conn_set_framing(Conn *conn, const Framing *framing) {
         conn->framing = *framing;
         conn->n_scanned = 0;
+}
+
+int conn_fault(const Conn *conn) {
+        return conn->fault;
 }
 
 void conn_reframe(Conn *conn, const Framing *framing) {

@@ -7,7 +7,7 @@
  * Input is cut into frames and handed to the handler, at most CONN_TURN_FRAMES per turn so that a flooding
  * peer shares the loop. Output is collected and sent once per turn. Bounds and their consequences:
  *
- *   input    one frame of at most framing.n_max bytes      over it: handler->oversize
+ *   input    one frame of at most framing.n_max bytes      over it, or no frame at all: handler->oversize
  *   output   high water                                    input is not read until it is below low water
  *   both     quota of the peer's account                   closed, reason "quota of the peer used up"
  *   linger   CONN_LINGER_MS, CONN_LINGER_BYTES             closed, what the peer still sends is lost
@@ -54,8 +54,8 @@ typedef struct ConnPeer {
 typedef struct ConnHandler {
         void (*frame)(void *user, Str frame);
         void (*eof)(void *user, Str rest); /* the peer ended its side; rest: bytes of an unfinished frame */
-        void (*oversize)(void *user);
-        void (*drained)(void *user); /* asked for with conn_want_drained(); may be NULL */
+        void (*oversize)(void *user);      /* or what is no frame: conn_fault() */
+        void (*drained)(void *user);       /* asked for with conn_want_drained(); may be NULL */
         void (*closed)(void *user, const char *reason);
 } ConnHandler;
 
@@ -80,6 +80,8 @@ const ConnPeer *conn_peer(const Conn *conn);
 /* A pidfd of the process that connected, the caller's to close: unlike its number it cannot become another
  * process's. -ENOPROTOOPT: this kernel has none (before 6.5); other errors: the process is gone. */
 int conn_peer_pidfd(const Conn *conn);
+/* Inside handler->oversize: FRAMING_E_TOO_LARGE, or FRAMING_E_WRONG for bytes that the framing cannot have. */
+int conn_fault(const Conn *conn);
 void conn_set_framing(Conn *conn, const Framing *framing); /* from the next frame on */
 /* Hands the frame being handled out once more, cut by this framing (only from inside handler->frame). */
 void conn_reframe(Conn *conn, const Framing *framing);

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "base/macro.h"
+#include "wire/websocket.h"
 
 static int line_next(size_t n_max, Str input, size_t *n_scanned, Str *ret_frame, size_t *ret_n) {
         const char *end = memchr(input.data + *n_scanned, '\n', input.n - *n_scanned);
@@ -40,6 +41,53 @@ static int length_next(size_t n_max, Str input, Str *ret_frame, size_t *ret_n) {
         return 0;
 }
 
+/* Every LF before *n_scanned has its CR, and none of them ended an empty line. */
+static int head_next(size_t n_max, Str input, size_t *n_scanned, Str *ret_frame, size_t *ret_n) {
+        const char *end;
+
+        while ((end = memchr(input.data + *n_scanned, '\n', input.n - *n_scanned))) {
+                size_t n = (size_t)(end - input.data) + 1;
+
+                if (n > n_max)
+                        return FRAMING_E_TOO_LARGE;
+                if (n < 2 || end[-1] != '\r')
+                        return FRAMING_E_WRONG;
+                if (n == 2 || end[-2] == '\n') {
+                        *ret_frame = (Str){input.data, n};
+                        *ret_n = n;
+                        return 0;
+                }
+                *n_scanned = n;
+        }
+        *n_scanned = input.n;
+        return input.n > n_max ? FRAMING_E_TOO_LARGE : FRAMING_E_PARTIAL;
+}
+
+static int count_next(size_t n, Str input, Str *ret_frame, size_t *ret_n) {
+        if (!n)
+                return FRAMING_E_WRONG; /* a frame of no bytes would be handed out for ever */
+        if (input.n < n)
+                return FRAMING_E_PARTIAL;
+        *ret_frame = (Str){input.data, n};
+        *ret_n = n;
+        return 0;
+}
+
+static int websocket_next(size_t n_max, Str input, Str *ret_frame, size_t *ret_n) {
+        WsHeader header;
+        int r = ws_header_parse(input, &header);
+
+        if (r)
+                return r == WS_E_PARTIAL ? FRAMING_E_PARTIAL : FRAMING_E_WRONG;
+        if (header.n_payload > n_max)
+                return FRAMING_E_TOO_LARGE;
+        if (input.n - header.n_header < header.n_payload)
+                return FRAMING_E_PARTIAL;
+        *ret_n = header.n_header + (size_t)header.n_payload;
+        *ret_frame = (Str){input.data, *ret_n};
+        return 0;
+}
+
 int framing_next(const Framing *framing, Str input, size_t *n_scanned, Str *ret_frame, size_t *ret_n) {
         int r;
 
@@ -48,6 +96,9 @@ int framing_next(const Framing *framing, Str input, size_t *n_scanned, Str *ret_
         switch (framing->kind) {
         case FRAMING_LINE: r = line_next(framing->n_max, input, n_scanned, ret_frame, ret_n); break;
         case FRAMING_LENGTH: r = length_next(framing->n_max, input, ret_frame, ret_n); break;
+        case FRAMING_HEAD: r = head_next(framing->n_max, input, n_scanned, ret_frame, ret_n); break;
+        case FRAMING_COUNT: r = count_next(framing->n_max, input, ret_frame, ret_n); break;
+        case FRAMING_WEBSOCKET: r = websocket_next(framing->n_max, input, ret_frame, ret_n); break;
         case FRAMING_RAW:
         default:
                 *ret_frame = input;

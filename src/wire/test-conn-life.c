@@ -222,6 +222,41 @@ static void test_linger_of_a_paused_one(void **state) {
         link_end(&link);
 }
 
+static void note_fault(Link *link) {
+        link->n_answer = (size_t)conn_fault(link->conn);
+        conn_finish(link->conn, "oversize");
+}
+
+/* What is too large can be told from what is no frame at all. */
+static void test_fault(void **state) {
+        static const Framing head = {.kind = FRAMING_HEAD, .n_max = 100};
+        static const struct {
+                const char *said;
+                int fault;
+        } cases[] = {
+                {"GET /\r\nA\n", FRAMING_E_WRONG},
+                {"GET "
+                 "/01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678"
+                 "90123456789",
+                 FRAMING_E_TOO_LARGE},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                Link link;
+
+                link_open(&link, *state);
+                link_start(&link, &head, &plain);
+                link.on_oversize = note_fault;
+                peer_says_text(&link, "OK\r\n\r\n");
+                peer_says_text(&link, cases[i].said);
+                turns(*state, 2);
+                assert_frames(&link, "OK\r\n\r\n|");
+                assert_int_equal(link.n_oversize, 1);
+                assert_int_equal(link.n_answer, cases[i].fault);
+                link_end(&link);
+        }
+}
+
 /* A handler may let an oversize pass; what follows must not be read from beyond the input. */
 static void test_oversize_not_finished(void **state) {
         char block[300];
@@ -356,14 +391,23 @@ static void test_finish_and_abort(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                conn_test(test_finish_sends_everything),   conn_test(test_finish_from_outside),
-                conn_test(test_finish_with_backlog),       conn_test(test_drain_limit),
-                conn_test(test_drain_with_backlog_sleeps), conn_test(test_drain_reads_on),
-                conn_test(test_oversize_lingers),          conn_test(test_linger_limits),
-                conn_test(test_linger_of_a_paused_one),    conn_test(test_oversize_not_finished),
-                conn_test(test_abort_inside_the_frame),    conn_test(test_abort_inside_start),
-                conn_test(test_abort_inside_eof),          conn_test(test_abort_from_another),
-                conn_test(test_abort_with_backlog),        conn_test(test_abort_before_start),
+                conn_test(test_finish_sends_everything),
+                conn_test(test_finish_from_outside),
+                conn_test(test_finish_with_backlog),
+                conn_test(test_drain_limit),
+                conn_test(test_drain_with_backlog_sleeps),
+                conn_test(test_drain_reads_on),
+                conn_test(test_oversize_lingers),
+                conn_test(test_linger_limits),
+                conn_test(test_linger_of_a_paused_one),
+                conn_test(test_oversize_not_finished),
+                conn_test(test_fault),
+                conn_test(test_abort_inside_the_frame),
+                conn_test(test_abort_inside_start),
+                conn_test(test_abort_inside_eof),
+                conn_test(test_abort_from_another),
+                conn_test(test_abort_with_backlog),
+                conn_test(test_abort_before_start),
                 conn_test(test_finish_and_abort),
         };
 

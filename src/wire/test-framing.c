@@ -12,7 +12,7 @@ typedef struct Cutter {
         Framing framing;
         Buf in, frames;
         size_t n_scanned;
-        int result; /* FRAMING_E_PARTIAL, or FRAMING_E_TOO_LARGE: over */
+        int result; /* FRAMING_E_PARTIAL, or FRAMING_E_TOO_LARGE or _WRONG: over */
 } Cutter;
 
 static void cutter_deinit(Cutter *cutter) {
@@ -38,7 +38,7 @@ static void cut(Cutter *cutter, const char *data, size_t n) {
         Str frame;
         int r;
 
-        if (cutter->result == FRAMING_E_TOO_LARGE)
+        if (cutter->result > FRAMING_E_PARTIAL)
                 return;
         assert_int_equal(buf_append(&cutter->in, data, n), 0);
         for (;;) {
@@ -140,6 +140,69 @@ static void test_length_limit(void **state) {
         assert_every_split(&all, STR("\xff\xff\xff\xff"), STR(""), FRAMING_E_PARTIAL, 4); /* not negative */
 }
 
+static const Framing head40 = {.kind = FRAMING_HEAD, .n_max = 40};
+static const Framing count4 = {.kind = FRAMING_COUNT, .n_max = 4};
+static const Framing socket8 = {.kind = FRAMING_WEBSOCKET, .n_max = 8};
+
+static void test_head(void **state) {
+        (void)state;
+        assert_every_split(&head40, STR("GET / HTTP/1.1\r\nA: b\r\n\r\nPUT\r\n\r\nrest"),
+                           STR("24:GET / HTTP/1.1\r\nA: b\r\n\r\n;7:PUT\r\n\r\n;"), FRAMING_E_PARTIAL, 4);
+        assert_every_split(&head40, STR("a\r\n\r\n\r\n\r\nb"), STR("5:a\r\n\r\n;2:\r\n;2:\r\n;"),
+                           FRAMING_E_PARTIAL, 1); /* empty lines before a head are heads */
+        assert_every_split(&head40, STR("a\r\nb\r\r\n\0\r\n\r\n"), STR("12:a\r\nb\r\r\n\0\r\n\r\n;"),
+                           FRAMING_E_PARTIAL, 0); /* what is inside of lines is for the parser */
+        assert_every_split(&head40, STR("a\r\n\r"), STR(""), FRAMING_E_PARTIAL, 4);
+}
+
+static void test_head_wrong(void **state) {
+        (void)state;
+        assert_every_split(&head40, STR("a\n"), STR(""), FRAMING_E_WRONG, 0);
+        assert_every_split(&head40, STR("\n"), STR(""), FRAMING_E_WRONG, 0);
+        assert_every_split(&head40, STR("a\r\nb\n\r\n"), STR(""), FRAMING_E_WRONG, 0);
+        assert_every_split(&head40, STR("a\r\n\n"), STR(""), FRAMING_E_WRONG, 0);
+        assert_every_split(&head40, STR("a\r\n\r\nb\n"), STR("5:a\r\n\r\n;"), FRAMING_E_WRONG, 0);
+}
+
+static void test_head_limit(void **state) {
+        static const Framing head9 = {.kind = FRAMING_HEAD, .n_max = 9};
+
+        (void)state;
+        assert_every_split(&head9, STR("12345\r\n\r\n67890\r\n\r\n"),
+                           STR("9:12345\r\n\r\n;9:67890\r\n\r\n;"), FRAMING_E_PARTIAL, 0);
+        assert_every_split(&head9, STR("123456\r\n\r\n"), STR(""), FRAMING_E_TOO_LARGE, 0);
+        assert_every_split(&head9, STR("1234567890"), STR(""), FRAMING_E_TOO_LARGE, 0);
+        assert_every_split(&head9, STR("123456789"), STR(""), FRAMING_E_PARTIAL, 9);
+}
+
+static void test_count(void **state) {
+        (void)state;
+        assert_every_split(&count4, STR("12345\n\0\r90"), STR("4:1234;4:5\n\0\r;"), FRAMING_E_PARTIAL, 2);
+        assert_every_split(&(Framing){.kind = FRAMING_COUNT}, STR("1"), STR(""), FRAMING_E_WRONG, 0);
+        assert_every_split(&(Framing){.kind = FRAMING_COUNT, .n_max = SIZE_MAX}, STR("12"), STR(""),
+                           FRAMING_E_PARTIAL, 2);
+}
+
+static void test_websocket(void **state) {
+        static const Framing all = {.kind = FRAMING_WEBSOCKET, .n_max = SIZE_MAX};
+
+        (void)state;
+        assert_every_split(&socket8, STR("\x81\x82mask12\x8a\x80mask\x00\x88mask12345678\x81\x83mask1"),
+                           STR("8:\x81\x82mask12;6:\x8a\x80mask;14:\x00\x88mask12345678;"),
+                           FRAMING_E_PARTIAL, 7);
+        assert_every_split(&socket8, STR("\x8a\x80mask\x81\x89mask123456789"), STR("6:\x8a\x80mask;"),
+                           FRAMING_E_TOO_LARGE, 0);
+        assert_every_split(&socket8, STR("\x82\xfe\x00\x7emask"), STR(""), FRAMING_E_TOO_LARGE, 0);
+        assert_every_split(&socket8, STR("\x82\xff\x7f\xff\xff\xff\xff\xff\xff\xffmask"), STR(""),
+                           FRAMING_E_TOO_LARGE, 0);
+        assert_every_split(&all, STR("\x82\xff\x7f\xff\xff\xff\xff\xff\xff\xffmask"), STR(""),
+                           FRAMING_E_PARTIAL, 14);
+        assert_every_split(&socket8, STR("\x8a\x80mask\x81\x02hi"), STR("6:\x8a\x80mask;"), FRAMING_E_WRONG,
+                           0);
+        assert_every_split(&socket8, STR("\xc1"), STR(""), FRAMING_E_WRONG, 0);
+        assert_every_split(&socket8, STR("\x82\xfe\x00\x02mask12"), STR(""), FRAMING_E_WRONG, 0);
+}
+
 static void test_raw(void **state) {
         Framing raw = {.kind = FRAMING_RAW};
         size_t n_scanned = 0, n;
@@ -152,7 +215,8 @@ static void test_raw(void **state) {
 }
 
 static void test_nothing_is_no_frame(void **state) {
-        static const FramingKind kinds[] = {FRAMING_LINE, FRAMING_LENGTH, FRAMING_RAW};
+        static const FramingKind kinds[] = {FRAMING_LINE, FRAMING_LENGTH, FRAMING_RAW,
+                                            FRAMING_HEAD, FRAMING_COUNT,  FRAMING_WEBSOCKET};
 
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -269,11 +333,21 @@ static void test_random_streams(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_line),       cmocka_unit_test(test_line_limit),
-                cmocka_unit_test(test_length),     cmocka_unit_test(test_length_limit),
-                cmocka_unit_test(test_raw),        cmocka_unit_test(test_nothing_is_no_frame),
-                cmocka_unit_test(test_n_scanned),  cmocka_unit_test(test_line_is_scanned_once),
-                cmocka_unit_test(test_put_length), cmocka_unit_test(test_random_streams),
+                cmocka_unit_test(test_line),
+                cmocka_unit_test(test_line_limit),
+                cmocka_unit_test(test_length),
+                cmocka_unit_test(test_length_limit),
+                cmocka_unit_test(test_head),
+                cmocka_unit_test(test_head_wrong),
+                cmocka_unit_test(test_head_limit),
+                cmocka_unit_test(test_count),
+                cmocka_unit_test(test_websocket),
+                cmocka_unit_test(test_raw),
+                cmocka_unit_test(test_nothing_is_no_frame),
+                cmocka_unit_test(test_n_scanned),
+                cmocka_unit_test(test_line_is_scanned_once),
+                cmocka_unit_test(test_put_length),
+                cmocka_unit_test(test_random_streams),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,15 +2,12 @@
 """feed.follow: what happens in all domains, numbered; resumed behind a number, with gaps that are marked."""
 import json
 import os
-import re
 
 from aiwg_project import Tasks
-from clients import Rpc
 from collab_chat import GROUP, OTHER, next_event, notify, ok, send, stream, write_group
 from coop_stream import Sessions
+from feed import Feed
 from harness import Daemon, Home, check, equal, eventually, memory_bound, shared
-
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 ONLY = "cccc,native"
 
@@ -20,41 +17,6 @@ def _daemon(items=None, **kw):
     write_group(d.home)
     write_group(d.home, OTHER)
     return d
-
-
-class Feed:
-    """A connection that follows; `reply` is the answer."""
-
-    def __init__(self, d, rcvbuf=None, **params):
-        self.rpc = Rpc(d.home.native_sock, rcvbuf=rcvbuf)
-        self.reply = self.rpc.result("feed.follow", params)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.rpc.close()
-
-    def message(self):
-        """("item" or "gap", params)"""
-        message = self.rpc.message()
-        check(message["jsonrpc"] == "2.0" and "id" not in message, repr(message))
-        return message["method"].removeprefix("feed."), message["params"]
-
-    def item(self):
-        what, params = self.message()
-        equal(what, "item", repr(params))
-        equal(sorted(params), ["at", "domain", "event", "kind", "number", "owner", "position"])
-        check(TIME.fullmatch(params.pop("at")), "when it was told")
-        return params
-
-    def gap(self):
-        what, params = self.message()
-        equal(what, "gap", repr(params))
-        return params["from"], params["to"]
-
-    def events(self, n):
-        return [self.item()["event"] for _ in range(n)]
 
 
 def _append(home, n, name="f", group=GROUP, n_text=0):

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "collab/collab.h"
 #include "collab/group/lines.h"
 #include "collab/group/scope.h"
@@ -13,8 +14,11 @@
 #include "core/secret.h"
 #include "gen/native-ops.h"
 
-enum { ANSWER_MAX = 8 * 1024 * 1024 }; /* bytes of events; older ones are left out */
-enum { CANDIDATES_MAX = 8 };           /* that an ambiguous name is answered with */
+enum {
+        ANSWER_MAX = 8 * 1024 * 1024,  /* bytes of events; older ones are left out */
+        NATIVE_GROUP_WORD_SHOWN = 100, /* characters of an id that is nobody's */
+        CANDIDATES_MAX = 8,            /* that an ambiguous name is answered with */
+};
 
 /* ---- group.find ------------------------------------------------------------------------------ */
 
@@ -198,12 +202,12 @@ static int native_group_answer(Call *call, _unused_ Group *group, const LedgerRe
 }
 
 /* Without a kind every line counts; with one, at most all lines are looked at, never read. */
-static void native_group_fill(const Group *group, Page *page) {
-        uint64_t at = ledger_n_committed(group->ledger), n_bytes = 0;
+static void native_group_fill(const Group *group, Page *page, uint64_t before) {
+        uint64_t n = ledger_n_committed(group->ledger), at = MIN(before, n), n_bytes = 0;
         size_t n_max = (size_t)page->args->limit + 1;
 
-        if (at)
-                page->positions[page->n++] = at - 1;
+        if (n)
+                page->positions[page->n++] = n - 1;
         while (at-- && page->n < n_max) {
                 LedgerEntry entry = ledger_entry(group->ledger, at);
 
@@ -225,11 +229,15 @@ static int native_group_list_again(Call *call, Group *group, const Carry *carry)
 int op_native_group_events(Call *call, Group *group, const NativeGroupEventsArgs *args) {
         Page *page = arena_alloc(&call->arena, sizeof(*page));
         uint64_t *positions = arena_alloc(&call->arena, ((size_t)args->limit + 1) * sizeof(*positions));
+        uint64_t before = UINT64_MAX;
 
         if (!page || !positions)
                 return error_origin(-ENOMEM);
         *page = (Page){.args = args, .positions = positions};
-        native_group_fill(group, page);
+        if (args->before.n && ledger_find_id(group->ledger, args->before, &before))
+                return call_fail(call, CALL_E_EVENT_NOT_FOUND, "event not found: " STR_FMT,
+                                 STR_ARG(utf8_first(args->before, NATIVE_GROUP_WORD_SHOWN)));
+        native_group_fill(group, page, before);
         if (!page->n)
                 return native_group_answer(call, group, NULL, &page->carry);
         return lines_read(call, group, page->positions, page->n, native_group_answer,

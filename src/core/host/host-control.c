@@ -64,6 +64,7 @@ int host_record(Hosted *hosted, const char *path, int fd) {
         free(hosted->recording_path);
         hosted->recording_path = copy;
         recording_poke(hosted->recording);
+        host_announce(hosted, "recording");
         return 0;
 }
 

@@ -53,7 +53,7 @@ void hosted_flush_input(Hosted *hosted) {
                 }
 }
 
-int host_write(Hosted *hosted, Str bytes) {
+int hosted_put_input(Hosted *hosted, Str bytes) {
         int r;
 
         if (hosted->state != HOSTED_RUNNING || (hosted->fd_in < 0 && !hosted->awaits_io) ||
@@ -64,6 +64,14 @@ int host_write(Hosted *hosted, Str bytes) {
                 return error_trace(r);
         hosted_flush_input(hosted);
         return hosted->input.n > HOST_INPUT_MAX ? HOST_E_FULL : 0;
+}
+
+int host_write(Hosted *hosted, Str bytes) {
+        int r = hosted_put_input(hosted, bytes);
+
+        if (!r || r == HOST_E_FULL)
+                hosted->input_us = loop_wall_us(hosted->host->daemon->loop);
+        return r;
 }
 
 int host_close_input(Hosted *hosted) {

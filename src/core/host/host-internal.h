@@ -4,7 +4,7 @@
  * What the parts of core/host share: host.c (table, state), host-start.c (folder, spawn), program.c
  * (environment), host-adopt.c (finding them again), host-caller.c (who is in a sandbox), host-control.c
  * (words with the shim), host-io.c (output, viewers), host-keep.c (output that is not to be lost),
- * host-input.c (what it is given), host-size.c (who types at a terminal of several clients; its size, now and
+ * host-title.c (what it calls its terminal), host-input.c (what it is given), host-size.c (who types at a terminal of several clients; its size, now and
  * before), host-screen.c (what it shows), host-sweep.c (finding what has no shim any more).
  */
 #include "core/host/host.h"
@@ -46,6 +46,7 @@ void hosted_set_state(Hosted *hosted, HostedEvent event);
 HostedState hosted_state_after(HostedState state, HostedEvent event);
 int hosted_open_files(Hosted *hosted); /* record and rings of hosted->dir; condition RING_E_DAMAGED */
 Log *host_log(const Host *host);
+void host_announce(const Hosted *hosted, const char *kind); /* to the feed */
 
 /* host-folder.c */
 typedef struct FolderSpec {
@@ -104,7 +105,14 @@ bool hosted_output_is_over(const Hosted *hosted);
  * too much for one turn. */
 bool hosted_read_rest(Hosted *hosted);
 
+/* host-title.c */
+void host_title_init(Hosted *hosted);
+void host_title_look(Hosted *hosted); /* after output: tells the feed of another title, now or later */
+/* Without the signs in front that programs let turn while they work. */
+Str host_title_words(Str title);
+
 /* host-input.c */
+int hosted_put_input(Hosted *hosted, Str bytes); /* host_write() without noting that somebody typed */
 void hosted_watch_io(Hosted *hosted); /* for output for which there is room, and for input that waits */
 void hosted_flush_input(Hosted *hosted);
 /* If it was closed and all is taken: our end, and the shim's. */

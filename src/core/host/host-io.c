@@ -48,8 +48,10 @@ static void host_io_show(Hosted *hosted, bool is_stderr, bool may_answer) {
         if (!output.bytes.n)
                 return;
         hosted->output_us = loop_wall_us(hosted->host->daemon->loop);
-        if (!is_stderr)
+        if (!is_stderr) {
                 hosted_follow(hosted, output.bytes, may_answer);
+                host_title_look(hosted);
+        }
         if (hosted->recording && !is_stderr)
                 recording_poke(hosted->recording);
         for (Viewer *viewer = LIST_FIRST(&hosted->viewers), *next; viewer; viewer = next) {
@@ -291,6 +293,7 @@ void viewer_attach(Viewer *viewer, Hosted *hosted) {
         LIST_INSERT_HEAD(&hosted->viewers, viewer, link);
         hosted->n_viewers++;
         hosted->n_terminals += !viewer->is_passive;
+        hosted->n_web += viewer->is_web;
 }
 
 void viewer_detach(Viewer *viewer) {
@@ -299,6 +302,7 @@ void viewer_detach(Viewer *viewer) {
         LIST_REMOVE(viewer, link);
         viewer->hosted->n_viewers--;
         viewer->hosted->n_terminals -= !viewer->is_passive;
+        viewer->hosted->n_web -= viewer->is_web;
         viewer->hosted = NULL;
 }
 

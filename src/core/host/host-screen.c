@@ -242,7 +242,7 @@ static void drawing_give_answer(Drawing *drawing) {
         Hosted *hosted = drawing->hosted;
 
         if (hosted && drawing->answer.n)
-                (void)host_write(hosted, buf_str(&drawing->answer));
+                (void)hosted_put_input(hosted, buf_str(&drawing->answer));
 }
 
 static void drawing_done(void *user) {

@@ -20,6 +20,12 @@ bool seat_is_writer(const Seat *seat) {
         return seat->hosted && TAILQ_FIRST(&seat->hosted->seats) == seat;
 }
 
+const char *hosted_writer(const Hosted *hosted) {
+        const Seat *first = TAILQ_FIRST(&hosted->seats);
+
+        return first ? first->by : NULL;
+}
+
 void seat_leave(Seat *seat) {
         Hosted *hosted = seat->hosted;
         bool was_writer = seat_is_writer(seat);

@@ -65,7 +65,7 @@ static void check_all_ended(Host *host) {
 }
 
 /* With what has changed; the rest is what `ps` says. */
-static void host_announce(const Hosted *hosted, const char *kind) {
+void host_announce(const Hosted *hosted, const char *kind) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
         FeedPlace place;
@@ -78,6 +78,9 @@ static void host_announce(const Hosted *hosted, const char *kind) {
         jw_field_bool(&w, "adopted", hosted->is_adopted);
         if (hosted->state == HOSTED_ENDED)
                 jw_field_int(&w, "exit_code", hosted_exit_code(hosted));
+        if (hosted->modes.n_title)
+                jw_field_str(&w, "title", (Str){hosted->modes.title, hosted->modes.n_title});
+        jw_field_bool(&w, "is_recorded", hosted->recording != NULL);
         if (hosted->report) {
                 jw_key(&w, "report");
                 jw_raw(&w, str_from(hosted->report));
@@ -194,6 +197,7 @@ int hosted_new(Hosted **ret, Host *host, const char *id) {
         memcpy(hosted->id, id, strnlen(id, sizeof(hosted->id) - 1));
         deferred_init(&hosted->settle, host->daemon->loop, on_settle);
         modes_init(&hosted->modes);
+        host_title_init(hosted);
         TAILQ_INIT(&hosted->seats);
         hosted->dir = path_join(host->dir, hosted->id);
         if (!hosted->dir) {
@@ -226,6 +230,7 @@ void hosted_unlink_and_free(Hosted *hosted) {
                 viewer_detach(LIST_FIRST(&hosted->viewers));
         hosted_clear_seats(hosted);
         deferred_cancel(&hosted->settle);
+        timer_clear(&hosted->title.later);
         hosted_forget_drawings(hosted);
         if (hosted->recording)
                 recording_drop(hosted->recording);

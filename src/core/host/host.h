@@ -85,6 +85,14 @@ typedef struct HostedAsked {
         struct Drawing *drawing; /* the answer that is being made; NULL: none */
 } HostedAsked;
 
+/* What was told of the title that the program gives its terminal (host-title.c). */
+typedef struct HostedTitle {
+        Timer later; /* it is told then */
+        int64_t told_ms;
+        uint8_t n_told;
+        char told[MODES_TITLE_MAX];
+} HostedTitle;
+
 struct Hosted {
         Host *host;
         Hosted *next;
@@ -104,6 +112,7 @@ struct Hosted {
         pid_t agent_pid; /* see hosted_agent_pid(); 0: not found yet */
         int64_t started_us, ended_us;
         int64_t output_us; /* when it last printed something, as far as this daemon has seen; 0: not known */
+        int64_t input_us;  /* when somebody last typed at it or fed it, the same way */
         int wait_status;   /* ENDED */
         bool is_adopted;
         bool is_lossless;
@@ -140,11 +149,13 @@ struct Hosted {
         TAILQ_HEAD(, Seat) seats; /* in the order in which they were taken: the first one types */
         size_t n_viewers;
         size_t n_terminals;          /* of them: those that answer what a program asks */
+        size_t n_web;                /* of them: pages of browsers */
         struct Recording *recording; /* NULL: none, or it is over */
         struct Drawing *drawing;     /* of the screen, waiting for its turn; NULL: none */
         HostedAsked asked;
         Deferred settle; /* finish what a callback started */
         Timer reopen;    /* nobody has the terminal open: look again */
+        HostedTitle title;
 };
 
 /* What a kind of viewer makes of bytes for its connections; chunk_new() leaves them as they are. Knows
@@ -189,6 +200,7 @@ struct Viewer {
         Hosted *hosted;
         LIST_ENTRY(Viewer) link;
         bool is_passive; /* no terminal: it only looks */
+        bool is_web;     /* a page of a browser */
         void (*output)(Viewer *viewer, HostOutput *output);
         void (*closed)(Viewer *viewer); /* an output has ended, perhaps before the process; may be NULL */
         void (*room)(Viewer *viewer);   /* input is taken again after host_write() said FULL; may be NULL */
@@ -203,6 +215,7 @@ struct Viewer {
 struct Seat {
         Hosted *hosted; /* NULL: none is taken, or the process has ended */
         TAILQ_ENTRY(Seat) link;
+        const char *by;               /* who sits there, for people; good for as long as the seat is taken */
         void (*promoted)(Seat *seat); /* what it types counts from now on */
 };
 
@@ -212,6 +225,7 @@ enum {
         HOST_TURN_BYTES = 64 << 10, /* output taken from one process per turn */
         HOST_REST_MAX = 4 << 20,    /* output taken from one that has ended, at once */
         HOST_REOPEN_MS = 50,        /* how often a terminal that nobody has open is looked at */
+        HOST_TITLE_MS = 5000,       /* between two items of the feed on the title of one terminal */
 };
 
 enum { HOST_COLS = 120, HOST_ROWS = 40 }; /* of a terminal for which nobody said a size */
@@ -287,7 +301,8 @@ void viewer_attach(Viewer *viewer, Hosted *hosted);
 void viewer_detach(Viewer *viewer);
 /* host-size.c */
 void seat_take(Seat *seat, Hosted *hosted);
-void seat_leave(Seat *seat); /* left already: fine */
+void seat_leave(Seat *seat);                     /* left already: fine */
+const char *hosted_writer(const Hosted *hosted); /* who types there alone; NULL: nobody does */
 bool seat_is_writer(const Seat *seat);
 /* What was printed until now is not shown to anybody any more, also not by a later daemon. */
 void host_clear(Hosted *hosted);

@@ -119,8 +119,10 @@ static void recording_run(void *user) {
 /* ---- on the loop ----------------------------------------------------------------------------- */
 
 static Recording *recording_free(Recording *rec) {
-        if (rec->hosted)
+        if (rec->hosted) {
                 rec->hosted->recording = NULL;
+                host_announce(rec->hosted, "recording");
+        }
         close_fd(rec->fd);
         buf_deinit(&rec->lines);
         buf_deinit(&rec->piece.bytes);

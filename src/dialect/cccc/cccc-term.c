@@ -120,13 +120,14 @@ void cccc_term_stream(Client *client, const StreamTarget *target) {
                 conn_abort(client->conn, "out of memory");
                 return;
         }
-        *self = (CcccTerm){.client = client,
-                           .seat = {.promoted = cccc_term_on_promoted},
-                           .viewer = {.output = cccc_term_on_output,
-                                      .room = cccc_term_on_room,
-                                      .ended = cccc_term_on_ended},
-                           .n_queue_max = MAX((size_t)TERM_QUEUE_MIN,
-                                              backlog.n + MAX((size_t)TERM_QUEUE_MORE, backlog.n / 8))};
+        *self = (CcccTerm){
+                .client = client,
+                .seat = {.by = principal_name(principal_of(client)), .promoted = cccc_term_on_promoted},
+                .viewer = {.output = cccc_term_on_output,
+                           .room = cccc_term_on_room,
+                           .ended = cccc_term_on_ended},
+                .n_queue_max = MAX((size_t)TERM_QUEUE_MIN,
+                                   backlog.n + MAX((size_t)TERM_QUEUE_MORE, backlog.n / 8))};
         client->state = self;
         client_switch(client, &cccc_term_dialect, client->endpoint, STR_NULL);
         cccc_term_set_limits(self);

@@ -408,7 +408,9 @@ void coop_stream(Client *client, const StreamTarget *target) {
                 return;
         }
         *stream = (CoopStream){.client = client,
-                               .shown = {.ops = &shown_ops, .is_passive = target->is_read_only},
+                               .shown = {.ops = &shown_ops,
+                                         .by = principal_name(principal_of(client)),
+                                         .is_passive = target->is_read_only},
                                .screen = {.frame = coop_stream_frame, .drawn = coop_stream_on_drawn}};
         client->state = stream;
         client_switch(client, &coop_stream_dialect, client->endpoint, STR_NULL);

@@ -2,11 +2,11 @@
 /*
  * Lists of a coopfile that hold more than texts: mounts and the byte sequences of the input filter.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/id.h"
 #include "sessions/coopfile/coopfile-internal.h"
 
 static const CoopfileKey mount_source = {.check = check_source}, mount_target = {.check = check_inside};
@@ -79,10 +79,6 @@ int apply_mounts(Layer *layer, const CoopfileKey *key, const Json *value) {
         return error_trace(value_each(layer, key, value, push_mount, &arena));
 }
 
-static int hex_value(char c) {
-        return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
-}
-
 /* Replaces \xNN in place; false when two digits do not follow. TOML itself has no such escape, so it arrives
  * as written. */
 static bool decode_escapes(BlockSequence *bytes) {
@@ -97,7 +93,7 @@ static bool decode_escapes(BlockSequence *bytes) {
                         in++;
                         continue;
                 }
-                if (n_left < 4 || !isxdigit((unsigned char)at[2]) || !isxdigit((unsigned char)at[3]))
+                if (n_left < 4 || hex_value(at[2]) < 0 || hex_value(at[3]) < 0)
                         return false;
                 bytes->data[out] = (char)(hex_value(at[2]) << 4 | hex_value(at[3]));
                 in += 4;
