@@ -12,6 +12,7 @@ import argparse
 import fcntl
 import gzip
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -45,19 +46,25 @@ def run(command, cwd, what):
     return done.stdout
 
 
+def is_installed(web, packages):
+    """Whether each package of the lock file that the build needs is there, in its version."""
+    for path, package in packages.items():
+        if path and not package.get("dev") and not package.get("optional"):
+            try:
+                with open(os.path.join(web, path, "package.json"), encoding="utf-8") as f:
+                    if json.load(f)["version"] != package["version"]:
+                        return False
+            except OSError:
+                return False
+    return True
+
+
 def install(web):
     """The packages of the lock file, once; two builds may want them at the same time."""
-    stamp = os.path.join(web, "node_modules", ".installed")
     with open(os.path.join(web, "package-lock.json"), "rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        want = hashlib.sha256(lock.read()).hexdigest()
-        if os.path.exists(stamp):
-            with open(stamp, encoding="utf-8") as f:
-                if f.read().split()[:1] == [want]:
-                    return
-        run(["npm", "ci", "--omit=dev", "--prefer-offline", "--fetch-retries=1", "--loglevel=error"], web, "npm ci")
-        with open(stamp, "w", encoding="utf-8") as f:
-            f.write(want + "\n")
+        if not is_installed(web, json.load(lock)["packages"]):
+            run(["npm", "ci", "--omit=dev", "--prefer-offline", "--fetch-retries=1", "--loglevel=error"], web, "npm ci")
 
 
 def build(web, work):

@@ -14,7 +14,7 @@ const out = resolve(argument("--out") ?? join(web, "..", "build", "web", "dist")
 const kB = 1000;
 const budgets = { first: 60 * kB, terminal: 125 * kB, chunk: 40 * kB, all: 700 * kB };
 
-const common = { bundle: true, minify: true, target: ["es2021"], legalComments: "none", logLevel: "warning", absWorkingDir: web };
+const common = { bundle: true, minify: true, target: ["es2022"], legalComments: "none", logLevel: "warning", absWorkingDir: web };
 const pages = {
   ...common, entryPoints: { main: "src/main.tsx", style: "src/style.css" }, outdir: join(out, "assets"), format: "esm", splitting: true, metafile: true,
   jsx: "automatic", jsxImportSource: "preact", entryNames: "[name]-[hash]", chunkNames: "[name]-[hash]", assetNames: "[name]-[hash]",

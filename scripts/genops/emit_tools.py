@@ -63,13 +63,14 @@ def emit_tools_h():
         "#include <stdbool.h>", "#include <stddef.h>", "#include <stdint.h>", "",
         "typedef struct McpBind {",
         "        const char *to;   /* argument of the operation */",
-        "        const char *from; /* alternatives with | between them: a parameter of the tool, $self, $by, $group, $key (with ?",
-        "                             they may be missing), =JSON */",
+        "        const char *from; /* alternatives with | between them: a parameter of the tool (with [0] the only item of it),",
+        "                             $self, $by, $group, $key (with ? they may be missing), =JSON */",
         "} McpBind;", "",
         "typedef struct McpStep {",
         "        const char *dialect, *op;",
         "        const char *as;   /* member of the result; NULL: it is the result */",
         "        const char *when; /* of several the first is taken whose parameter is given; NULL: always */",
+        "        bool is_name;     /* … and names something that is hosted */",
         "        const McpBind *binds;",
         "        size_t n_binds;",
         "        const char *ops;  /* JSON: what the argument `ops` is made of; NULL: nothing */",
@@ -105,6 +106,7 @@ def emit_step(tool, step, i):
     for key, value in (("as", step.name), ("when", step.when), ("view", step.view)):
         if value:
             parts.append(f".{key} = {c_string(value)}")
+    parts += [".is_name = true"] if step.is_name else []
     if step.bind:
         parts += [f".binds = binds_{tool.name}_{i}", f".n_binds = {len(step.bind)}"]
     for key, value in (("ops", step.ops), ("show", step.show)):

@@ -285,6 +285,7 @@ class ToolStep:
     op: str
     name: str | None  # member of the result; None: it is the result
     when: str | None
+    is_name: bool  # when that parameter is the name of something hosted
     bind: dict  # argument of the operation -> expression
     ops: list | None
     show: object

@@ -71,14 +71,14 @@ class ToolReader:
         steps = []
         for i, item in enumerate(given):
             at = f"{kinds[0]}[{i}]" if kinds[0] != "op" else ""
-            if not self.reader.check_keys(path, at, item, (*STEP_KEYS, "as", "when"), ("op",)):
+            if not self.reader.check_keys(path, at, item, (*STEP_KEYS, "as", "when", "when_name"), ("op",)):
                 continue
             if item["op"] not in self.ops:
                 self.reader.fault(path, f"{at}.op" if at else "op", f"there is no operation {quoted([item['op']])}")
                 continue
             dialect, _, op = item["op"].partition(".")
-            steps.append(ToolStep(dialect, op, item.get("as"), item.get("when"), item.get("bind", {}), item.get("ops"),
-                                  item.get("show"), item.get("view")))
+            steps.append(ToolStep(dialect, op, item.get("as"), item.get("when_name", item.get("when")), "when_name" in item,
+                                  item.get("bind", {}), item.get("ops"), item.get("show"), item.get("view")))
         return steps
 
     def read_params(self, path, value, steps):
@@ -123,7 +123,7 @@ class ToolReader:
         return "|".join(words)
 
     def check_word(self, path, at, word, names):
-        bare = word.removesuffix("?")
+        bare = word.removesuffix("?").removesuffix("[0]")
         if bare not in SPECIAL and bare.removeprefix("$") not in names:
             self.reader.fault(path, at, f"{quoted([word])} is no parameter of the tool")
 

@@ -16,8 +16,8 @@
 #include "base/id.h"
 #include "base/json/json-writer.h"
 #include "core/version.h"
+#include "dialect/mcp/mcp-step.h"
 #include "gen/errors.h"
-#include "gen/mcp-tools.h"
 
 #define BRIDGE_REVISION "2026-07-28" /* that the daemon speaks */
 #define BRIDGE_OLDEST   "2025-11-25" /* what a client gets that wants one nobody knows */
@@ -146,7 +146,7 @@ static bool bridge_is_keyed(const McpTool *tool, const Json *args) {
         if (tool->flags & TOOL_CHOOSES)
                 for (size_t i = 0; i < tool->n_steps; i++) {
                         step = &tool->steps[i];
-                        if (!step->when || json_str(json_get(args, step->when)).n)
+                        if (mcp_step_is_given(step, args))
                                 break;
                 }
         for (size_t i = 0; step && i < step->n_binds; i++)

@@ -136,4 +136,5 @@ const FleetOwner fleet_actor = {
         .restart = fleet_actor_restart,
         .start = fleet_actor_start,
         .send = fleet_actor_send,
+        .send_right = RIGHT_MESSAGE,
 };

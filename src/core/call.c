@@ -294,20 +294,43 @@ static int call_decode(Call *call, const Json *args, void **ret, OpFault *reterr
         return op_decode(call->op, call->ops->convention, args, &call->arena, *ret, reterr);
 }
 
+/* What waits until it is known who calls; in the call's arena. */
+typedef struct CallEntry {
+        Carry carry;
+        void *decoded;
+        bool says_by;
+} CallEntry;
+
+static int call_enter(Call *call, const Carry *carry) {
+        const CallEntry *entry = container_of(carry, CallEntry, carry);
+        int r = call->client ? principal_check(call) : -ECANCELED; /* who has gone is nobody */
+
+        if (!r)
+                r = principal_check_args(call, entry->says_by, entry->decoded);
+        return r ? r : call->op->run(call, entry->decoded);
+}
+
 static int decode_and_run(Call *call, const Json *args) {
+        CallEntry *entry;
         OpFault fault;
         void *decoded;
-        int r = principal_check(call);
+        int verdict = principal_check(call), r;
 
-        if (r)
-                return r;
+        if (verdict && verdict != CALL_LATER)
+                return verdict;
         r = call_decode(call, args, &decoded, &fault);
         if (r == OP_E_FIELD)
                 return fault.field ? call_fail(call, CALL_E_INVALID_PARAMS, "%s %s", fault.field, fault.what)
                                    : call_fail_issues(call, &fault.issues);
-        if (!r)
-                r = principal_check_args(call, args, decoded);
-        return r ? r : call->op->run(call, decoded);
+        if (!r && verdict != CALL_LATER)
+                r = principal_check_args(call, principal_says_by(args), decoded);
+        if (r || verdict != CALL_LATER)
+                return r ? r : call->op->run(call, decoded);
+        entry = arena_alloc(&call->arena, sizeof(*entry));
+        if (!entry)
+                return error_origin(-ENOMEM);
+        *entry = (CallEntry){.decoded = decoded, .says_by = principal_says_by(args)};
+        return principal_settle(call, call_enter, &entry->carry);
 }
 
 void call_run(Call *call, const Json *args) {

@@ -27,9 +27,29 @@ int client_parse(Client *client, Str *line, Json **ret, JsonFault *fault) {
                                                         ret, fault);
 }
 
+void client_hear(Client *client, Str message) {
+        if (client->stream)
+                return;
+        client->frame = message;
+        client->dialect->frame(client, message);
+        client->frame = STR_NULL;
+}
+
+void client_end_message(Client *client, Buf *out, size_t mark) {
+        if (client->channel)
+                client->channel->end(client, out, mark);
+        else if (buf_append_str(out, STR("\n")))
+                conn_abort(client->conn, "out of memory");
+}
+
 static void client_on_frame(void *user, Str frame) {
         Client *client = user;
 
+        if (client->channel) {
+                client->channel->frame(client, frame);
+                arena_reset(&client->daemon->envelope);
+                return;
+        }
         if (client->stream || client_is_read_later(client, frame, false))
                 return;
         client->frame = frame;
@@ -54,7 +74,10 @@ static void client_on_eof(void *user, Str rest) {
 static void client_on_oversize(void *user) {
         Client *client = user;
 
-        client->dialect->oversize(client);
+        if (client->channel)
+                client->channel->oversize(client);
+        else
+                client->dialect->oversize(client);
 }
 
 static void client_on_drained(void *user) {
@@ -84,6 +107,8 @@ static void client_on_closed(void *user, const char *reason) {
                 client->stream_closed(client);
         if (client->dialect->close)
                 client->dialect->close(client);
+        if (client->channel)
+                client->channel->close(client);
         if (client->visit_over)
                 client->visit_over(client);
         hello_free(client->hello);
@@ -201,15 +226,20 @@ void client_leave(Client *client, const char *reason) {
 void client_stream(Client *client, void *stream, void (*closed)(Client *client)) {
         client->stream = stream;
         client->stream_closed = closed;
-        conn_set_framing(client->conn, &(Framing){.kind = FRAMING_RAW});
+        if (!client->channel)
+                conn_set_framing(client->conn, &(Framing){.kind = FRAMING_RAW});
+}
+
+void client_move(Client *client, Endpoint *endpoint) {
+        if (endpoint == client->endpoint)
+                return;
+        LIST_REMOVE(client, link);
+        client->endpoint->n_clients--;
+        enlist(client, endpoint);
 }
 
 void client_switch(Client *client, const Dialect *dialect, Endpoint *endpoint, Str frame) {
-        if (endpoint != client->endpoint) {
-                LIST_REMOVE(client, link);
-                client->endpoint->n_clients--;
-                enlist(client, endpoint);
-        }
+        client_move(client, endpoint);
         client->dialect = dialect;
         conn_set_framing(client->conn, &dialect->framing);
         conn_set_limits(client->conn, &endpoint->type->limits);

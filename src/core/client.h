@@ -18,11 +18,23 @@ typedef struct Endpoint Endpoint;
 typedef struct Hello Hello;
 typedef struct Request Request;
 
+/* What may lie between a connection and its dialect: messages in a framing of their own (a WebSocket). Without one a
+ * frame is a message, and what is written is a line. */
+typedef struct Channel {
+        void (*frame)(Client *client, Str frame); /* hands whole messages to client_hear() */
+        void (*oversize)(Client *client);         /* a frame over the limit, or none at all */
+        /* What was written into out behind mark is one message. Without memory it closes the connection. */
+        void (*end)(Client *client, Buf *out, size_t mark);
+        void (*close)(Client *client); /* frees client->channel_state */
+} Channel;
+
 struct Client {
         Daemon *daemon;
         Endpoint *endpoint;
         const Dialect *dialect;
         Conn *conn;
+        const Channel *channel;  /* NULL: none */
+        void *channel_state;     /* the channel's */
         LIST_ENTRY(Client) link; /* in endpoint->clients */
         uint64_t number;         /* counts up from 1 over the daemon's life; the id in logs */
         Str frame;               /* being handled right now */
@@ -53,6 +65,11 @@ void client_start(void *user, Conn *conn);
  * json_parse(). */
 int client_parse(Client *client, Str *line, Json **ret, JsonFault *fault);
 
+/* For channels: the dialect gets a message; a stream drops it. */
+void client_hear(Client *client, Str message);
+/* What was written into out (the connection's, or what will be given to it) behind mark is one message. */
+void client_end_message(Client *client, Buf *out, size_t mark);
+
 /* Of the process that connected; 0: over TCP, or not known. */
 static inline pid_t client_pid(const Client *client) {
         return conn_peer(client->conn)->pid;
@@ -80,5 +97,7 @@ static inline bool client_is_replying(const Client *client) {
 void client_leave(Client *client, const char *reason);
 /* The connection is a stream from now on: what the peer sends is dropped, closed() is told when it ends. */
 void client_stream(Client *client, void *stream, void (*closed)(Client *client));
+/* It belongs to another endpoint from now on; nothing else changes. */
+void client_move(Client *client, Endpoint *endpoint);
 /* Changes the dialect (native socket: recognised by the first bytes); frame is handled by the new one. */
 void client_switch(Client *client, const Dialect *dialect, Endpoint *endpoint, Str frame);

@@ -5,6 +5,21 @@
 
 #include "base/macro.h"
 
+static void config_swap(StrVec *one, StrVec *other) {
+        StrVec was = *one;
+
+        *one = *other;
+        *other = was;
+}
+
+void config_take_rights(Config *config, Config *fresh) {
+        config_swap(&config->rights_foreman, &fresh->rights_foreman);
+        config_swap(&config->rights_peer, &fresh->rights_peer);
+        config_swap(&config->rights_session, &fresh->rights_session);
+        config_swap(&config->rights_task, &fresh->rights_task);
+        config_swap(&config->rights_run, &fresh->rights_run);
+}
+
 void config_deinit(Config *config) {
         char *strings[] = {config->muster_home, config->config_file,  config->log_level,
                            config->cccc_home,   config->cccc_version, config->cccc_transport,

@@ -47,3 +47,4 @@ typedef struct Config {
 } Config;
 
 void config_deinit(Config *config);
+void config_take_rights(Config *config, Config *fresh); /* which has the old ones then */

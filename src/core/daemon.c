@@ -194,7 +194,7 @@ void daemon_release_stop(Daemon *daemon) {
 
 static bool serves_contract(const Daemon *daemon) {
         for (const Endpoint *e = daemon->endpoints; e; e = e->next)
-                if (e->state == ENDPOINT_LISTENING && strcmp(e->type->name, "native") != 0)
+                if (e->state == ENDPOINT_LISTENING && !e->type->is_beside && strcmp(e->type->name, "native") != 0)
                         return true;
         return false;
 }
@@ -207,6 +207,8 @@ void daemon_stop_endpoint(Daemon *daemon, Endpoint *endpoint, pid_t by, const ch
         if (endpoint->state == ENDPOINT_LISTENING)
                 endpoint_note(endpoint, by, "%s", how ? how : "a client stopped it");
         endpoint_close(endpoint);
-        if (!serves_contract(daemon))
-                daemon_stop(daemon, "the last contract was stopped");
+        if (serves_contract(daemon))
+                return;
+        daemon->is_dismissed = true;
+        daemon_stop(daemon, "the last contract was stopped");
 }

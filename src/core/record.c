@@ -43,12 +43,13 @@ void record_call(Recorder *recorder, const Call *call) {
         const Dialect *dialect = call->client->dialect;
         const char *tool = dialect->tool ? dialect->tool(call->client) : NULL;
         JsonWriter w = JSON_WRITER(&recorder->line);
+        bool is_foreign = call->ops && call->ops != dialect->ops;
 
-        if (tool && call->error)
+        if (is_foreign && call->error)
                 return; /* its word is not that of the operation's dialect */
         recorder->line.n = 0;
         jw_begin_object(&w);
-        jw_field_cstr(&w, "dialect", tool ? call->ops->dialect : dialect->name);
+        jw_field_cstr(&w, "dialect", is_foreign ? call->ops->dialect : dialect->name);
         if (tool)
                 jw_field_cstr(&w, "tool", tool);
         jw_field_cstr(&w, "op", call->op ? call->op->name : "");

@@ -21,12 +21,14 @@
 #include "company/company.h"
 #include "core/daemon.h"
 #include "core/version.h"
+#include "core/attention/attention.h"
 #include "core/principal/audit.h"
 #include "daemon/options.h"
 #include "daemon/own-log.h"
 #include "daemon/projects.h"
 #include "daemon/service.h"
 #include "daemon/setup.h"
+#include "daemon/web-servers.h"
 #include "dialect/native/native.h"
 
 enum { DESCRIPTORS_WANTED = 65536 };
@@ -113,6 +115,9 @@ static void daemon_on_stopping(Daemon *daemon) {
                 loop_clock_thaw(daemon->loop);
         company_stop(daemon->company);
         audit_stop(daemon->audit);
+        attention_stop(daemon->attention);
+        if (daemon->is_dismissed)
+                web_servers_forget(daemon);
         service_notify("STOPPING=1");
 }
 

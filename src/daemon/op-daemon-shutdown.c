@@ -37,6 +37,7 @@ static void end_agents(Daemon *daemon) {
 }
 
 static void daemon_shutdown_stop(Call *call) {
+        call->daemon->is_dismissed = true;
         daemon_stop(call->daemon, "asked over the native socket");
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* daemon.whoami: what core/principal knows of the caller. */
+#include <errno.h>
+
+#include "base/error.h"
 #include "core/client.h"
 #include "gen/native-ops.h"
 
@@ -12,10 +15,13 @@ static void whoami_write_rights(JsonWriter *w, RightSet rights) {
         jw_end_array(w);
 }
 
-int op_native_daemon_whoami(Call *call, _unused_ const NativeDaemonWhoamiArgs *args) {
-        const Principal *who = principal_of(call->client);
-        JsonWriter *w = call_result(call);
+static int whoami_answer(Call *call, _unused_ const Carry *carry) {
+        const Principal *who = call->client ? principal_of(call->client) : NULL;
+        JsonWriter *w;
 
+        if (!who)
+                return error_origin(-ECANCELED);
+        w = call_result(call);
         jw_begin_object(w);
         jw_field_cstr(w, "principal", principal_name(who));
         jw_field_cstr(w, "kind", principal_kind_name(who->kind));
@@ -32,4 +38,9 @@ int op_native_daemon_whoami(Call *call, _unused_ const NativeDaemonWhoamiArgs *a
                 jw_field_cstr(w, "trouble", who->trouble);
         jw_end_object(w);
         return 0;
+}
+
+int op_native_daemon_whoami(Call *call, const NativeDaemonWhoamiArgs *args) {
+        (void)principal_of(call->client);
+        return principal_settle(call, whoami_answer, &args->carry);
 }

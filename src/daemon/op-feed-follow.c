@@ -32,34 +32,42 @@ typedef struct Opening {
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static void begin_notification(JsonWriter *w, const char *method) {
+/* Returns where it begins. */
+static size_t begin_notification(JsonWriter *w, const char *method) {
+        size_t mark = w->out->n;
+
         jw_begin_object(w);
         jw_field_cstr(w, "jsonrpc", "2.0");
         jw_field_cstr(w, "method", method);
         jw_key(w, "params");
         jw_begin_object(w);
+        return mark;
 }
 
-static void end_notification(Follower *follower, JsonWriter *w) {
+static void end_notification(Follower *follower, JsonWriter *w, size_t mark) {
         jw_end_object(w);
         jw_end_object(w);
-        if (w->failed || conn_write(follower->client->conn, STR("\n")))
+        if (w->failed)
                 conn_abort(follower->client->conn, "out of memory");
+        else
+                client_end_message(follower->client, w->out, mark);
 }
 
 static void tell_gap(Follower *follower, uint64_t from, uint64_t to) {
         JsonWriter w = JSON_WRITER(conn_out(follower->client->conn));
+        size_t mark = begin_notification(&w, "feed.gap");
 
-        begin_notification(&w, "feed.gap");
+
         jw_field_uint(&w, "from", from);
         jw_field_uint(&w, "to", to);
-        end_notification(follower, &w);
+        end_notification(follower, &w, mark);
 }
 
 static void tell_item(Follower *follower, const FeedItem *item) {
         JsonWriter w = JSON_WRITER(conn_out(follower->client->conn));
+        size_t mark = begin_notification(&w, "feed.item");
 
-        begin_notification(&w, "feed.item");
+
         jw_field_uint(&w, "number", item->number);
         jw_field_time_ms(&w, "at", item->at_us);
         jw_field_cstr(&w, "domain", item->place.domain);
@@ -71,7 +79,7 @@ static void tell_item(Follower *follower, const FeedItem *item) {
                 jw_field_uint(&w, "position", item->place.position);
         jw_key(&w, "event");
         jw_raw(&w, item->payload ? (Str){item->payload->data, item->payload->n} : STR("null"));
-        end_notification(follower, &w);
+        end_notification(follower, &w, mark);
 }
 
 /* False: there is no more. */

@@ -403,10 +403,12 @@ static int fleet_send_found(Call *call, const FleetThing *thing, const Carry *ca
                                           .priority = args->priority,
                                           .key = args->client_id,
                                           .env = args->env}};
+        int r;
 
         if (!thing->owner || !thing->owner->send)
                 return fleet_refuse_verb(call, "send", thing);
-        return fleet_act(call, &act, thing, fleet_send_run, fleet_sent);
+        r = principal_require(call, thing->owner->send_right, thing->name);
+        return r ? r : fleet_act(call, &act, thing, fleet_send_run, fleet_sent);
 }
 
 int op_native_fleet_send(Call *call, const NativeFleetSendArgs *args) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "core/attention/attention.h"
 #include "core/fleet/fleet.h"
 #include "core/host/host.h"
 #include "daemon/overview.h"
@@ -92,6 +93,7 @@ static int write_hosted(Call *call, Hosted *hosted, JsonWriter *w, int64_t now_u
         jw_field_uint(w, "bytes", hosted->out.header ? ring_end(&hosted->out) : 0);
         jw_field_uint(w, "viewers", hosted->n_viewers);
         ps_write_terminal(hosted, w);
+        jw_field_uint(w, "attention", attention_count(call->daemon->attention, thing.name));
         jw_field_bool(w, "adopted", hosted->is_adopted);
         if (hosted->cgroup)
                 jw_field_cstr(w, "cgroup", hosted->cgroup);

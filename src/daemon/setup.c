@@ -17,13 +17,16 @@
 #include "collab/actor/runner.h"
 #include "company/company.h"
 #include "company/run/runs.h"
+#include "core/attention/attention.h"
 #include "core/principal/audit.h"
 #include "core/trust.h"
 #include "core/web/servers.h"
 #include "core/web/tokens.h"
+#include "daemon/attention-kinds.h"
 #include "daemon/fleet-owners.h"
 #include "daemon/options.h"
 #include "daemon/projects.h"
+#include "daemon/web-servers.h"
 #include "dialect/aiwg/aiwg.h"
 #include "dialect/cccc/cccc.h"
 #include "dialect/coop/coop.h"
@@ -230,7 +233,12 @@ int setup_host(Daemon *daemon) {
         daemon->shim_path = find_program("muster-shim");
         daemon->project_path = find_program("muster-project");
         daemon->fleet = fleet_owners;
+        daemon->attention_kinds = attention_kinds;
         r = daemon->shim_path && daemon->project_path ? host_new(&daemon->host, daemon) : -ENOMEM;
+        if (!r)
+                r = attention_new(&daemon->attention, daemon);
+        if (!r)
+                host_watch(daemon->host, attention_process_changed, daemon);
         if (!r)
                 r = trust_open(&daemon->trust, daemon);
         if (!r)
@@ -259,6 +267,7 @@ void setup_unhost(Daemon *daemon) {
         daemon->tokens = tokens_free(daemon->tokens);
         daemon->trust = trust_free(daemon->trust);
         daemon->audit = audit_free(daemon->audit);
+        daemon->attention = attention_free(daemon->attention);
         free(daemon->shim_path);
         daemon->shim_path = NULL;
         free(daemon->project_path);
@@ -295,6 +304,7 @@ int setup_open(Daemon *daemon) {
         if (has_listener) {
                 if (is_coop_alone(daemon) && daemon->config.coop_idle_ms > 0)
                         sessions_watch_idle(daemon->sessions, daemon->config.coop_idle_ms);
+                web_servers_open(daemon);
                 return 0;
         }
         if (!daemon->endpoints)
@@ -330,8 +340,10 @@ void setup_reload(Daemon *daemon) {
         log_notice(&daemon->log, "-", "reloading");
         if (options_load(&fresh, daemon->argc, daemon->argv, wrong))
                 log_warning(&daemon->log, "-", "configuration kept as it was: %s", wrong);
-        else
+        else {
                 log_set_level(&daemon->log, 0, setup_log_level(&fresh));
+                config_take_rights(&daemon->config, &fresh);
+        }
         config_deinit(&fresh);
         for (Endpoint *e = daemon->endpoints; e; e = e->next)
                 if (!setup_reopen(e) && !e->is_removed && e->type->reload)

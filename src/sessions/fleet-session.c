@@ -195,4 +195,5 @@ const FleetOwner fleet_session = {
         .restart = fleet_session_restart,
         .start = fleet_session_restart,
         .send = fleet_session_send,
+        .send_right = RIGHT_TYPE,
 };

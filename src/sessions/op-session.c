@@ -35,8 +35,8 @@ static void write_session(const Session *session, JsonWriter *w) {
         jw_field_int(w, "created", session->created_s);
         jw_key(w, "ptys");
         session_write_ptys(session, w);
-        jw_field_int(w, "web_clients", 0);
-        jw_field_uint(w, "local_clients", session_n_clients(session));
+        jw_field_uint(w, "web_clients", session_n_clients(session, true));
+        jw_field_uint(w, "local_clients", session_n_clients(session, false));
         jw_end_object(w);
 }
 
@@ -299,10 +299,6 @@ static void shutdown_stop(Call *call) {
 int op_coop_shutdown(Call *call, _unused_ const CoopShutdownArgs *args) {
         call_after(call, shutdown_stop);
         return 0;
-}
-
-int op_coop_serve(Call *call, _unused_ const CoopServeArgs *args) {
-        return call_fail(call, CALL_E_NOT_BUILT_YET, "the web server is not built yet");
 }
 
 int op_coop_tunnel(Call *call, const CoopTunnelArgs *args) {

@@ -22,7 +22,7 @@ enum { LOOKS = 6 };
 
 static bool idle_is_idle(const Sessions *sessions) {
         for (const Endpoint *e = sessions->daemon->endpoints; e; e = e->next)
-                if (e->n_clients)
+                if (e->n_clients || (e->type->is_beside && e->state == ENDPOINT_LISTENING))
                         return false;
         return !sessions->first;
 }
@@ -183,13 +183,13 @@ Session *session_find(Sessions *sessions, Str name_or_path) {
         return session && session->is_listed ? session : NULL;
 }
 
-size_t session_n_clients(const Session *session) {
+size_t session_n_clients(const Session *session, bool is_web) {
         size_t n = 0;
 
         for (const Pty *pty = session->ptys; pty; pty = pty->next)
                 for (const PtyClient *client = LIST_FIRST(&pty->clients); client;
                      client = LIST_NEXT(client, link))
-                        n++;
+                        n += client->is_web == is_web;
         return n;
 }
 

@@ -103,6 +103,7 @@ struct PtyClient {
         uint64_t sized;      /* when it said so: a number of pty->n_sizes */
         const char *by;      /* who it is, for people; the owner's */
         bool is_passive;     /* it only looks: nobody answers what the program asks */
+        bool is_web;         /* it came over HTTP */
 };
 
 /* What a call that becomes a stream leaves for it (call->target), in the call's arena. */
@@ -127,7 +128,7 @@ int session_new(Session **ret, Sessions *sessions, const char *name, const char 
 void session_check_gone(Session *session); /* frees it when it is not listed and nothing of it is left */
 void session_kill(Session *session, bool is_forced);
 void sessions_kill_all(Sessions *sessions, bool is_forced);
-size_t session_n_clients(const Session *session);
+size_t session_n_clients(const Session *session, bool is_web); /* that show a terminal of it */
 
 /* op-terminal.c: what a call names, or the call's error that says that it is not there. */
 int session_require(Call *call, Str name_or_path, Session **ret);

@@ -208,5 +208,6 @@ const FleetOwner fleet_task = {
         .restart = fleet_task_restart,
         .start = fleet_task_restart,
         .send = fleet_task_send,
+        .send_right = RIGHT_TASK,
         .logs = fleet_task_get,
 };

@@ -82,6 +82,7 @@ void project_task_ended(const Task *task) {
         project_log_line(&project->log, "Task %s: %s (%lldms)", state, task->id,
                          (long long)(task->started_us ? (now_us - task->started_us) / 1000 : 0));
         automation_task_ended(project->automation, str_from(task->id), state, str_from(task->metadata));
+        attention_task_ended(task);
 }
 
 /* ---- daemon.json again ----------------------------------------------------------------------- */

@@ -135,6 +135,9 @@ int project_state_text(const Project *project, Buf *heartbeat, Buf *state);
 int task_submit_spec(Call *call, Project *project, TaskSpec *spec);
 /* fleet-task.c: tasks as the fleet knows them (core/fleet/fleet.h), and what their projects are called. */
 extern const struct FleetOwner fleet_task;
+/* attention-task.c: those that failed, for a person (core/attention/attention.h). */
+extern const struct AttentionKind attention_task;
+void attention_task_ended(const Task *task);
 Project *project_next(const Daemon *daemon,
                       const Project *after); /* those served; NULL: the first, no more */
 Str project_name(const Daemon *daemon, Arena *arena, const char *dir); /* data is NULL without memory */

@@ -47,6 +47,7 @@ struct Conn {
         bool wants_drained;
         int fault;         /* the framing gave up on the input: FRAMING_E_TOO_LARGE or _WRONG */
         bool is_finishing; /* send what is queued, then close */
+        bool is_gentle;    /* … and the peer's end is awaited before that */
         bool is_draining;  /* … which takes long: there is a deadline on it */
         bool is_lingering; /* everything sent; dropping what the peer still sends */
         bool is_closed;    /* the descriptors are gone; only `closed` is left to be told */

@@ -143,7 +143,7 @@ void conn_enter(Conn *conn) {
 }
 
 static void begin_linger(Conn *conn) {
-        bool peer_may_send = !conn->saw_eof && (conn->fault || conn->n_lingered);
+        bool peer_may_send = !conn->saw_eof && (conn->fault || conn->n_lingered || conn->is_gentle);
 
         if (!peer_may_send || shutdown(conn->fd_out, SHUT_WR) ||
             timer_set(&conn->deadline, CONN_LINGER_MS)) {
@@ -488,6 +488,11 @@ void conn_finish(Conn *conn, const char *reason) {
         conn->is_finishing = true;
         conn->reason = reason;
         conn_flush_soon(conn);
+}
+
+void conn_finish_gently(Conn *conn, const char *reason) {
+        conn->is_gentle |= !conn->is_finishing;
+        conn_finish(conn, reason);
 }
 
 bool conn_is_deaf(const Conn *conn) {

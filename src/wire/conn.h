@@ -119,6 +119,9 @@ void conn_resume(Conn *conn);
 void conn_end_with_peer(Conn *conn);
 /* Sends what is queued, then closes; reads and drops what the peer is still sending, within bounds. */
 void conn_finish(Conn *conn, const char *reason);
+/* The same for a peer that may be about to send something and has to get the last bytes all the same: its end is
+ * awaited, for at most CONN_LINGER_MS. */
+void conn_finish_gently(Conn *conn, const char *reason);
 /* Closes as soon as the current callback has returned; queued output is lost. */
 void conn_abort(Conn *conn, const char *reason);
 /* Makes room for a process in a full account: the oldest connection of the one that has most goes, unless a

@@ -52,3 +52,13 @@ def test_nothing_is_said_in_a_pipe():
             out, err = piped.communicate()
         equal((piped.returncode, err), (0, b""))
         check(b"big" in out, out)
+
+
+def test_a_lock_that_is_never_let_go_of_is_named():
+    """It was an internal error: Input/output error."""
+    with _held() as (d, group, let_go):
+        status, _, err = d.home.muster("group", "show", "--group", group)
+        check(status == 1 and "locked by another program" in err and "internal error:" not in err, err)
+        let_go()
+        status, out, err = d.home.muster("group", "show", "--group", group)
+        check(status == 0 and "big" in out, err)

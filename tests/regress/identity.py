@@ -7,48 +7,16 @@ import glob
 import json
 import os
 import shutil
+import signal
 
 from clients import cccc_exchange, cccc_request, parse_cccc_reply
 from collab import ledger, ok
 from collab_actors import project, started
 from harness import MUSTER, Daemon, Skip, check, equal, eventually, read_text, write_text
 from sandbox_caller import PYTHON, Caged
+from team import ALL, PEER, Team, audit
 
 MISMATCH, FORBIDDEN = "identity_mismatch", "forbidden"
-PEER = ["read", "look", "message", "ask", "task", "report", "stop"]
-ALL = ["read", "look", "message", "ask", "task", "report", "type", "start", "stop", "write", "approve", "admin"]
-
-
-class Team(Caged):
-    """A group of actors that call as they are told: "boss" is its foreman, "dev" another one."""
-
-    def __enter__(self):
-        super().__enter__()
-        self.group, folder = project(self.d)
-        self.folders = {}
-        for actor in ("boss", "dev"):
-            self.folders[actor] = os.path.join(folder, actor)
-            self.prepare(self.folders[actor])
-            program = "cd %s && env > env.new && mv env.new env && exec %s agent.py" % (self.folders[actor], PYTHON)
-            started(self.d, self.group, actor, ["sh", "-c", program])
-            self.wait()
-        return self
-
-    def by(self, actor, op, detached=False, socket=None, **args):
-        """A CCCC operation at the native socket."""
-        self.workspace = self.folders[actor]
-        return self.call("cccc", socket or self.home.native_sock, op, args, detached=detached)
-
-    def native(self, actor, method, detached=False, **args):
-        self.workspace = self.folders[actor]
-        return self.call("native", self.home.native_sock, method, args, detached=detached)
-
-    def env(self, actor):
-        return dict(line.split("=", 1) for line in read_text(os.path.join(self.folders[actor], "env")).splitlines() if "=" in line)
-
-    def with_token(self, token, op, **args):
-        """By a process that is below nobody."""
-        return parse_cccc_reply(cccc_exchange(self.home.native_sock, b"@token " + token.encode() + b"\n" + cccc_request(op, args)))
 
 
 def _code(reply):
@@ -213,6 +181,77 @@ def test_rights_that_are_configured():
         check(status == 2 and "everything" in err, err)
 
 
+def _patch(c, **patch):
+    return ok(c.d, "group_settings_update", group_id=c.group, patch=patch)["settings"]
+
+
+def _rights(c, actor):
+    return c.native(actor, "daemon.whoami")["result"]["rights"]
+
+
+def test_rights_of_a_group():
+    """Its settings narrow what its actors may do, from the next call on, and never widen it; only the user changes them."""
+    with Team() as c:
+        equal(_patch(c, rights_peer=["read", "message"])["rights_peer"], ["read", "message"])
+        equal((_rights(c, "dev"), _rights(c, "boss")), (["read", "message"], ALL[:-2]))
+        equal(_code(c.by("dev", "send", group_id=c.group, text="I may", to=["user"])), None)
+        reply = c.native("dev", "process.kill", process="%s/dev" % c.group)
+        equal((reply["error"]["code"], reply["error"]["data"]["right"]), (-32007, "stop"), reply)
+        eventually(lambda: [(a["op"], a["right"], a["principal"]) for a in audit(c.home)] == [("process.kill", "stop", "actor:%s/dev" % c.group)], what="it is kept")
+        equal(_code(c.by("boss", "group_settings_update", group_id=c.group, patch={"rights_peer": ["all"]})), "group_settings_update_failed", "no actor changes what it is held by")
+        _patch(c, rights_peer="all", rights_foreman=["none"])
+        equal((_rights(c, "dev"), _rights(c, "boss")), (PEER, ["read"]), "nobody gets more than muster.toml gives")
+        equal(_code(c.by("boss", "group_update", group_id=c.group, patch={"title": "New"})), FORBIDDEN)
+        status, out, err = c.home.muster("group", "set", "-g", c.group, "rights_peer=read, task", "rights_foreman=null")
+        equal((status, json.loads(out)["rights_peer"], "rights_foreman" in json.loads(out)), (0, "read, task", False), err)
+        equal((_rights(c, "dev"), _rights(c, "boss")), (["read", "task"], ALL[:-2]))
+        for wrong in (["everything"], "read,everything", 7, {"read": True}):
+            equal(_code(parse_cccc_reply(cccc_exchange(c.home.cccc_sock, cccc_request("group_settings_update", {"group_id": c.group, "patch": {"rights_peer": wrong}})))), "invalid_patch", wrong)
+
+
+def test_rights_that_somebody_wrote_into_the_file():
+    """A word that nobody knows is no right."""
+    with Team() as c:
+        path = os.path.join(c.home.cccc_home, "groups", c.group, "group.yaml")
+        write_text(path, read_text(path) + "rights_peer: [read, message, evrything]\n")
+        ok(c.d, "group_show", group_id=c.group)
+        equal(_rights(c, "dev"), ["read", "message"])
+
+
+def test_the_first_call_after_a_restart():
+    """Nothing of a group is in memory then, if it is not to be started: a foreman was a peer on that connection."""
+    with Team() as c:
+        _patch(c, rights_peer=["read"])
+        path = os.path.join(c.home.cccc_home, "groups", c.group, "group.yaml")
+        for first in (lambda: equal(_rights(c, "boss"), ALL[:-2]),
+                      lambda: equal(_code(c.by("boss", "group_update", group_id=c.group, patch={"title": "New"})), None),
+                      lambda: equal(_code(c.by("dev", "send", group_id=c.group, text="x", to=["user"])), FORBIDDEN)):
+            c.d.kill()
+            write_text(path, read_text(path).replace("running: true", "running: false"))
+            c.d = Daemon(home=c.home)
+            first()
+
+
+def test_rights_are_read_again():
+    """With SIGHUP; a file that is wrong changes nothing."""
+    with Team() as c:
+        c.d.kill()
+        path = os.path.join(c.home.base, "m.toml")
+        write_text(path, "")
+        c.d = Daemon(home=c.home, env={"MUSTER_CONFIG": path})
+        equal(_rights(c, "dev"), PEER)
+        write_text(path, '[rights]\npeer = ["read", "admin"]\n')
+        c.d.signal(signal.SIGHUP)
+        eventually(lambda: _rights(c, "dev") == ["read", "admin"], what="they are taken")
+        write_text(path, '[rights]\npeer = ["everything"]\n')
+        c.d.signal(signal.SIGHUP)
+        eventually(lambda: "configuration kept as it was" in c.d.log(), what="it is refused")
+        equal(_rights(c, "dev"), ["read", "admin"])
+        write_text(path, "")
+        c.d.signal(signal.SIGHUP)
+        eventually(lambda: _rights(c, "dev") == PEER, what="the default is back")
+
+
 # ---------------------------------------------------------------------------------------------------- the contracts' own sockets
 def test_by_is_as_said_at_the_contracts_socket():
     with Team() as c:
@@ -275,18 +314,13 @@ def test_a_session_without_a_sandbox():
 
 
 # ---------------------------------------------------------------------------------------------------- the ledger of refusals
-def _audit(home):
-    path = os.path.join(home.muster_home, "audit", "ledger.jsonl")
-    return [json.loads(line) for line in read_text(path).splitlines()] if os.path.exists(path) else []
-
-
 def test_every_refusal_is_kept():
     with Team() as c:
-        equal(_audit(c.home), [])
+        equal(audit(c.home), [])
         c.by("dev", "send", group_id=c.group, text="my secret words", to=["user"], by="boss")
         c.native("dev", "env.set", name="A", value="secret value")
-        eventually(lambda: len(_audit(c.home)) == 2, what="both are kept")
-        one, two = _audit(c.home)
+        eventually(lambda: len(audit(c.home)) == 2, what="both are kept")
+        one, two = audit(c.home)
         dev = "actor:%s/dev" % c.group
         equal([one[k] for k in ("kind", "code", "principal", "proof", "dialect", "op", "right", "claimed")], ["refused", MISMATCH, dev, "process", "cccc", "send", "message", "boss"])
         equal([two[k] for k in ("kind", "code", "principal", "dialect", "op", "right")], ["refused", FORBIDDEN, dev, "native", "env.set", "admin"])
@@ -310,7 +344,7 @@ def test_refusals_of_a_sandbox_are_kept_too():
         c.start()
         c.again()
         c.call("native", c.home.native_sock, "env.set", {"name": "A", "value": "b"})
-        eventually(lambda: [(a["code"], a["principal"]) for a in _audit(c.home)] == [("permission_denied", "session:caged")], what="it is kept")
+        eventually(lambda: [(a["code"], a["principal"]) for a in audit(c.home)] == [("permission_denied", "session:caged")], what="it is kept")
 
 
 def test_a_flood_of_refusals():
@@ -327,7 +361,7 @@ def test_a_flood_of_refusals():
 
         def is_all():
             c.native("dev", "env.show")
-            lines = _audit(c.home) + [json.loads(line) for line in read_text(os.path.join(folder, "archive.jsonl")).splitlines()] if os.path.exists(os.path.join(folder, "archive.jsonl")) else []
-            return len(lines) > len(old) and len(_audit(c.home)) < 12000 and sum(1 + a.get("missed", 0) for a in lines) > len(old) + 1000
+            lines = audit(c.home) + [json.loads(line) for line in read_text(os.path.join(folder, "archive.jsonl")).splitlines()] if os.path.exists(os.path.join(folder, "archive.jsonl")) else []
+            return len(lines) > len(old) and len(audit(c.home)) < 12000 and sum(1 + a.get("missed", 0) for a in lines) > len(old) + 1000
         eventually(is_all, what="all are counted, and the older half has moved")
         equal(c.home.muster("ledger", "verify", "audit")[0], 0)

@@ -268,16 +268,10 @@ static void runner_on_ended(Hosted *hosted) {
         runner_over(runner);
 }
 
-/* Of a group whose document is not in memory nobody is believed to be the foreman. */
-static bool runner_leads(const Hosted *hosted) {
-        const Runner *runner = hosted->user;
-        const Group *group = group_find(runner->collab, str_from(runner->group_id));
-
-        return group && group->doc && group_is_foreman(group->doc, str_from(runner->actor_id));
-}
-
-const HostedHandler runner_hosted_handler = {
-        .leads = runner_leads, .started = runner_on_started, .ended = runner_on_ended};
+const HostedHandler runner_hosted_handler = {.standing = runner_standing,
+                                             .stand = runner_stand,
+                                             .started = runner_on_started,
+                                             .ended = runner_on_ended};
 
 /* The file is written again: its daemon may have been killed before it was there. */
 void runner_claim(Runner *runner, Hosted *hosted) {

@@ -130,6 +130,9 @@ int runner_new(Runner **ret, Collab *collab, RunnerKind kind, Str group_id, Str 
 void runner_free(Runner *runner);
 int runner_spawn(Runner *runner, const GroupDoc *doc, const ActorView *actor);
 extern const HostedHandler runner_hosted_handler;
+/* runner-standing.c, for that handler. */
+bool runner_standing(const Hosted *hosted, Standing *ret);
+int runner_stand(const Hosted *hosted, Call *call, CallThenFn then, const Carry *carry);
 /* Its start came to nothing: tells who waits, and is gone. */
 void runner_failed(Runner *runner, int error, const char *why);
 void runner_over(Runner *runner); /* there is no process any more, or there was none */

@@ -37,6 +37,15 @@ static int miss(const GroupCall *wait) {
                           : group_call_not_found(wait->call, str_from(wait->group->id));
 }
 
+/* Why a group that is there cannot be had. */
+static int group_call_fail(const GroupCall *wait, int r) {
+        if (r != -ETIMEDOUT || !wait->call)
+                return r;
+        return call_fail(wait->call, CALL_E_UNAVAILABLE,
+                         "the ledger of group %s is locked by another program, which has not let go of it",
+                         wait->group->id);
+}
+
 /* Ends a call that waited. Its GroupCall is gone then. */
 static void group_call_answer(Call *call, int r) {
         if (call && r != CALL_LATER)
@@ -80,8 +89,7 @@ void group_edit_end(Group *group) {
 static void fail_edit(GroupCall *first, int r) {
         Call *call = first->call;
 
-        if (call && r > 0)
-                r = miss(first);
+        r = call && r > 0 ? miss(first) : group_call_fail(first, r);
         group_edit_end(first->group);
         group_call_answer(call, r);
 }
@@ -213,9 +221,9 @@ static bool group_call_enter(GroupCall *wait, int *ret) {
 static void on_loaded(GroupCall *wait, int r) {
         Call *call = wait->call;
 
-        if (r > 0)
-                r = miss(wait);
-        else if (!r && group_call_enter(wait, &r))
+        if (r)
+                r = r > 0 ? miss(wait) : group_call_fail(wait, r);
+        else if (group_call_enter(wait, &r))
                 return;
         group_call_leave(wait);
         group_call_answer(call, r);

@@ -85,7 +85,9 @@ static void group_load_finish(Group *group, int r) {
 }
 
 static void on_given_up(void *user) {
-        group_load_finish(user, -EIO);
+        Group *group = user;
+
+        group_load_finish(group, group->load.r);
 }
 
 static void group_load_on_opened(void *user, int r) {
@@ -93,6 +95,7 @@ static void group_load_on_opened(void *user, int r) {
 
         if (r) {
                 log_err(&group->collab->daemon->log, group->id, "cannot open the ledger: %s", strerror(-r));
+                group->load.r = r;
                 ledger_close(steal(&group->ledger), on_given_up, group);
                 return;
         }

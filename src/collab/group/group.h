@@ -38,6 +38,7 @@ typedef enum GroupSlot {
         GROUP_SLOT_DELIVERY,
         GROUP_SLOT_REMINDER,
         GROUP_SLOT_CONTEXT,
+        GROUP_SLOT_ASKING,
         _GROUP_SLOTS,
 } GroupSlot;
 

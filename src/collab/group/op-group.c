@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "collab/collab.h"
 #include "collab/group/actor-sandbox.h"
+#include "collab/group/group-rights.h"
 #include "collab/group/group-change.h"
 #include "collab/group/group-doc.h"
 #include "collab/group/group-folder.h"
@@ -377,9 +378,9 @@ static void group_settings_write_event(GroupChange *change, const CcccGroupSetti
 }
 
 /* No actor changes what it is held by. */
-static bool is_of_sandbox(const Json *patch) {
+static bool group_settings_are_held_by(const Json *patch) {
         json_each (member, patch)
-                if (actor_sandbox_is_key(json_key(member)))
+                if (actor_sandbox_is_key(json_key(member)) || group_rights_is_key(json_key(member)))
                         return true;
         return false;
 }
@@ -393,8 +394,9 @@ static int group_settings_check(Call *call, const GroupDoc *doc, const CcccGroup
                 return r;
         if (settings_check(args->patch, &fault) == SETTINGS_E_SEND_TO)
                 return refuse_value(call, &fault);
-        r = group_require(call, doc, args->by, is_of_sandbox(args->patch) ? ROLE_USER : ROLE_FOREMAN,
-                          STR_NULL, "group.settings_update", CALL_E_GROUP_SETTINGS_UPDATE_FAILED);
+        r = group_require(call, doc, args->by,
+                          group_settings_are_held_by(args->patch) ? ROLE_USER : ROLE_FOREMAN, STR_NULL,
+                          "group.settings_update", CALL_E_GROUP_SETTINGS_UPDATE_FAILED);
         if (r)
                 return r;
         return fault.key || fault.why ? refuse_value(call, &fault) : 0;

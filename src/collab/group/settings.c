@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "collab/group/actor-sandbox.h"
+#include "collab/group/group-rights.h"
 #include "collab/group/patch.h"
 
 enum {
@@ -111,8 +112,10 @@ static const Setting settings_table[] = {
          .initial = 20,
          .place = 13,
          .is_lenient = true},
-        {.key = "sandbox", .type = SETTING_SANDBOX},
-        {.key = "sandbox_network", .type = SETTING_SANDBOX},
+        {.key = "sandbox", .type = SETTING_OURS},
+        {.key = "sandbox_network", .type = SETTING_OURS},
+        {.key = "rights_foreman", .type = SETTING_OURS},
+        {.key = "rights_peer", .type = SETTING_OURS},
         {.section = "ledger",
          .member = "max_active_bytes",
          .type = SETTING_NUMBER,
@@ -206,7 +209,7 @@ void settings_view(const Json *group, GroupSettings *ret) {
         for (size_t i = 0; i < ARRAY_SIZE(settings_table); i++) {
                 const Setting *setting = &settings_table[i];
 
-                if (setting->type != SETTING_SANDBOX)
+                if (setting->type != SETTING_OURS)
                         *settings_in_force(ret, setting) = settings_read(
                                 setting, json_get(json_get(group, setting->section), setting->member));
         }
@@ -227,6 +230,7 @@ static bool is_setting_number(const Setting *setting) {
 }
 
 int settings_check(const Json *patch, SettingsFault *reterr) {
+        const char *why;
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(settings_table); i++) {
@@ -246,9 +250,12 @@ int settings_check(const Json *patch, SettingsFault *reterr) {
                         r = SETTINGS_E_NUMBER;
                 }
         }
-        if (!r && actor_sandbox_fault(patch)) {
-                *reterr = (SettingsFault){.why = actor_sandbox_fault(patch)};
-                r = SETTINGS_E_SANDBOX;
+        why = actor_sandbox_fault(patch);
+        if (!why)
+                why = group_rights_fault(patch);
+        if (!r && why) {
+                *reterr = (SettingsFault){.why = why};
+                r = SETTINGS_E_OURS;
         }
         return r;
 }
@@ -282,7 +289,7 @@ static bool is_setting_given(const Setting *setting, const Json *patch) {
 
                 if ((other == setting || (other->is_lenient && setting->is_lenient)) && other->key &&
                     json_get(patch, other->key))
-                        return other->type != SETTING_SANDBOX;
+                        return other->type != SETTING_OURS;
         }
         return false;
 }
@@ -290,6 +297,8 @@ static bool is_setting_given(const Setting *setting, const Json *patch) {
 int settings_apply(GroupDoc *doc, const Json *patch) {
         int r = actor_sandbox_apply(doc->document, doc->json, patch);
 
+        if (!r)
+                r = group_rights_apply(doc->document, doc->json, patch);
         for (size_t i = 0; !r && i < ARRAY_SIZE(settings_table); i++) {
                 const Setting *setting = &settings_table[i];
                 Json *section;
@@ -322,11 +331,12 @@ static void settings_write_one(const GroupDoc *doc, const Setting *setting, Json
 void settings_write(const GroupDoc *doc, JsonWriter *w) {
         jw_begin_object(w);
         for (size_t i = 0; i < ARRAY_SIZE(settings_table); i++)
-                if (settings_table[i].key && settings_table[i].type != SETTING_SANDBOX)
+                if (settings_table[i].key && settings_table[i].type != SETTING_OURS)
                         settings_write_one(doc, &settings_table[i], w);
         if (doc->sandbox.n)
                 jw_field_str(w, "sandbox", doc->sandbox);
         if (doc->sandbox_network.n)
                 jw_field_str(w, "sandbox_network", doc->sandbox_network);
+        group_rights_write(doc->json, w);
         jw_end_object(w);
 }

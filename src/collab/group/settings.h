@@ -13,7 +13,7 @@ typedef enum SettingType {
         SETTING_LINES,
         SETTING_TRUTH,
         SETTING_WORD,
-        SETTING_SANDBOX, /* collab/group/actor-sandbox.h has the rest */
+        SETTING_OURS, /* collab/group/actor-sandbox.h, group-rights.h have the rest */
 } SettingType;
 
 typedef struct Setting {
@@ -34,13 +34,13 @@ const Setting *settings_in_template(size_t i); /* in the order of templates; NUL
 int settings_word_number(const Setting *setting, Str word, bool is_any_case);
 int64_t settings_bounded(const Setting *setting, int64_t n); /* a number as it is in force */
 
-enum { _SETTINGS_E_SUCCESS, SETTINGS_E_NUMBER, SETTINGS_E_SEND_TO, SETTINGS_E_SANDBOX };
+enum { _SETTINGS_E_SUCCESS, SETTINGS_E_NUMBER, SETTINGS_E_SEND_TO, SETTINGS_E_OURS };
 
 typedef struct SettingsFault {
         const char *key;
         const Json *value;
         bool is_number;  /* it should have been one */
-        const char *why; /* what is wrong, of the sandbox; NULL: of something else */
+        const char *why; /* what is wrong, of those that are ours; NULL: of something else */
 } SettingsFault;
 
 enum { SETTINGS_KEYS_MAX = 32 };

@@ -243,22 +243,28 @@ const CollabPart inbox_part = {
         .unread = inbox_unread,
 };
 
-AckState ack_state(Call *call, const Group *group, Str event_id, Str actor) {
-        Str re = event_tag(&call->arena, "re:", event_id), by = event_tag(&call->arena, "by:", actor);
-        LedgerTag refers = ledger_tag(group->ledger, re), own = ledger_tag(group->ledger, by);
+bool ack_is_kept(const Group *group, const char *kind, Str event_id, Str actor) {
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        Str re = event_tag(&arena, "re:", event_id), by = event_tag(&arena, "by:", actor);
+        LedgerTag refers = re.data ? ledger_tag(group->ledger, re) : (LedgerTag){0};
+        LedgerTag own = by.data ? ledger_tag(group->ledger, by) : (LedgerTag){0};
         LedgerCursor cursor;
         uint64_t position;
 
-        if (ledger_is_tag_pending(group->ledger, re))
-                return ACK_PENDING;
         if (ledger_tag_is_none(refers) || ledger_tag_is_none(own) ||
             ledger_cursor_init(&cursor, group->ledger, &refers, 1, 0, false))
-                return ACK_NONE;
+                return false;
         while (ledger_cursor_next(&cursor, &position))
-                if (str_is(ledger_entry(group->ledger, position).kind, "chat.ack") &&
+                if (str_is(ledger_entry(group->ledger, position).kind, kind) &&
                     ledger_has_tag(group->ledger, position, own))
-                        return ACK_KEPT;
-        return ACK_NONE;
+                        return true;
+        return false;
+}
+
+AckState ack_state(Call *call, const Group *group, Str event_id, Str actor) {
+        if (ledger_is_tag_pending(group->ledger, event_tag(&call->arena, "re:", event_id)))
+                return ACK_PENDING;
+        return ack_is_kept(group, "chat.ack", event_id, actor) ? ACK_KEPT : ACK_NONE;
 }
 
 static void acks_add(GroupChange *change, const char *kind, Str by, Str actor, Str event_id) {

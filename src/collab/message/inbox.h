@@ -51,6 +51,8 @@ typedef enum AckState { ACK_NONE, ACK_KEPT, ACK_PENDING } AckState;
 
 /* ACK_PENDING: something that refers to the event waits for its commit, perhaps the ack: ask again later. */
 AckState ack_state(Call *call, const Group *group, Str event_id, Str actor);
+/* Whether there is one of this kind (chat.ack, system.notify_ack), as far as lines are kept. */
+bool ack_is_kept(const Group *group, const char *kind, Str event_id, Str actor);
 /* Adds the chat.ack to a change. by is the actor itself. */
 void ack_add(GroupChange *change, Str actor, Str event_id);
 /* Adds the chat.read. */

@@ -138,25 +138,11 @@ Oldest *reminder_oldest(Pass *pass, ReminderActor *actor) {
         return &pass->oldest[pass->n_oldest++];
 }
 
-static bool is_acknowledged(const Group *group, Str event_id, Str actor) {
-        LedgerTag tag = reminder_tag(group, "re:", event_id), by = reminder_tag(group, "by:", actor);
-        LedgerCursor cursor;
-        uint64_t position;
-
-        if (ledger_tag_is_none(tag) || ledger_tag_is_none(by) ||
-            ledger_cursor_init(&cursor, group->ledger, &tag, 1, 0, false))
-                return false;
-        while (ledger_cursor_next(&cursor, &position))
-                if (ledger_has_tag(group->ledger, position, by) &&
-                    str_is(ledger_entry(group->ledger, position).kind, "chat.ack"))
-                        return true;
-        return false;
-}
-
 static void see_attention(Pass *pass, Oldest *oldest, const Want *line, const Json *event) {
         Str actor = str_from(line->actor->id), id = json_str(json_get(event, "id"));
 
-        if (inbox_shows(pass->group->doc, event, actor, false) && !is_acknowledged(pass->group, id, actor)) {
+        if (inbox_shows(pass->group->doc, event, actor, false) &&
+            !ack_is_kept(pass->group, "chat.ack", id, actor)) {
                 oldest->ack_id = id;
                 oldest->ack_us = ledger_entry(pass->group->ledger, line->position).ts_us;
         } else

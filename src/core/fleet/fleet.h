@@ -56,6 +56,7 @@ struct FleetOwner {
         int (*restart)(Call *call, const FleetThing *thing, Str by, const Json *env);
         int (*start)(Call *call, const FleetThing *thing, Str by, const Json *env);
         int (*send)(Call *call, const FleetThing *thing, const FleetMessage *message);
+        Right send_right;                                 /* that this needs, of its kind */
         int (*logs)(Call *call, const FleetThing *thing); /* {"output"} of what has no process any more */
         const char *hint; /* for who asks for a verb that does not fit; NULL: none */
 };

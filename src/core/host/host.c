@@ -116,6 +116,8 @@ void hosted_set_state(Hosted *hosted, HostedEvent event) {
         hosted->state = next;
         hosted->state_since_us = loop_wall_us(hosted->host->daemon->loop);
         host_announce(hosted, state_names[hosted->state]);
+        if (hosted->host->changed)
+                hosted->host->changed(hosted, hosted->host->changed_user);
         check_all_ended(hosted->host);
 }
 
@@ -166,6 +168,11 @@ Host *host_free(Host *host) {
         cgroups_deinit(&host->cgroups);
         free(host);
         return NULL;
+}
+
+void host_watch(Host *host, HostChangedFn changed, void *user) {
+        host->changed = changed;
+        host->changed_user = user;
 }
 
 Hosted *host_first(Host *host) {

@@ -14,12 +14,14 @@
 #include "base/json/json-writer.h"
 #include "base/process.h"
 #include "base/sha256.h"
+#include "core/call.h"
 #include "core/daemon.h"
 #include "core/host/host-cgroup.h"
 #include "core/host/program.h"
 #include "core/term/modes.h"
 #include "core/host/ring.h"
 #include "core/host/shim.h"
+#include "core/principal/right.h"
 
 typedef struct Host Host;
 typedef struct Hosted Hosted;
@@ -70,8 +72,17 @@ typedef struct HostedSpec {
         HostedLimits limits;
 } HostedSpec;
 
+/* What a process is among others of its domain. */
+typedef struct Standing {
+        bool leads;      /* it directs others */
+        RightSet rights; /* what is left to it of those that its kind has */
+} Standing;
+
 typedef struct HostedHandler {
-        bool (*leads)(const Hosted *hosted); /* it directs others of its kind; NULL: it does not */
+        /* NULL: all of its kind are alike. False: it is not known, and stand() finds it out. */
+        bool (*standing)(const Hosted *hosted, Standing *ret);
+        /* Goes on with then() when it was found out, or cannot be: what that returned, or CALL_LATER. */
+        int (*stand)(const Hosted *hosted, Call *call, CallThenFn then, const Carry *carry);
         void (*started)(Hosted *hosted,
                         int error);    /* error: positive errno; then it is gone after this call */
         void (*ended)(Hosted *hosted); /* after its last output was shown; state ENDED or LOST */
@@ -162,7 +173,7 @@ struct Hosted {
  * nothing else: it may run on a worker. NULL without memory. */
 typedef Chunk *(*HostFrame)(Str bytes);
 
-enum { OUTPUT_KINDS = 2 }; /* of viewers that share what is made; others each have their own made */
+enum { OUTPUT_KINDS = 3 }; /* of viewers that share what is made; others each have their own made */
 
 /* What viewers get: the same bytes for all, framed once per kind. */
 typedef struct HostOutput {
@@ -238,6 +249,9 @@ Host *host_free(Host *host); /* lets go of everything; the processes run on */
  * user. */
 int host_adopt(Host *host, void (*found)(Hosted *hosted, void *user), void *user);
 Hosted *host_first(Host *host);
+/* Told of every change of a state, after the feed; one of them. */
+typedef void (*HostChangedFn)(Hosted *hosted, void *user);
+void host_watch(Host *host, HostChangedFn changed, void *user);
 Hosted *host_find(Host *host, Str id);
 /* host-caller.c: what is in a sandbox, of every domain. A record that nobody can read counts as one. */
 bool hosted_is_sandboxed(const Hosted *hosted);

@@ -170,6 +170,8 @@ static int audit_write(Audit *self, const Refused *refused, Buf *out) {
         jw_field_cstr(&w, "dialect", refused->dialect);
         jw_field_cstr(&w, "op", refused->op);
         jw_field_cstr(&w, "right", refused->right);
+        if (refused->tool)
+                jw_field_cstr(&w, "tool", refused->tool);
         if (refused->claimed.n)
                 jw_field_str(&w, "claimed", utf8_first(refused->claimed, AUDIT_CLAIM_MAX));
         if (self->n_missed)

@@ -4,7 +4,7 @@
  * Audit: the ledger of refusals, <home>/audit/ledger.jsonl, with a chain (`muster ledger verify audit`). Every
  * call that core/principal refuses is a line:
  *
- *   id, ts, kind "refused"; code; principal, proof, pid; dialect, op, right; claimed (who it said it is, or what it
+ *   id, ts, kind "refused"; code; principal, proof, pid; dialect, op, right; tool (of MCP); claimed (who it said it is, or what it
  *   wanted to act on), missed (how many before it are not here: too many at once)
  *
  * Names only: no argument's text, no environment. Made with the first refusal. Bounds: AUDIT_WAITING_MAX lines on
@@ -19,6 +19,7 @@ enum { AUDIT_WAITING_MAX = 256, AUDIT_LINES_MAX = 20000, AUDIT_CLAIM_MAX = 200 }
 
 typedef struct Refused {
         const char *code, *principal, *proof, *dialect, *op, *right;
+        const char *tool; /* of MCP that it was called by; NULL: none */
         pid_t pid;
         Str claimed; /* empty: nothing */
 } Refused;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a caller may do, asked before the handler: with its rights, and with what it says of itself. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,29 +15,34 @@
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-static void principal_audit(const Call *call, const char *code, const Principal *who, Str claim) {
-        audit_refused(call->daemon, &(Refused){.code = code,
-                                               .principal = principal_name(who),
-                                               .proof = principal_proof_name(who),
-                                               .pid = client_pid(call->client),
-                                               .dialect = call->client->dialect->name,
-                                               .op = call->op->name,
-                                               .right = right_name(call->op->right),
-                                               .claimed = claim});
+void principal_audit(Client *client, const char *code, const Op *op, Right right, Str claim) {
+        const Principal *who = principal_of(client);
+
+        audit_refused(client->daemon,
+                      &(Refused){.code = code,
+                                 .principal = principal_name(who),
+                                 .proof = principal_proof_name(who),
+                                 .pid = client_pid(client),
+                                 .dialect = client->dialect->name,
+                                 .op = op->name,
+                                 .right = right_name(right),
+                                 .tool = client->dialect->tool ? client->dialect->tool(client) : NULL,
+                                 .claimed = claim});
 }
 
-static int principal_refuse(Call *call, int error, const Principal *who, Str claim, const char *why) {
+static int principal_refuse(Call *call, int error, Right right, const Principal *who, Str claim,
+                            const char *why) {
         JsonWriter *w = call_details(call);
         const char *word = cccc_error_code(error);
 
         jw_begin_object(w);
         jw_field_cstr(w, "code", word);
         jw_field_cstr(w, "principal", principal_name(who));
-        jw_field_cstr(w, "right", right_name(call->op->right));
+        jw_field_cstr(w, "right", right_name(right));
         if (claim.n)
                 jw_field_str(w, "claimed", claim);
         jw_end_object(w);
-        principal_audit(call, word, who, claim);
+        principal_audit(call->client, word, call->op, right, claim);
         return call_fail(call, error, "%s: the caller is %s, %s", word, principal_name(who), why);
 }
 
@@ -51,6 +57,10 @@ static const char *principal_confined(const Client *client, const Op *op) {
                 return "while an agent runs in a sandbox, callers over TCP may only look; use the Unix "
                        "socket";
         return NULL;
+}
+
+static bool principal_is_web(const Client *client) {
+        return client->principal.proof == PROOF_WEB;
 }
 
 static bool principal_is_at_native(const Client *client) {
@@ -73,27 +83,64 @@ static bool principal_everybody_has(const Config *config, Right right) {
         return true;
 }
 
+static Str principal_bare(Str name) {
+        return str_starts(name, STR("actor:")) ? (Str){name.data + 6, name.n - 6} : name;
+}
+
+static bool principal_is_of_group(const Principal *who, Str target) {
+        return str_starts(target, who->group) &&
+               (target.n == who->group.n || target.data[who->group.n] == '/');
+}
+
+static const char principal_own_group[] = "which has rights in its own group only";
+
+static int principal_lacks(Call *call, Right right, const Principal *who) {
+        char why[128];
+
+        if (principal_is_web(call->client))
+                snprintf(why, sizeof(why), "whose token has the scope %s, which has not the right %s",
+                         web_scope_name(who->scope), right_name(right));
+        else
+                snprintf(why, sizeof(why), "which has not the right %s", right_name(right));
+        return principal_refuse(call, CALL_E_FORBIDDEN, right, who, STR_NULL, why);
+}
+
 int principal_check(Call *call) {
         Client *client = call->client;
         const Op *op = call->op;
         const char *confined = principal_confined(client, op);
         const Principal *who;
-        char why[128];
 
         if (confined) {
-                principal_audit(call, cccc_error_code(CALL_E_PERMISSION_DENIED), principal_of(client),
-                                STR_NULL);
+                principal_audit(client, cccc_error_code(CALL_E_PERMISSION_DENIED), op, op->right, STR_NULL);
                 return call_fail(call, CALL_E_PERMISSION_DENIED, "%s", confined);
         }
-        if (!principal_is_at_native(client) || principal_everybody_has(&client->daemon->config, op->right))
+        if (!principal_is_web(client) && (!principal_is_at_native(client) ||
+                                          principal_everybody_has(&client->daemon->config, op->right)))
                 return 0;
         who = principal_of(client);
         if (who->trouble)
-                return principal_refuse(call, CALL_E_IDENTITY_MISMATCH, who, STR_NULL, who->trouble);
+                return principal_refuse(call, CALL_E_IDENTITY_MISMATCH, op->right, who, STR_NULL,
+                                        who->trouble);
+        if (!who->is_settled)
+                return CALL_LATER;
         if (right_is_in(principal_rights(client, who), op->right))
                 return 0;
-        snprintf(why, sizeof(why), "which has not the right %s", right_name(op->right));
-        return principal_refuse(call, CALL_E_FORBIDDEN, who, STR_NULL, why);
+        return principal_lacks(call, op->right, who);
+}
+
+int principal_require(Call *call, Right right, Str name) {
+        const Principal *who = call->client ? principal_of(call->client) : NULL;
+
+        if (!who)
+                return error_origin(-ECANCELED); /* who has gone is nobody */
+        if (!principal_is_web(call->client) && !principal_is_at_native(call->client))
+                return 0;
+        if (!right_is_in(principal_rights(call->client, who), right))
+                return principal_lacks(call, right, who);
+        if (!who->actor.n || right == RIGHT_TASK || principal_is_of_group(who, principal_bare(name)))
+                return 0;
+        return principal_refuse(call, CALL_E_FORBIDDEN, right, who, name, principal_own_group);
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -111,25 +158,25 @@ static Str *principal_value(const Op *op, void *args, const char *name) {
         return field ? (Str *)((char *)args + field->offset) : NULL;
 }
 
-static bool principal_says_by(const Json *given) {
+bool principal_says_by(const Json *given) {
         return str_trim(json_str(json_get(given, "by"))).n > 0;
 }
 
 /* Who it says it is: an actor is itself, who sits at a session is the user. Nothing said means the user, too. */
-static int principal_check_by(Call *call, const Principal *who, const Json *given, void *args) {
+static int principal_check_by(Call *call, const Principal *who, bool says_by, void *args) {
         Str *by = principal_value(call->op, args, "by");
         Str self = who->actor.n ? who->actor : who->kind == PRINCIPAL_SESSION ? STR("user") : STR_NULL;
 
         if (!by)
                 return 0;
-        if (!principal_says_by(given) && self.n) {
+        if (!says_by && self.n) {
                 *by = self;
                 return 0;
         }
         if (self.n && str_eq(*by, self))
                 return 0;
-        return principal_refuse(call, CALL_E_IDENTITY_MISMATCH, who, by->n ? *by : STR("user"),
-                                "and says that it is somebody else");
+        return principal_refuse(call, CALL_E_IDENTITY_MISMATCH, call->op->right, who,
+                                by->n ? *by : STR("user"), "and says that it is somebody else");
 }
 
 /* What of the fleet the arguments name: GROUP/ACTOR, GROUP, or the name of something else. "": nothing. */
@@ -150,12 +197,7 @@ static Str principal_target(Call *call, void *args) {
         hosted = call->daemon->host ? host_find(call->daemon->host, *value) : NULL;
         if (hosted)
                 return str_from(hosted->object);
-        return str_starts(*value, STR("actor:")) ? (Str){value->data + 6, value->n - 6} : *value;
-}
-
-static bool principal_is_of_group(const Principal *who, Str target) {
-        return str_starts(target, who->group) &&
-               (target.n == who->group.n || target.data[who->group.n] == '/');
+        return principal_bare(*value);
 }
 
 static bool principal_is_itself(const Principal *who, Str target) {
@@ -176,23 +218,23 @@ static int principal_check_target(Call *call, const Principal *who, void *args) 
                 return 0;
         if (!needs_one && !principal_field(call->op, "group_id"))
                 return 0; /* it names no part of a group: a project, a task */
-        return principal_refuse(call, CALL_E_FORBIDDEN, who, target,
+        return principal_refuse(call, CALL_E_FORBIDDEN, right, who, target,
                                 who->kind == PRINCIPAL_PEER && right == RIGHT_STOP
                                         ? "which has the right stop for itself only"
-                                        : "which has rights in its own group only");
+                                        : principal_own_group);
 }
 
-int principal_check_args(Call *call, const Json *given, void *args) {
+int principal_check_args(Call *call, bool says_by, void *args) {
         Client *client = call->client;
         const Principal *who;
         int r;
 
-        if (!principal_is_checked(client) || (call->op->right == RIGHT_READ && !principal_says_by(given)))
+        if (!principal_is_checked(client) || (call->op->right == RIGHT_READ && !says_by))
                 return 0;
         who = principal_of(client);
         if (who->kind == PRINCIPAL_USER)
                 return 0;
-        r = principal_check_by(call, who, given, args);
+        r = principal_check_by(call, who, says_by, args);
         return r || !who->actor.n || !principal_is_at_native(client)
                        ? r
                        : principal_check_target(call, who, args);

@@ -62,6 +62,25 @@ int principal_say_token(Client *client, Str token) {
         return client->principal.token ? 0 : error_origin(-ENOMEM);
 }
 
+int principal_be_web(Client *client, const char *token_id, WebScope scope) {
+        Principal *self = &client->principal;
+
+        principal_deinit(self);
+        self->proof = PROOF_WEB;
+        self->kind = PRINCIPAL_NOBODY;
+        self->left = 0;
+        if (asprintf(&self->name, "web:%s", token_id) < 0) {
+                self->name = NULL;
+                return error_origin(-ENOMEM);
+        }
+        self->kind = PRINCIPAL_USER;
+        self->left = RIGHTS_ALL;
+        self->is_settled = true;
+        self->scope = scope;
+        client->has_token = true;
+        return 0;
+}
+
 static PrincipalKind principal_kind_of(const Hosted *hosted, const char **ret_word) {
         static const struct {
                 const char *owner, *word;
@@ -75,10 +94,7 @@ static PrincipalKind principal_kind_of(const Hosted *hosted, const char **ret_wo
         for (size_t i = 0; i < ARRAY_SIZE(owners); i++)
                 if (!strcmp(owners[i].owner, hosted->owner)) {
                         *ret_word = owners[i].word;
-                        return owners[i].kind == PRINCIPAL_PEER && hosted->handler &&
-                                               hosted->handler->leads && hosted->handler->leads(hosted)
-                                       ? PRINCIPAL_FOREMAN
-                                       : owners[i].kind;
+                        return owners[i].kind;
                 }
         return PRINCIPAL_TASK; /* of a domain that is not served: as few rights as any agent has */
 }
@@ -129,17 +145,49 @@ static void principal_look(Client *client, Principal *self) {
                 principal_be_nobody(self, "the token is of nothing that runs");
 }
 
+static const Hosted *principal_hosted(const Client *client) {
+        const Principal *self = &client->principal;
+
+        return self->actor.n ? host_find(client->daemon->host, str_from(self->id)) : NULL;
+}
+
+/* Of one that has ended, what was known last stays. */
+static void principal_stand(const Client *client, Principal *self) {
+        const Hosted *hosted = principal_hosted(client);
+        Standing standing = {.rights = 1U << RIGHT_READ};
+
+        if (!hosted || !hosted->handler || !hosted->handler->standing)
+                return;
+        self->is_settled |= hosted->handler->standing(hosted, &standing);
+        self->kind = standing.leads ? PRINCIPAL_FOREMAN : PRINCIPAL_PEER;
+        self->left = standing.rights;
+}
+
 const Principal *principal_of(Client *client) {
         Principal *self = &client->principal;
         const struct Host *host = client->daemon->host;
 
-        if (self->proof)
-                return self;
-        self->proof = PROOF_USER;
-        self->kind = PRINCIPAL_USER;
-        if (host && !conn_peer(client->conn)->is_remote && (self->token || host_has_callers(host)))
-                principal_look(client, self);
+        if (!self->proof) {
+                self->proof = PROOF_USER;
+                self->kind = PRINCIPAL_USER;
+                self->left = RIGHTS_ALL;
+                if (host && !conn_peer(client->conn)->is_remote && (self->token || host_has_callers(host)))
+                        principal_look(client, self);
+                self->is_settled = !self->actor.n;
+        }
+        if (self->actor.n)
+                principal_stand(client, self);
         return self;
+}
+
+int principal_settle(Call *call, CallThenFn then, const Carry *carry) {
+        const Hosted *hosted = principal_hosted(call->client);
+        bool is_settled = call->client->principal.is_settled;
+
+        call->client->principal.is_settled = true; /* it is not asked twice */
+        return !is_settled && hosted && hosted->handler && hosted->handler->stand
+                       ? hosted->handler->stand(hosted, call, then, carry)
+                       : then(call, carry);
 }
 
 const char *principal_name(const Principal *principal) {
@@ -151,13 +199,16 @@ const char *principal_proof_name(const Principal *principal) {
                                             [PROOF_USER] = "user",
                                             [PROOF_TOKEN] = "token",
                                             [PROOF_PROCESS] = "process",
-                                            [PROOF_CGROUP] = "cgroup"};
+                                            [PROOF_CGROUP] = "cgroup",
+                                            [PROOF_WEB] = "web"};
 
         return names[principal->proof];
 }
 
 RightSet principal_rights(const Client *client, const Principal *principal) {
-        RightSet set = rights_of(&client->daemon->config, principal->kind);
+        RightSet set = rights_of(&client->daemon->config, principal->kind) & principal->left;
 
+        if (principal->proof == PROOF_WEB)
+                set &= rights_of_scope(principal->scope);
         return client->is_sandboxed ? set & (1U << RIGHT_READ) : set;
 }

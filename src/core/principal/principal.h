@@ -8,6 +8,7 @@
  *   process    it is below one, or below its shim: what forks away stays there
  *   token      it has said the MUSTER_TOKEN of one (`@token HEX` before anything else), for containers
  *   user       nothing of these: whoever gets through to a socket of ours as the same user
+ *   web        over HTTP: who shows a token of core/web/tokens.h is the user, as far as the token's scope reaches
  *
  * What callers say of themselves, by environment, argument or token, can narrow this (a person acts as an actor)
  * and never widen it: what contradicts it is refused as IDENTITY_MISMATCH, what its rights do not have as
@@ -25,9 +26,10 @@
  * user can get out of its tree (docs/security.md). Owned by its Client.
  */
 #include "base/json/json.h"
+#include "core/call.h"
 #include "core/principal/right.h"
+#include "core/principal/web-scope.h"
 
-typedef struct Call Call;
 typedef struct Client Client;
 typedef struct Op Op;
 
@@ -37,6 +39,7 @@ typedef enum PrincipalProof {
         PROOF_TOKEN,
         PROOF_PROCESS,
         PROOF_CGROUP,
+        PROOF_WEB,
 } PrincipalProof;
 
 typedef struct Principal {
@@ -45,22 +48,36 @@ typedef struct Principal {
         const char *trouble; /* of PRINCIPAL_NOBODY, or of a token that contradicts: why; NULL: none */
         char *name;          /* "actor:G/A"; NULL: the kind says it */
         Str group, actor;    /* of an actor: parts of the name; else empty */
+        RightSet left;       /* what its domain leaves it of the rights of its kind */
+        bool is_settled;     /* kind and left are known, or cannot be */
         char id[17];         /* of the hosted process; "": none */
         char *token;         /* that it has said; NULL: none */
+        WebScope scope;      /* PROOF_WEB: how far it reaches */
 } Principal;
 
 /* Looks whether it is in a sandbox, if that can matter: a few reads of /proc, no waiting. */
 void principal_establish(Client *client);
 /* It says a token. */
 int principal_say_token(Client *client, Str token);
+/* Over HTTP: it has shown the token of this id. -ENOMEM: then it is nobody. */
+int principal_be_web(Client *client, const char *token_id, WebScope scope);
 void principal_deinit(Principal *principal);
-/* Who it is, looked at now if it was not yet. */
+/* Who it is, looked at now if it was not yet. What its domain says of it may change from call to call. */
 const Principal *principal_of(Client *client);
 const char *principal_name(const Principal *principal);
 const char *principal_proof_name(const Principal *principal);
 RightSet principal_rights(const Client *client, const Principal *principal);
 
 /* Whether the call may go on: 0, or what call_fail() has said. At first without arguments, then with them; a `by`
- * that an actor left out is filled in. given: as they came. */
+ * that an actor left out is filled in. CALL_LATER: principal_settle() has to find out first. */
 int principal_check(Call *call);
-int principal_check_args(Call *call, const Json *given, void *args);
+bool principal_says_by(const Json *given); /* the arguments as they came */
+int principal_check_args(Call *call, bool says_by, void *args);
+/* The same for what is known only when the operation has found what is meant, by its whole name: another right than its
+ * own. */
+int principal_require(Call *call, Right right, Str name);
+/* Keeps what was refused, here or by a dialect, in the audit ledger. claim: who it said it is; empty: nothing. */
+void principal_audit(Client *client, const char *code, const Op *op, Right right, Str claim);
+/* Goes on with then() once its domain has told what the caller is there: what that returned, or CALL_LATER. Its client
+ * may have gone by then. */
+int principal_settle(Call *call, CallThenFn then, const Carry *carry);

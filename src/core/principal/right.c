@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/principal/right.h"
 
-#include <string.h>
-
 #include "base/macro.h"
 
 #define BIT(right) (1U << RIGHT_##right)
 
-static const RightSet rights_all = (1U << _RIGHTS) - 1;
 /* What every agent needs for its part of the work. */
 #define RIGHTS_OF_AGENTS (BIT(READ) | BIT(LOOK) | BIT(MESSAGE) | BIT(ASK) | BIT(TASK) | BIT(REPORT))
 
@@ -34,13 +31,21 @@ const char *principal_kind_name(PrincipalKind kind) {
 
 static RightSet rights_by_default(PrincipalKind kind) {
         switch (kind) {
-        case PRINCIPAL_USER: return rights_all;
-        case PRINCIPAL_FOREMAN: return rights_all & ~(BIT(APPROVE) | BIT(ADMIN));
-        case PRINCIPAL_SESSION: return rights_all & ~BIT(APPROVE);
+        case PRINCIPAL_USER: return RIGHTS_ALL;
+        case PRINCIPAL_FOREMAN: return RIGHTS_ALL & ~(BIT(APPROVE) | BIT(ADMIN));
+        case PRINCIPAL_SESSION: return RIGHTS_ALL & ~BIT(APPROVE);
         case PRINCIPAL_PEER: return RIGHTS_OF_AGENTS | BIT(STOP);
         case PRINCIPAL_TASK:
         case PRINCIPAL_RUN: return RIGHTS_OF_AGENTS;
         default: return BIT(READ);
+        }
+}
+
+RightSet rights_of_scope(WebScope scope) {
+        switch (scope) {
+        case WEB_SCOPE_ADMIN: return rights_all;
+        case WEB_SCOPE_CONTROL: return rights_all & ~BIT(ADMIN);
+        default: return BIT(READ) | BIT(LOOK);
         }
 }
 
@@ -56,14 +61,15 @@ static const StrVec *rights_said(const Config *config, PrincipalKind kind) {
         }
 }
 
-/* The words are checked when the configuration is read. */
-static RightSet rights_of_word(const char *word) {
-        if (!strcmp(word, "all"))
-                return rights_all;
+bool right_read(Str word, RightSet *set) {
+        if (str_is(word, "all"))
+                *set = RIGHTS_ALL;
         for (int right = 0; right < _RIGHTS; right++)
-                if (!strcmp(word, right_names[right]))
-                        return 1U << right;
-        return 0;
+                if (str_is(word, right_names[right])) {
+                        *set |= 1U << right;
+                        return true;
+                }
+        return str_is(word, "all") || str_is(word, "none");
 }
 
 RightSet rights_of(const Config *config, PrincipalKind kind) {
@@ -73,6 +79,6 @@ RightSet rights_of(const Config *config, PrincipalKind kind) {
         if (!said || !said->n)
                 return rights_by_default(kind);
         for (size_t i = 0; i < said->n; i++)
-                set |= rights_of_word(said->items[i]);
+                (void)right_read(str_from(said->items[i]), &set); /* checked when it was configured */
         return set;
 }

@@ -8,7 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/str.h"
 #include "core/config.h"
+#include "core/principal/web-scope.h"
 
 /* In the order of RIGHTS in scripts/genops/model.py, which has what each is for. */
 typedef enum Right {
@@ -28,6 +30,7 @@ typedef enum Right {
 } Right;
 
 typedef uint32_t RightSet; /* bit n: Right n */
+#define RIGHTS_ALL ((RightSet)((1U << _RIGHTS) - 1))
 
 typedef enum PrincipalKind {
         PRINCIPAL_USER,
@@ -45,5 +48,8 @@ static inline bool right_is_in(RightSet set, Right right) {
 }
 
 const char *right_name(Right right);
+/* Adds what a word says: a right, "all", "none". False: it is none of these. */
+bool right_read(Str word, RightSet *set);
 const char *principal_kind_name(PrincipalKind kind);
+RightSet rights_of_scope(WebScope scope); /* of the user, as far as it reaches */
 RightSet rights_of(const Config *config, PrincipalKind kind);

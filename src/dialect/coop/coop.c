@@ -33,23 +33,28 @@ static void coop_end_result(const Call *call, Buf *out) {
         put_length(out, call->mark);
 }
 
-static void coop_write_error(const Call *call, Buf *out) {
-        size_t mark = out->n;
+bool coop_put_failure(Buf *out, int error, Str message, Str details) {
         JsonWriter w = JSON_WRITER(out);
 
-        (void)buf_append_str(out, STR("\0\0\0\0"));
         jw_begin_object(&w);
         jw_field_bool(&w, "ok", false);
-        if (call->error == CALL_E_VERSION_MISMATCH)
+        if (error == CALL_E_VERSION_MISMATCH)
                 jw_field_int(&w, "version", COOP_VERSION);
-        jw_field_cstr(&w, "error", coop_error_code(call->error));
-        jw_field_str(&w, "message", call->message);
-        if (call->details.n > 2) { /* {…}: its members belong into the answer itself */
+        jw_field_cstr(&w, "error", coop_error_code(error));
+        jw_field_str(&w, "message", message);
+        if (details.n > 2) { /* {…}: its members belong into the answer itself */
                 (void)buf_append_str(out, STR(","));
-                (void)buf_append(out, call->details.data + 1, call->details.n - 2);
+                (void)buf_append(out, details.data + 1, details.n - 2);
         }
         jw_end_object(&w);
-        if (!w.failed)
+        return !w.failed;
+}
+
+static void coop_write_error(const Call *call, Buf *out) {
+        size_t mark = out->n;
+
+        (void)buf_append_str(out, STR("\0\0\0\0"));
+        if (coop_put_failure(out, call->error, call->message, buf_str(&call->details)))
                 put_length(out, mark);
 }
 

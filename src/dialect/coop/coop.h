@@ -9,6 +9,9 @@
 
 enum { COOP_VERSION = 1, COOP_MESSAGE_MAX = 1048576 };
 
+/* The answer of a command that failed, without its length; details: "{…}" or empty. False: out of memory. */
+bool coop_put_failure(Buf *out, int error, Str message, Str details);
+
 /* coop-stream.c: the connection carries one terminal from now on (target: that of a PtyTarget). */
 void coop_stream(Client *client, const StreamTarget *target);
 

@@ -61,6 +61,20 @@ static bool mcp_bind_is_special(Str word) {
                str_starts(word, STR("$key"));
 }
 
+/* The one item of a list, for an operation that takes no more. */
+static int mcp_bind_only(McpRequest *self, Str name, Json **ret) {
+        const Json *list = mcp_bind_given(self, name);
+
+        if (json_is(list, JSON_ARRAY) && json_count(list) > 1)
+                return mcp_fail(self, CALL_E_INVALID_PARAMS,
+                                STR_FMT ": what begins with its kind, as session:api, stands there alone",
+                                STR_ARG(name));
+        json_each (item, json_is(list, JSON_ARRAY) ? list : NULL)
+                list = item;
+        *ret = list ? mcp_bind_copy(self, list) : NULL;
+        return !list || *ret ? 0 : -ENOMEM;
+}
+
 static int mcp_bind_word(McpRequest *self, Str word, Json **ret) {
         const Json *given;
         Str name = word;
@@ -74,6 +88,8 @@ static int mcp_bind_word(McpRequest *self, Str word, Json **ret) {
                 return mcp_bind_special(self, word, ret);
         if (word.data[0] == '$')
                 name = (Str){word.data + 1, word.n - 1};
+        if (name.n > 3 && !memcmp(name.data + name.n - 3, "[0]", 3))
+                return mcp_bind_only(self, (Str){name.data, name.n - 3}, ret);
         given = mcp_bind_given(self, name);
         if (!given)
                 return 0;

@@ -15,6 +15,7 @@
 #include "core/request.h"
 #include "dialect/aiwg/aiwg.h"
 #include "dialect/mcp/mcp-request.h"
+#include "dialect/mcp/mcp-step.h"
 #include "gen/aiwg-ops.h"
 #include "gen/cccc-ops.h"
 #include "gen/native-ops.h"
@@ -58,17 +59,30 @@ const OpTable *mcp_table(const char *dialect) {
         return NULL;
 }
 
+static bool mcp_step_is_allowed(const McpStep *step, RightSet rights) {
+        const OpTable *table = mcp_table(step->dialect);
+        const Op *op = table ? op_find(table, str_from(step->op)) : NULL;
+
+        return op && right_is_in(rights, op->right);
+}
+
+/* Of several ways one is enough: the others are refused when they are taken. */
 bool mcp_tool_is_allowed(Client *client, const McpTool *tool) {
         const RightSet rights = principal_rights(client, principal_of(client));
+        size_t n = 0;
 
-        for (size_t i = 0; i < tool->n_steps; i++) {
-                const OpTable *table = mcp_table(tool->steps[i].dialect);
-                const Op *op = table ? op_find(table, str_from(tool->steps[i].op)) : NULL;
+        for (size_t i = 0; i < tool->n_steps; i++)
+                n += mcp_step_is_allowed(&tool->steps[i], rights);
+        return tool->flags & TOOL_CHOOSES ? n > 0 : n == tool->n_steps;
+}
 
-                if (!op || !(rights & (1U << op->right)))
-                        return false;
-        }
-        return true;
+void mcp_tools_write(JsonWriter *w, Client *client) {
+        jw_key(w, "tools");
+        jw_begin_array(w);
+        for (size_t i = 0; i < n_mcp_tools; i++)
+                if (mcp_tool_is_allowed(client, &mcp_tools[i]))
+                        jw_raw(w, str_from(mcp_tools[i].json));
+        jw_end_array(w);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
@@ -100,7 +114,7 @@ static void mcp_call_put_text(JsonWriter *w, const McpRequest *self, Str text) {
 
 /* Of a resource that cannot be read there is no result. */
 static void mcp_call_put_failure(JsonWriter *w, const McpRequest *self, Str text) {
-        if (!self->uri.n) {
+        if (!self->uri.n && !self->is_list) {
                 jw_key(w, "result");
                 jw_begin_object(w);
                 jw_field_cstr(w, "resultType", "complete");
@@ -123,9 +137,14 @@ static void mcp_call_put_result(JsonWriter *w, const McpRequest *self, Str text)
         jw_key(w, "result");
         jw_begin_object(w);
         jw_field_cstr(w, "resultType", "complete");
-        if (self->uri.n) {
+        if (self->uri.n || self->is_list) {
                 jw_field_int(w, "ttlMs", 0);
                 jw_field_cstr(w, "cacheScope", "private");
+        }
+        if (self->is_list) {
+                mcp_tools_write(w, self->client);
+                jw_end_object(w);
+                return;
         }
         jw_key(w, self->uri.n ? "contents" : "content");
         mcp_call_put_text(w, self, text);
@@ -238,11 +257,10 @@ static int mcp_call_enter_project(McpRequest *self) {
 static bool mcp_call_is_meant(McpRequest *self, const McpStep *step) {
         Str group = STR_NULL;
 
-        if (!step->when)
-                return true;
-        if (!mcp_arg_text(self, step->when).n)
-                return false;
-        return mcp_caller_group(self, true, &group) || !str_eq(mcp_arg_text(self, step->when), group);
+        if (!step->when || !mcp_step_is_given(step, self->args))
+                return !step->when;
+        return step->is_name || mcp_caller_group(self, true, &group) ||
+               !str_eq(mcp_arg_text(self, step->when), group);
 }
 
 static const McpStep *mcp_call_choose(McpRequest *self) {

@@ -20,6 +20,16 @@ static void mcp_caller_establish(McpRequest *self) {
         caller->hosted_actor = arena_str(&self->arena, who->actor);
 }
 
+/* A refusal is kept whether an operation refuses or the tool does, which knows at once. */
+static void mcp_caller_audit(McpRequest *self, int error, Str claim) {
+        const McpStep *step = self->step ? self->step : self->tool->steps; /* it is just being chosen */
+        const OpTable *table = mcp_table(step->dialect);
+        const Op *op = table ? op_find(table, str_from(step->op)) : NULL;
+
+        if (op && !self->error)
+                principal_audit(self->client, mcp_error_code(error), op, op->right, claim);
+}
+
 static int mcp_caller_contradicts(McpRequest *self, int error, const char *what, Str known, Str said) {
         Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
@@ -30,6 +40,7 @@ static int mcp_caller_contradicts(McpRequest *self, int error, const char *what,
         jw_end_object(&w);
         self->details = w.failed ? STR_NULL : arena_str(&self->arena, buf_str(&text));
         buf_deinit(&text);
+        mcp_caller_audit(self, error, said);
         return mcp_fail(self, error, "%s mismatch: you are " STR_FMT ", not " STR_FMT, what, STR_ARG(known),
                         STR_ARG(said));
 }
@@ -74,6 +85,7 @@ static int mcp_caller_actor(McpRequest *self, const char *parameter, Str *ret) {
                               caller->said_actor, mcp_arg_text(self, parameter), ret);
         if (r || !str_is(*ret, "user"))
                 return r;
+        mcp_caller_audit(self, CALL_E_INVALID_ACTOR_ID, STR("user"));
         return mcp_fail(self, CALL_E_INVALID_ACTOR_ID,
                         "nobody is user through a tool: %s must name an actor", parameter);
 }

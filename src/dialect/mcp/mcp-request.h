@@ -23,6 +23,7 @@ typedef struct McpRequest {
         struct Request *request; /* that the message is in, if it was long; else it is in the arena */
         Str id;                  /* raw JSON */
         Str uri;                 /* of a resource; empty: a tool was called */
+        bool is_list; /* … or its result is the list of tools, which waits for what the caller is */
         const McpTool *tool;
         const Json *args; /* object; NULL: none */
         const Json *meta;
@@ -66,6 +67,7 @@ const McpTool *mcp_tool_find(Str name); /* NULL: there is none */
 const OpTable *mcp_table(const char *dialect);
 /* Whether this client may call it at all. */
 bool mcp_tool_is_allowed(Client *client, const McpTool *tool);
+void mcp_tools_write(JsonWriter *w, Client *client); /* those that it may, as members of a result */
 
 /* mcp-resource.c: lists for the result that w is in; what a URI asks for, as a tool with arguments. */
 void mcp_resources_write(JsonWriter *w);

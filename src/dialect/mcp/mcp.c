@@ -106,13 +106,16 @@ static void mcp_list_tools(Client *client, const McpMessage *message) {
         _cleanup_(buf_deinit) Buf line = BUF_NULL;
         JsonWriter w = JSON_WRITER(&line);
 
+        if (!principal_of(client)->is_settled) {
+                mcp_call(client, &(McpRequest){.client = client,
+                                               .id = message->id,
+                                               .tool = mcp_tool_find(STR("muster_whoami")),
+                                               .is_list = true,
+                                               .meta = message->meta});
+                return;
+        }
         mcp_begin(&w, message->id, true);
-        jw_key(&w, "tools");
-        jw_begin_array(&w);
-        for (size_t i = 0; i < n_mcp_tools; i++)
-                if (mcp_tool_is_allowed(client, &mcp_tools[i]))
-                        jw_raw(&w, str_from(mcp_tools[i].json));
-        jw_end_array(&w);
+        mcp_tools_write(&w, client);
         mcp_end(client, &w);
 }
 
@@ -299,7 +302,7 @@ static void mcp_keep_error(const Call *call, Buf *out) {
 static const char *mcp_tool_of(const Client *client) {
         const McpRequest *self = client->state;
 
-        return self ? self->tool->name : NULL;
+        return self && !self->is_list ? self->tool->name : NULL;
 }
 
 /* News of a project whose task is asked for: nobody listens to them here. */

@@ -10,7 +10,7 @@
 
 /* Items of one list or map, all layers together. A text of 1 MiB could hold enough of them to keep a worker
  * busy. */
-enum { COOPFILE_ITEMS_MAX = 4096 };
+enum { COOPFILE_ITEMS_MAX = 4096, COOPFILE_SEQUENCES_BYTES = 32 << 10 };
 
 typedef struct CoopfileKey CoopfileKey;
 

@@ -102,6 +102,15 @@ static bool decode_escapes(BlockSequence *bytes) {
         return true;
 }
 
+/* Every web viewer has them as a tree of its own. */
+static size_t count_sequences(const Coopfile *file) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < file->n_block_sequences; i++)
+                n += file->block_sequences[i].n;
+        return n;
+}
+
 static int push_sequence(Layer *layer, _unused_ const CoopfileKey *key, const Json *item, void *to) {
         Coopfile *file = to;
         BlockSequence *bytes;
@@ -112,6 +121,8 @@ static int push_sequence(Layer *layer, _unused_ const CoopfileKey *key, const Js
                 return layer_refuse(layer, "must not be empty");
         if (file->n_block_sequences >= COOPFILE_ITEMS_MAX)
                 return layer_refuse(layer, "more than %d items", COOPFILE_ITEMS_MAX);
+        if (item->n > COOPFILE_SEQUENCES_BYTES || count_sequences(file) > COOPFILE_SEQUENCES_BYTES - item->n)
+                return layer_refuse(layer, "more than %d bytes together", COOPFILE_SEQUENCES_BYTES);
         bytes = realloc(file->block_sequences, (file->n_block_sequences + 1) * sizeof(*bytes));
         if (!bytes)
                 return error_origin(-ENOMEM);

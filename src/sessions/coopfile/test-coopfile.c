@@ -560,6 +560,20 @@ static void test_items_are_bounded(void **state) {
         }
 }
 
+static void test_sequences_are_bounded(void **state) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        const char *begin = "[input_filter]\nblock_sequences = [";
+
+        append_items(&text, begin, "'%032zu',", "]", 1024);
+        assert_int_equal(load(*state, buf_cstr(&text))->n_block_sequences, 1024);
+        append_items(&text, begin, "'%032zu',", "'']", 1024);
+        assert_refused(*state, buf_cstr(&text),
+                       "coopfile:2: input_filter.block_sequences[1024]: must not be empty");
+        append_items(&text, begin, "'%032zu',", "'x']", 1024);
+        assert_refused(*state, buf_cstr(&text),
+                       "coopfile:2: input_filter.block_sequences[1024]: more than 32768 bytes together");
+}
+
 /* Whatever the room: terminated, whole characters, nothing behind the end. */
 static void test_message_room(void **state) {
         Place *place = *state;
@@ -632,6 +646,7 @@ int main(void) {
                 in_place(test_missing_workspace),
                 in_place(test_sizes),
                 in_place(test_items_are_bounded),
+                in_place(test_sequences_are_bounded),
                 in_place(test_message_room),
                 in_place(test_global_place),
                 cmocka_unit_test(test_deinit),

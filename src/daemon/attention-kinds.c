@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/attention-kinds.h"
+
+#include "collab/message/asking.h"
+#include "tasks/project.h"
+
+const AttentionKind *const attention_kinds[] = {&attention_process, &attention_task, &attention_message,
+                                                &attention_notice, NULL};

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* coop's serve: a web server is opened and kept before the answer leaves, or some are stopped and forgotten. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/daemon.h"
+#include "core/web/servers.h"
+#include "core/web/tokens.h"
+#include "daemon/web-servers.h"
+#include "dialect/http/http-server.h"
+#include "gen/coop-ops.h"
+
+enum { SERVE_PORT = 8888 };
+
+typedef struct Serve { /* in the call's arena */
+        Call *call;
+        Endpoint *opened; /* NULL: some were stopped … */
+        size_t n_stopped; /* … so many … */
+        size_t n_waiting; /* … of which these are still to be forgotten */
+        int r;
+        Str token;
+} Serve;
+
+static void serve_close(Endpoint *endpoint) {
+        endpoint->is_removed = true;
+        endpoint_close(endpoint);
+}
+
+/* ---- stop ------------------------------------------------------------------------------------ */
+
+static bool serve_is_meant(const Endpoint *endpoint, const CoopServeArgs *args, const char *host) {
+        const HttpServer *server = http_server_of(endpoint);
+
+        return server && !endpoint->is_removed && (!args->has_port || server->port == args->port) &&
+               (!*host || !strcmp(server->host, host));
+}
+
+static void serve_answer_stopped(const Serve *serve) {
+        JsonWriter *w = call_result(serve->call);
+
+        jw_begin_object(w);
+        jw_field_uint(w, "stopped", serve->n_stopped);
+        jw_end_object(w);
+}
+
+/* One that the disk still has would come back: that is said, though it does not listen any more. */
+static void serve_on_forgotten(void *user, int r) {
+        Serve *serve = user;
+
+        if (r && r != SERVERS_E_MISSING)
+                serve->r = r;
+        if (--serve->n_waiting)
+                return;
+        if (!serve->r)
+                serve_answer_stopped(serve);
+        call_finish(serve->call, serve->r);
+}
+
+static void serve_stop_one(Serve *serve, Endpoint *endpoint) {
+        const HttpServer *server = http_server_of(endpoint);
+        int r = servers_forget(serve->call->daemon->servers, server->host, server->port, serve_on_forgotten,
+                               serve);
+
+        serve->n_stopped++;
+        if (r)
+                serve->r = r;
+        else
+                serve->n_waiting++;
+        serve_close(endpoint);
+}
+
+static int serve_stop(const CoopServeArgs *args, Serve *serve) {
+        Call *call = serve->call;
+        char host[HTTP_HOST_MAX] = "";
+
+        if (args->host.n && !http_server_host(args->host.data, host))
+                return call_fail(call, CALL_E_INVALID_ADDRESS, "'" STR_FMT "' is no IPv4 address",
+                                 STR_ARG(args->host));
+        for (Endpoint *e = call->daemon->endpoints; e; e = e->next)
+                if (serve_is_meant(e, args, host))
+                        serve_stop_one(serve, e);
+        if (!serve->n_stopped && (args->has_port || *host))
+                return call_fail(call, CALL_E_SERVER_NOT_FOUND, "nothing is served there");
+        if (serve->n_waiting)
+                return CALL_LATER;
+        if (!serve->r)
+                serve_answer_stopped(serve);
+        return serve->r;
+}
+
+/* ---- start ----------------------------------------------------------------------------------- */
+
+/* It has to fit into an address and into a field of a request. */
+static bool serve_is_token(Str token) {
+        for (size_t i = 0; i < token.n; i++)
+                if (token.data[i] <= ' ' || token.data[i] >= 0x7f)
+                        return false;
+        return token.n <= TOKEN_SECRET_MAX;
+}
+
+static int serve_token(Call *call, const CoopServeArgs *args, const char *host, Str *ret) {
+        char made[TOKEN_TEXT_MAX];
+        int r;
+
+        if (args->token.n && !serve_is_token(args->token))
+                return call_fail(call, CALL_E_INVALID_PARAMS,
+                                 "token has at most %d printable ASCII characters and no blanks",
+                                 TOKEN_SECRET_MAX);
+        if (args->token.n && args->token.n < TOKEN_GIVEN_MIN && strncmp(host, "127.", 4) != 0)
+                return call_fail(call, CALL_E_INVALID_PARAMS,
+                                 "token needs at least %d characters where other machines can connect",
+                                 TOKEN_GIVEN_MIN);
+        *ret = args->token;
+        if (args->token.n)
+                return 0;
+        r = token_make_secret(TOKEN_SERVER_BYTES, made);
+        *ret = r ? STR_NULL : arena_str(&call->arena, str_from(made));
+        return r || ret->data ? r : error_origin(-ENOMEM);
+}
+
+static int serve_fail(Call *call, int r, const char *host, unsigned port) {
+        if (r == HTTP_SERVER_E_IN_USE)
+                return call_fail(call, CALL_E_ADDRESS_IN_USE, "something listens at %s:%u already", host, port);
+        if (r == HTTP_SERVER_E_ADDRESS)
+                return call_fail(call, CALL_E_INVALID_ADDRESS, "cannot listen at %s:%u: %s", host, port,
+                                 strerror(errno));
+        return r;
+}
+
+/* One that is not kept is not there. */
+static void serve_on_kept(void *user, int r) {
+        const Serve *serve = user;
+        const HttpServer *server = http_server_of(serve->opened);
+        JsonWriter *w;
+
+        if (r) {
+                serve_close(serve->opened);
+                r = r == SERVERS_E_FULL
+                            ? call_fail(serve->call, CALL_E_RESOURCE_LIMIT, "there are %d servers already",
+                                        SERVERS_MAX)
+                            : serve_fail(serve->call, r < 0 ? r : HTTP_SERVER_E_IN_USE, server->host,
+                                         server->port);
+                call_finish(serve->call, r);
+                return;
+        }
+        w = call_result(serve->call);
+        jw_begin_object(w);
+        jw_field_uint(w, "port", server->port);
+        jw_field_cstr(w, "host", server->host);
+        jw_field_str(w, "token", serve->token);
+        jw_end_object(w);
+        call_finish(serve->call, 0);
+}
+
+static int serve_keep(Serve *serve) {
+        Daemon *daemon = serve->call->daemon;
+        HttpServer *server = http_server_of(serve->opened);
+        ServerRecord record = {.host = server->host,
+                               .port = server->port,
+                               .tls = (char *)"",
+                               .scope = server->scope,
+                               .since_us = loop_wall_us(daemon->loop)};
+        int r;
+
+        memcpy(record.digest, server->digest, sizeof(record.digest));
+        r = servers_keep(daemon->servers, &record, serve_on_kept, serve);
+        if (r)
+                serve_close(serve->opened);
+        return r ? r : CALL_LATER;
+}
+
+static int serve_start(const CoopServeArgs *args, Serve *serve) {
+        const char *said = args->host.n ? args->host.data : "127.0.0.1";
+        HttpServerSpec spec = {.port = (uint16_t)(args->has_port ? args->port : SERVE_PORT), .is_bound = true};
+        char host[HTTP_HOST_MAX], digest[SHA256_HEX_MAX];
+        Call *call = serve->call;
+        int r;
+
+        if (!http_server_host(said, host))
+                return call_fail(call, CALL_E_INVALID_ADDRESS, "'%.64s' is no IPv4 address", said);
+        r = serve_token(call, args, host, &serve->token);
+        if (!r)
+                r = token_digest(serve->token, digest);
+        if (r)
+                return r;
+        spec.host = host;
+        spec.digest = digest;
+        (void)web_scope_from_name(args->scope, &spec.scope);
+        r = http_server_new(&serve->opened, call->daemon, &spec);
+        if (r)
+                return serve_fail(call, r, host, spec.port);
+        if (endpoint_open(serve->opened)) {
+                r = call_fail(call, CALL_E_INTERNAL, "%s", serve->opened->reason);
+                serve_close(serve->opened);
+                return r;
+        }
+        return serve_keep(serve);
+}
+
+int op_coop_serve(Call *call, const CoopServeArgs *args) {
+        Serve *serve = arena_alloc(&call->arena, sizeof(*serve));
+
+        if (!serve)
+                return error_origin(-ENOMEM);
+        *serve = (Serve){.call = call};
+        web_servers_tidy(call->daemon);
+        return args->stop ? serve_stop(args, serve) : serve_start(args, serve);
+}

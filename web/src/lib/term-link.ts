@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// One terminal over one WebSocket. It knows the position of the last byte that was drawn and asks for what is behind it after any break, so that nothing is
+// drawn twice; it says how far it has drawn, so that a flood waits in the daemon and not in the page. What is drawn with is not its business.
+import { signal } from "@preact/signals";
+import { openSocket, refusal } from "./auth";
+import { Backoff, onWake } from "./backoff";
+
+const ACK_BYTES = 128 * 1024;
+
+export interface TermState {
+  link: "connecting" | "live" | "lost" | "over";
+  cols: number;
+  rows: number;
+  isOwner: boolean;
+  owner: string;
+  missed: number;
+  restarting: boolean;
+  exitCode: number | null;
+  ended: boolean;
+  viewers: number;
+  canType: boolean;
+  error: string;
+}
+
+interface Opened {
+  id?: string;
+  at: number;
+  head?: number;
+  oldest?: number;
+  cols?: number;
+  rows?: number;
+  owner?: boolean | string | null;
+  state?: string;
+  writer?: boolean | string;
+  viewers?: number;
+  event?: undefined;
+}
+
+interface TermEvent {
+  event: string;
+  dropped?: number;
+  cols?: number;
+  rows?: number;
+  owner?: boolean | string | null;
+  code?: number;
+  exit_code?: number;
+  viewers?: number;
+  message?: string;
+}
+
+/* Where the bytes go. */
+export interface TermSink {
+  /* `isOld`: it was printed before this connection looked; nobody answers its questions. `done` when it has been drawn. */
+  draw(bytes: Uint8Array, isOld: boolean, done: () => void): void;
+  /* Some of it is not there any more: what follows begins with a screen. */
+  jump(missed: number): void;
+  resized(cols: number, rows: number): void;
+}
+
+export interface TermOptions {
+  id: string;
+  mode: "watch" | "type";
+  filter: boolean;
+  size: () => { cols: number; rows: number };
+}
+
+export class TermLink {
+  readonly state = signal<TermState>({ link: "connecting", cols: 0, rows: 0, isOwner: false, owner: "", missed: 0, restarting: false, exitCode: null, ended: false, viewers: 0, canType: true, error: "" });
+  /* Behind the last byte that was drawn; null before the first answer. */
+  readonly position = signal<number | null>(null);
+  private socket: WebSocket | null = null;
+  private received = 0;
+  private liveFrom = 0;
+  private acked = 0;
+  private keys = new Map<number, () => void>();
+  private lastKey = 0;
+  private isClosed = false;
+  private readonly again = new Backoff(() => this.open());
+
+  constructor(private readonly options: TermOptions, private readonly sink: TermSink) {
+    onWake(() => {
+      if (!this.isClosed && !document.hidden && this.again.isWaiting) this.again.now();
+    });
+    this.open();
+  }
+
+  private set(change: Partial<TermState>): void {
+    this.state.value = { ...this.state.value, ...change };
+  }
+
+  private open(): void {
+    if (this.isClosed || refusal.peek()) return;
+    const { cols, rows } = this.options.size();
+    const query = new URLSearchParams({ id: this.options.id, mode: this.options.mode, cols: String(cols), rows: String(rows) });
+    if (this.position.peek() !== null) query.set("after", String(this.received));
+    if (!this.options.filter) query.set("filter", "false");
+    const socket = openSocket(`/term?${query}`);
+    socket.binaryType = "arraybuffer";
+    this.socket = socket;
+    socket.onmessage = (e) => {
+      if (this.socket !== socket) return;
+      if (typeof e.data === "string") this.text(e.data);
+      else this.bytes(new Uint8Array(e.data as ArrayBuffer), socket);
+    };
+    socket.onclose = (e) => {
+      if (this.socket !== socket) return;
+      this.socket = null;
+      this.keys.clear();
+      if (this.isClosed || this.state.peek().ended) return;
+      /* 4404: there is nothing of this name. Anything else may pass. */
+      if (e.code === 4404) this.set({ link: "over", error: e.reason });
+      else {
+        this.set({ link: "lost", isOwner: false });
+        this.again.wait();
+      }
+    };
+  }
+
+  /* The connection begins, or begins anew at another place. */
+  private begin(m: Opened): void {
+    const isFirst = this.position.peek() === null;
+    if (!isFirst && m.at !== this.received) this.sink.jump(Math.max(0, m.at - this.received));
+    if (isFirst || m.at !== this.received) this.position.value = m.at;
+    this.received = m.at;
+    this.acked = m.at;
+    this.liveFrom = m.head ?? m.at;
+    this.again.reset();
+    this.set({ link: "live", restarting: false, error: "", viewers: m.viewers ?? this.state.peek().viewers, canType: this.options.mode === "type" && m.writer !== false });
+    this.sized(m.cols, m.rows);
+    this.owned(m.owner);
+  }
+
+  private sized(cols: number | undefined, rows: number | undefined): void {
+    if (!cols || !rows) return;
+    this.set({ cols, rows });
+    this.sink.resized(cols, rows);
+  }
+
+  private owned(owner: boolean | string | null | undefined): void {
+    if (owner === undefined) return;
+    this.set({ isOwner: owner === true || owner === "you", owner: typeof owner === "string" ? owner : "" });
+  }
+
+  private text(text: string): void {
+    const m = JSON.parse(text) as Opened | TermEvent | { done: number };
+    if ("done" in m) {
+      this.keys.get(m.done)?.();
+      this.keys.delete(m.done);
+    } else if ("event" in m && m.event) this.event(m as TermEvent);
+    else if ("at" in m) this.begin(m as Opened);
+  }
+
+  private event(m: TermEvent): void {
+    if (m.viewers !== undefined) this.set({ viewers: m.viewers });
+    switch (m.event) {
+      case "lag":
+        this.set({ missed: this.state.peek().missed + (m.dropped ?? 0) });
+        break;
+      case "resized":
+        this.sized(m.cols, m.rows);
+        break;
+      case "owner":
+        this.owned(m.owner);
+        this.sized(m.cols, m.rows);
+        break;
+      case "restarting":
+        this.set({ restarting: true });
+        break;
+      case "exited":
+        this.set({ exitCode: m.code ?? m.exit_code ?? null });
+        break;
+      case "ended":
+        this.set({ ended: true, link: "over", exitCode: m.code ?? m.exit_code ?? this.state.peek().exitCode });
+        break;
+    }
+  }
+
+  /* What is handed to the sink will be drawn, so `received` is where a break is resumed; `position` and the acknowledgement follow the drawing. */
+  private bytes(data: Uint8Array, socket: WebSocket): void {
+    const nOld = Math.min(data.length, Math.max(0, this.liveFrom - this.received));
+    if (nOld) this.draw(data.subarray(0, nOld), true, socket);
+    if (nOld < data.length) this.draw(data.subarray(nOld), false, socket);
+  }
+
+  private draw(data: Uint8Array, isOld: boolean, socket: WebSocket): void {
+    this.received += data.length;
+    const end = this.received;
+    this.sink.draw(data, isOld, () => {
+      this.position.value = end;
+      if (this.socket !== socket || end - this.acked < ACK_BYTES) return;
+      this.acked = end;
+      this.say({ ack: end });
+    });
+  }
+
+  private say(message: object): boolean {
+    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(JSON.stringify(message));
+    return true;
+  }
+
+  /* What is typed while the link is down is refused, not kept: false. */
+  type(data: string | Uint8Array): boolean {
+    if (this.socket?.readyState !== WebSocket.OPEN || this.options.mode !== "type") return false;
+    const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
+    for (let i = 0; i < bytes.length; i += 65536) this.socket.send(bytes.slice(i, i + 65536));
+    return true;
+  }
+
+  /* A key with a receipt: `taken` is called when the terminal has it. */
+  key(name: string, taken: () => void): boolean {
+    const n = ++this.lastKey;
+    this.keys.set(n, taken);
+    return this.say({ key: name, n });
+  }
+
+  resize(cols: number, rows: number): void {
+    this.say({ resize: [cols, rows] });
+  }
+
+  take(): void {
+    this.say({ take: true });
+    const { cols, rows } = this.options.size();
+    this.resize(cols, rows);
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.again.reset();
+    const socket = this.socket;
+    this.socket = null;
+    socket?.close();
+  }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// The state of a hosted process as people read it: an icon, a word, an age and a source. Never colour alone.
+import { age } from "../lib/clock";
+import { attention, type Process } from "../lib/store";
+import { w } from "../words";
+
+export interface Seen {
+  icon: string;
+  word: string;
+  since: string | undefined;
+  source: string;
+  tone: "ask" | "good" | "quiet" | "begin" | "over" | "bad";
+}
+
+const QUIET_MS = 5 * 60_000;
+
+export function asksFor(p: Process): boolean {
+  const items = attention.value.value ?? [];
+  return p.report?.state === "waiting" || items.some((i) => (i.object === p.id || i.object === p.object || i.object === p.name) && !["ended", "failed", "lost"].includes(i.kind));
+}
+
+export function seen(p: Process, now: number): Seen {
+  const output = p.last_output ?? p.output;
+  if (p.state === "starting" || p.state === "ending") return { icon: "◐", word: w.states[p.state], since: p.since, source: w.states.source.host, tone: "begin" };
+  if (p.state === "ended" || p.state === "failed") {
+    const word = p.exit_code ? w.states.endedWith(p.exit_code) : w.states[p.state];
+    return { icon: "■", word, since: p.since, source: w.states.source.host, tone: p.exit_code || p.state === "failed" ? "bad" : "over" };
+  }
+  if (p.state === "lost" || p.state === "foreign") return { icon: "✕", word: w.states[p.state], since: p.since, source: w.states.source.host, tone: "bad" };
+  if (asksFor(p)) return { icon: "!", word: w.states.asks, since: p.report?.state === "waiting" ? p.report.at : output, source: w.states.source.attention, tone: "ask" };
+  if (p.report) return { icon: p.report.state === "error" ? "!" : "●", word: w.states[p.report.state], since: p.report.at, source: w.states.source.report, tone: p.report.state === "error" ? "bad" : "good" };
+  if (output && now - Date.parse(output) > QUIET_MS) return { icon: "○", word: w.states.quiet, since: output, source: w.states.source.output, tone: "quiet" };
+  return { icon: "●", word: w.states.running, since: p.since, source: w.states.source.host, tone: "good" };
+}
+
+export function StateMark({ state, now }: { state: Seen; now: number }) {
+  return (
+    <span class={`state tone-${state.tone}`} title={state.source}>
+      <span class="icon" aria-hidden="true">{state.icon}</span> <span class="word">{state.word}</span> <span class="age">{age(state.since, now)}</span>
+    </span>
+  );
+}
+
+export function contract(p: Process): string {
+  return w.contracts[p.owner] ?? p.owner;
+}
+
+export function folder(path: string, home: string): string {
+  return home && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// Settings: what this device has chosen, and what the daemon is: where it listens, who has a link to it, its own examination.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { forget, refusal } from "../lib/auth";
+import { age, clock } from "../lib/clock";
+import { call } from "../lib/link";
+import { set, settings, type Settings } from "../lib/settings";
+import { identity, info, isLive, scope } from "../lib/store";
+import { Act, CommandLine, ErrorNote, Field, View } from "../ui/parts";
+import { w } from "../words";
+
+function Check({ name, label }: { name: { [K in keyof Settings]: Settings[K] extends boolean ? K : never }[keyof Settings]; label: string }) {
+  return <label class="check"><input type="checkbox" checked={settings.value[name]} onChange={(e) => set(name, e.currentTarget.checked)} /> {label}</label>;
+}
+
+async function wantNotices(is: boolean): Promise<void> {
+  if (is && typeof Notification !== "undefined" && Notification.permission !== "granted" && (await Notification.requestPermission()) !== "granted") return;
+  set("notify", is);
+}
+
+function Device() {
+  const s = settings.value;
+  const x = w.settings;
+  return (
+    <section aria-labelledby="set-device"><h2 id="set-device">{x.device}</h2>
+      <div class="form">
+        <Field label={x.theme}><select value={s.theme} onChange={(e) => set("theme", e.currentTarget.value as Settings["theme"])}><option value="system">{x.system}</option><option value="light">{x.light}</option><option value="dark">{x.dark}</option></select></Field>
+        <Field label={`${x.font}: ${s.fontSize}`}><input type="range" min={8} max={28} value={s.fontSize} onInput={(e) => set("fontSize", Number(e.currentTarget.value))} /></Field>
+        <Field label={x.keyBar}><select value={s.keyBar} onChange={(e) => set("keyBar", e.currentTarget.value as Settings["keyBar"])}><option value="auto">{x.auto}</option><option value="on">{x.on}</option><option value="off">{x.off}</option></select></Field>
+        <Check name="letterKeys" label={x.letters} />
+        <Check name="copyOnSelect" label={x.select} />
+        <Check name="screenReader" label={x.reader} />
+        <Check name="webgl" label={x.webgl} />
+        {isSecureContext ? <label class="check"><input type="checkbox" checked={s.notify} onChange={(e) => void wantNotices(e.currentTarget.checked)} /> {x.notify}</label> : <p class="note">{x.insecure}</p>}
+        <p><button onClick={() => (forget(), (refusal.value = "none"))}>{x.signOut}</button></p>
+      </div>
+    </section>
+  );
+}
+
+function Daemon() {
+  const d = info.value.value;
+  const x = w.settings;
+  const who = identity.value.value;
+  if (!d) return null;
+  return (
+    <section aria-labelledby="set-daemon"><h2 id="set-daemon">{x.daemon}</h2>
+      <dl class="pairs">
+        <div><dt>{x.version}</dt><dd>{d.version}</dd></div>
+        <div><dt>{x.started}</dt><dd>{clock(d.started_at)}, {w.ago(age(d.started_at))}</dd></div>
+        <div><dt>{x.pid}</dt><dd>{d.pid}</dd></div>
+        <div><dt>{x.home}</dt><dd><code>{d.home}</code></dd></div>
+        <div><dt>{x.whoami}</dt><dd>{[who?.label ?? who?.principal, w.settings.scopes[scope.value]].filter(Boolean).map(String).join(", ")}</dd></div>
+      </dl>
+      <h3>{x.endpoints}</h3>
+      <ul class="endpoints" role="list">{d.endpoints.map((e) => <li key={e.name}><strong>{e.name}</strong> <span>{e.state}</span> <code>{e.address}</code> <span class="note">{x.clients(e.clients)}</span>{e.warning && <span class="error">{e.warning}</span>}{e.reason && <span class="note">{e.reason}</span>}</li>)}</ul>
+      <p><a href="/assets/licences.txt" target="_blank" rel="noopener">{x.licences}</a></p>
+    </section>
+  );
+}
+
+interface TokenRow {
+  id: string;
+  label?: string;
+  kind?: string;
+  scope: string;
+  object?: string;
+  created?: string;
+  used?: string;
+  last_used?: string;
+  expires?: string | null;
+}
+
+function Links() {
+  const rows = useSignal<TokenRow[] | null>(null);
+  const error = useSignal<unknown>(null);
+  const made = useSignal("");
+  const form = useSignal({ label: "", scope: "view", ttl_hours: 24 });
+  const load = () => void call<{ tokens: TokenRow[] }>("token.ls").then((r) => ((rows.value = r.tokens), (error.value = null)), (e: unknown) => (error.value = e));
+  useEffect(() => {
+    if (isLive.value && scope.value === "admin") load();
+  }, [isLive.value, scope.value]);
+  const x = w.settings;
+  if (scope.value !== "admin") return null;
+  const params = { label: form.value.label, scope: form.value.scope, ttl_hours: form.value.ttl_hours };
+  return (
+    <section aria-labelledby="set-links"><h2 id="set-links">{x.links}</h2>
+      <ErrorNote error={error.value} />
+      {rows.value?.length === 0 && <p>{x.noLinks}</p>}
+      {rows.value && rows.value.length > 0 && (
+        <table><thead><tr><th scope="col">{x.label}</th><th scope="col">{x.scope}</th><th scope="col">{x.used}</th><th scope="col">{x.expires}</th><th scope="col"><span class="offscreen">{w.acts.more}</span></th></tr></thead>
+          <tbody>{rows.value.map((t) => <tr key={t.id}><td>{t.label || t.id}</td><td>{x.scopes[t.scope] ?? t.scope}{t.object ? ` · ${t.object}` : ""}</td><td>{t.last_used ?? t.used ? w.ago(age(t.last_used ?? t.used)) : x.never}</td><td>{t.expires ? clock(t.expires) : x.never}</td>
+            <td class="c-acts"><Act label={x.revoke} method="token.revoke" params={{ id: t.id }} object={t.label || t.id} danger onDone={load} /></td></tr>)}</tbody></table>
+      )}
+      <div class="form inline">
+        <Field label={x.label}><input value={form.value.label} onInput={(e) => (form.value = { ...form.value, label: e.currentTarget.value })} /></Field>
+        <Field label={x.scope}><select value={form.value.scope} onChange={(e) => (form.value = { ...form.value, scope: e.currentTarget.value })}>{["view", "control", "admin"].map((s) => <option key={s} value={s}>{x.scopes[s]}</option>)}</select></Field>
+        <Act label={x.create} method="token.create" params={params} onDone={(r) => ((made.value = `${location.origin}/?token=${(r as { token: string }).token}`), load())} />
+      </div>
+      {made.value && <><p role="status">{x.once}</p><CommandLine line={made.value} /></>}
+    </section>
+  );
+}
+
+interface CheckRow {
+  name: string;
+  state: string;
+  text: string;
+  hint?: string;
+}
+
+function Doctor() {
+  const rows = useSignal<CheckRow[]>([]);
+  const x = w.settings;
+  return (
+    <section aria-labelledby="set-doctor"><h2 id="set-doctor">{x.doctor}</h2>
+      <Act label={x.runDoctor} method="doctor" params={{}} needsControl={false} onDone={(r) => (rows.value = (r as { checks: CheckRow[] }).checks)} />
+      <ul class="checks" role="list">{rows.value.map((c) => <li key={c.name}><strong>{c.name}</strong> <span class={`state tone-${c.state === "ok" || c.state === "good" ? "good" : "bad"}`}>{c.state}</span> {c.text} {c.hint && <span class="note">{c.hint}</span>}</li>)}</ul>
+    </section>
+  );
+}
+
+export function SettingsView() {
+  return (
+    <View title={w.views.settings} name="settings">
+      <Device />
+      <Daemon />
+      <Links />
+      <Doctor />
+    </View>
+  );
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Terminal: one agent, the other terminals of its session beside it, and what can be done with it. What is typed goes to the program; the size is that of
+// whoever typed last, and everybody else sees that grid in smaller letters.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { now } from "../lib/clock";
+import { cameFrom, go, link, route } from "../lib/route";
+import { canControl, findProcess, isOver, processes, shortName, type Process } from "../lib/store";
+import { Act, CopyCommand, Empty, View } from "../ui/parts";
+import { contract, folder, seen, StateMark } from "../ui/state";
+import { w } from "../words";
+import { Acts, homeOf } from "./fleet";
+import { TermPane } from "./term-pane";
+
+/* The terminals of the session that this one belongs to: agent first, then its shells. */
+function siblings(p: Process): Process[] {
+  const base = (p.name ?? "").replace(/\.\d+$/, "");
+  if (!base.startsWith("session:")) return [p];
+  return (processes.value.value ?? []).filter((q) => q.name === base || q.name?.replace(/\.\d+$/, "") === base).sort((a, b) => (a.name ?? "").localeCompare(b.name ?? "", undefined, { numeric: true }));
+}
+
+function Tabs({ p }: { p: Process }) {
+  const all = siblings(p);
+  const session = (p.name ?? "").replace(/^session:/, "").replace(/\.\d+$/, "");
+  useEffect(() => {
+    const onKey = (e: KeyboardEvent) => {
+      const n = /^Digit([1-9])$/.exec(e.code)?.[1];
+      const target = n && e.altKey && !e.ctrlKey && !e.shiftKey ? all[Number(n) - 1] : undefined;
+      if (!target) return;
+      e.preventDefault();
+      go("t", target.name ?? target.id);
+    };
+    addEventListener("keydown", onKey, true);
+    return () => removeEventListener("keydown", onKey, true);
+  });
+  if (!p.name?.startsWith("session:")) return null;
+  return (
+    <nav class="tabs" aria-label={w.acts.open}>
+      {all.map((q) => {
+        const n = /\.(\d+)$/.exec(q.name ?? "")?.[1];
+        return <a key={q.id} href={link("t", q.name ?? q.id)} aria-current={q.id === p.id ? "page" : undefined}>{n && n !== "0" ? w.term.shell(n) : w.term.agent}</a>;
+      })}
+      {canControl.value && <Act label={`+ ${w.term.addShell}`} method="POST /api/sessions/NAME/shell" params={{}} run={() => newShell(session)} onDone={() => processes.want()} />}
+    </nav>
+  );
+}
+
+async function newShell(session: string): Promise<void> {
+  const { token } = await import("../lib/auth");
+  const answer = await fetch(`/api/sessions/${encodeURIComponent(session)}/shell`, { method: "POST", headers: { Authorization: `Bearer ${token()}`, "Content-Type": "application/json" }, body: "{}" });
+  if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
+  const { pty } = (await answer.json()) as { pty: number };
+  await processes.now();
+  go("t", `session:${session}.${pty}`);
+}
+
+function Menu({ p }: { p: Process }) {
+  const open = useSignal(false);
+  const name = p.name ?? p.id;
+  return (
+    <span class="menu" onKeyDown={(e) => e.key === "Escape" && (open.value = false)}>
+      <button class="quiet" aria-expanded={open.value} aria-label={w.acts.more} onClick={() => (open.value = !open.value)}>⋯</button>
+      {open.value && (
+        <div class="menu-box">
+          <Acts p={p} onEnded={() => (open.value = false)} />
+          {!isOver(p) && <Act label={w.acts.kill} method="fleet.kill" params={{ name, force: true }} object={shortName(p)} danger />}
+          {!isOver(p) && p.kind === "pty" && !p.recording && <Act label={w.acts.record} method="fleet.record" params={{ name }} onDone={() => processes.want()} />}
+          <CopyCommand method="fleet.attach" params={{ name }} />
+        </div>
+      )}
+    </span>
+  );
+}
+
+export function TerminalView() {
+  const word = route.value.parts.join("/");
+  const p = findProcess(word);
+  useEffect(() => {
+    if (!p && processes.value.value) processes.want();
+  }, [word]);
+  if (!p) {
+    if (processes.value.value === null) return <p class="loading" role="status">{w.loading}</p>;
+    return <View title={word} name="gone"><Empty title={w.term.gone}><p><a class="button" href="#/fleet">{w.views.fleet}</a></p></Empty></View>;
+  }
+  const state = seen(p, now.value);
+  return (
+    <section class="view view-terminal wide" aria-labelledby="view-title">
+      <header class="term-head">
+        <a class="back" href={cameFrom.value.startsWith("#/") ? cameFrom.value : "#/fleet"} aria-label={w.term.back}>‹</a>
+        <h1 id="view-title" tabIndex={-1}>{shortName(p)}</h1>
+        <StateMark state={state} now={now.value} />
+        <span class="term-what not-phone">{[contract(p), p.command, folder(p.workspace, homeOf(p.workspace))].filter(Boolean).join(" · ")}</span>
+        <Menu p={p} />
+      </header>
+      <Tabs p={p} />
+      {p.kind === "pipes" && <p class="note">{w.term.noTerminal}</p>}
+      <TermPane key={p.id} p={p} />
+    </section>
+  );
+}
+
