@@ -182,7 +182,10 @@ def emit_op_row(op):
         parts += [f".fields = fields_{op.c_name}", f".n_fields = {len(op.params)}"]
     if op.refused:
         parts += [f".refusals = refusals_{op.c_name}", f".n_refusals = {len(op.refused)}"]
-    parts += [f".args_size = sizeof({op.args_type})", f".right = RIGHT_{op.right.upper()}"]
+    parts += [f".args_size = sizeof({op.args_type})", f".right = RIGHT_{op.right.upper()}",
+              f".scope = WEB_SCOPE_{op.scope.upper()}"]
+    if op.object is not None:
+        parts.append(f".object = {c_string(op.object)}")
     if op.flags:
         parts.append(f".flags = {c_flags([FLAGS[word][0] for word in op.flags])}")
     return c_row([*parts, f".run = run_{op.c_name}"])
@@ -265,6 +268,7 @@ def emit_docs_h():
         "        size_t n_params;",
         "        uint32_t flags;            /* OP_WRITES, … of core/op.h */",
         "        uint32_t right;            /* Right of core/right.h */",
+        "        uint32_t scope;            /* WebScope of core/principal/web-scope.h */",
         "        const char *result_schema; /* compact JSON text */",
         "} OpDoc;", "",
         "extern const OpDoc op_docs[]; /* sorted by dialect, then name */",
@@ -297,7 +301,7 @@ def emit_docs_c(schema):
                 rows.append(f"         .params = params_{stem}, .n_params = {len(op.params)},")
             if op.flags:
                 rows.append(f"         .flags = {c_flags([FLAGS[word][0] for word in op.flags])},")
-            rows.append(f"         .right = RIGHT_{op.right.upper()},")
+            rows.append(f"         .right = RIGHT_{op.right.upper()}, .scope = WEB_SCOPE_{op.scope.upper()},")
             rows.append(f"         .result_schema = {c_long_string(compact(op.result), ' ' * 25, 80)}}},")
     n_ops = sum(len(dialect.ops) for dialect in schema.dialects)
     if n_ops:

@@ -108,6 +108,13 @@ def result_table(op):
     return lines + (["", *table(("member", "what", ""), rows)] if rows else [])
 
 
+def scope_of_one(op):
+    """Whether a token that is for one hosted thing may call it."""
+    if op.object is None:
+        return ""
+    return f", also by a token for the one that `{op.object}` names" if op.object else ", also by a token for one"
+
+
 def op_section(schema, op, is_lenient):
     lines = [f"### {op.name}", "", op.summary, "", *params_table(op, is_lenient), "", *result_table(op)]
     if op.refused:
@@ -116,7 +123,7 @@ def op_section(schema, op, is_lenient):
     meanings = dict(schema.words(op.dialect))
     if op.errors:
         lines += ["", "Errors: " + "; ".join(f"{code(word)} ({meaning(meanings[word])})" for word in op.errors) + "."]
-    lines += ["", f"Right: **{op.right}** ({RIGHTS[op.right]})."]
+    lines += ["", f"Right: **{op.right}** ({RIGHTS[op.right]}). Scope: **{op.scope}**{scope_of_one(op)}."]
     if op.target:
         named = f"`{op.target.by}` names" if op.target.by else "the socket serves"
         more = f"; with `{op.target.read_if.name}` {ACCESS['read']}" if op.target.read_if else ""

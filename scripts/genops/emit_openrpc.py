@@ -51,7 +51,7 @@ def openrpc_method(schema, op):
         method["errors"] = errors
     if op.flags:
         method["tags"] = [{"name": word} for word in op.flags]
-    return {**method, "x-dialect": op.dialect, "x-op": op.name, "x-right": op.right}
+    return {**method, "x-dialect": op.dialect, "x-op": op.name, "x-right": op.right, "x-scope": op.scope}
 
 
 def openrpc_document(schema, version):

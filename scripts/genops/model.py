@@ -36,7 +36,7 @@ PARAM_KEYS = {
 }
 
 OP_KEYS = ("name", "summary", "params", "result", "errors", "right", "flags")
-OP_EXTRA_KEYS = ("refused", "target", "role")
+OP_EXTRA_KEYS = ("refused", "target", "role", "scope", "object")
 TARGET_KEYS = ("kind", "by", "access", "read_if", "needs", "first", "lost")
 ROLE_KEYS = ("is", "about", "as", "else")
 REFUSED_KEYS = ("why", "except")
@@ -58,6 +58,13 @@ RIGHTS = {
     "approve": "decides what waits for a person",
     "admin": "acts on the daemon, or shows its secrets",
 }
+# What a token of the web must have, in the order of core/principal/web-scope.h, which says what each is for.
+SCOPES = {
+    "view": "looks and reads",
+    "control": "acts on agents",
+    "admin": "acts on the daemon",
+}
+SCOPE_OF_RIGHT = {"read": "view", "look": "view", "admin": "admin"}  # all others: control
 # Kind of target -> its C type, the header that finds one, the function that does, and what it calls the kinds of access.
 TARGETS = {
     "group": ("Group", "collab/group/group.h", "collab_target", {"call": "GROUP_CALL", "read": "GROUP_READ", "edit": "GROUP_EDIT"}),
@@ -209,6 +216,8 @@ class Op:
     refused: list = field(default_factory=list)
     target: Target | None = None
     role: Role | None = None
+    scope: str = "control"
+    object: str | None = None  # the parameter that names the hosted thing it is about; "": it is about none; None: about several
 
     @property
     def c_name(self):

@@ -8,8 +8,8 @@ import re
 from genops.check import default_fault, is_int, is_text, quoted, schema_keyword_fits
 from genops.model import (
     CONVENTIONS, DIALECT_EXTRA_KEYS, DIALECT_KEYS, FLAGS, GENERIC, INT64_MAX, INT64_MIN, OP_EXTRA_KEYS, OP_KEYS, PARAM_KEYS,
-    REFUSED_KEYS, RESERVED_CONDITIONS, RIGHTS, ROLE_KEYS, ROLES, SCHEMA_KEYWORDS, SERVED, TARGET_KEYS, TARGETS, TYPES,
-    Condition, Dialect, Op, Param, Refusal, Role, Schema, Target,
+    REFUSED_KEYS, RESERVED_CONDITIONS, RIGHTS, ROLE_KEYS, ROLES, SCHEMA_KEYWORDS, SCOPE_OF_RIGHT, SCOPES, SERVED, TARGET_KEYS,
+    TARGETS, TYPES, Condition, Dialect, Op, Param, Refusal, Role, Schema, Target,
 )
 from genops.read_shapes import ShapeReader
 from genops.read_tools import ToolReader
@@ -229,10 +229,30 @@ class Reader:
         refused = self.read_refused(path, value.get("refused", {}), value["params"])
         target = self.read_target(schema, path, value["target"], value["params"], params) if "target" in value else None
         role = self.read_role(schema, path, value["role"], value) if "role" in value else None
+        scope = self.read_scope(path, value) if len(self.problems) == n_before else None
         if len(self.problems) > n_before:
             return None
         return Op(dialect.name, name, value["summary"], params, value["result"], value["errors"], value["right"],
-                  value["flags"], refused, target, role)
+                  value["flags"], refused, target, role, scope, self.read_object(value))
+
+    def read_scope(self, path, value):
+        by_right = SCOPE_OF_RIGHT.get(value["right"], "control")
+        if by_right == "view" and "writes" in value["flags"]:
+            by_right = "control"
+        scope, by = value.get("scope", by_right), value.get("object")
+        if by is not None and (not isinstance(by, str) or value["params"].get(by, {}).get("type") != "string"):
+            self.fault(path, "object", "must be null, or name a parameter that is a string")
+        if scope not in SCOPES:
+            self.fault(path, "scope", f"must be one of {quoted(SCOPES)}")
+        elif scope == "view" and by_right != "view":
+            self.fault(path, "scope", "view is for what changes nothing: the rights read and look, without the flag writes")
+        elif scope == by_right and "scope" in value:
+            self.fault(path, "scope", f"is {quoted([scope])} by its right already")
+        return scope
+
+    @staticmethod
+    def read_object(value):
+        return (value["object"] or "") if "object" in value else None
 
     def read_target(self, schema, path, value, params, read):
         if not self.check_keys(path, "target", value, TARGET_KEYS, ("kind", "access")):

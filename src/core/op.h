@@ -9,6 +9,7 @@
  */
 #include "core/issues.h"
 #include "core/principal/right.h"
+#include "core/principal/web-scope.h"
 
 typedef struct Call Call;
 
@@ -87,7 +88,11 @@ typedef struct Op {
         uint16_t n_fields;
         uint16_t n_refusals;
         uint16_t args_size;
-        Right right; /* that a caller must have: core/principal/principal.h */
+        Right right;    /* that a caller must have: core/principal/principal.h */
+        WebScope scope; /* that a token of the web must have: core/web/access.h */
+        const char *
+                object; /* the field that names the hosted thing it is about; "": about none; NULL: about several, so
+                               not for a token that is for one */
         uint32_t flags;
         int (*run)(Call *call, const void *args);
 } Op;

@@ -32,6 +32,11 @@ static int whoami_answer(Call *call, _unused_ const Carry *carry) {
                 jw_field_str(w, "group_id", who->group);
                 jw_field_str(w, "actor_id", who->actor);
         }
+        if (who->object) {
+                jw_field_cstr(w, "scope", web_scope_name(who->scope));
+                if (*who->object)
+                        jw_field_cstr(w, "object", who->object);
+        }
         if (*who->id)
                 jw_field_cstr(w, "process", who->id);
         if (who->trouble)

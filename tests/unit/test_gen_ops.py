@@ -204,6 +204,13 @@ def test_operation():
     expect_op("flags: must be a list", flags="writes")
     expect_op("right: must be one of \"read\", \"look\",", right="view")
     expect_op("right: must be one of", right={"role": "foreman"})
+    expect_op("scope: must be one of \"view\", \"control\", \"admin\"", scope="all")
+    expect_op("scope: must be one of", scope=None)
+    expect_op("scope: is \"view\" by its right already", scope="view", flags=[])
+    expect_op("scope: view is for what changes nothing", right="message", scope="view", flags=[])
+    expect_op("scope: view is for what changes nothing", scope="view", flags=["writes"])
+    expect_op("object: must be null, or name a parameter that is a string", object="nobody")
+    expect_op("object: must be null, or name a parameter that is a string", object=7)
     expect("soft/send.json: right: is missing", lambda files: files["soft/send.json"].pop("right"))
     expect("soft/send.json: result: is missing", lambda files: files["soft/send.json"].pop("result"))
     expect("rpc/daemon.stop_now.json: errors[0]: \"full\" is no error code of rpc",
@@ -366,6 +373,24 @@ def test_argument_struct():
         assert "extern const OpTable soft_ops;" in text
         text = read(root, "gen", "rpc-ops.h")
         assert "int op_rpc_daemon_stop_now(Call *call, const RpcDaemonStopNowArgs *args);" in text
+
+
+def scope_of(**members):
+    files = base()
+    files["soft/send.json"].update(members)
+    with generated(files) as root:
+        send = next(method for method in json.loads(read(root, "gen", "openrpc.json"))["methods"] if method["x-op"] == "send")
+        assert f".scope = WEB_SCOPE_{send['x-scope'].upper()}" in read(root, "gen", "soft-ops.c")
+        return send["x-scope"]
+
+
+def test_scopes_follow_from_rights():
+    rights = {right: scope_of(right=right, flags=[]) for right in ("read", "look", "message", "stop", "approve", "admin")}
+    assert rights == {"read": "view", "look": "view", "message": "control", "stop": "control", "approve": "control",
+                      "admin": "admin"}, rights
+    assert scope_of(right="read", flags=["writes"]) == "control"
+    assert scope_of(right="look", flags=[], scope="control") == "control"
+    assert scope_of(right="admin", flags=[], scope="control") == "control"
 
 
 def test_a_target_is_found_before_the_handler_runs():

@@ -11,6 +11,7 @@
 #include "core/host/host.h"
 #include "core/principal/audit.h"
 #include "core/principal/principal.h"
+#include "core/web/access.h"
 #include "gen/errors.h"
 
 /* ---- refusals -------------------------------------------------------------------------------- */
@@ -30,8 +31,7 @@ void principal_audit(Client *client, const char *code, const Op *op, Right right
                                  .claimed = claim});
 }
 
-static int principal_refuse(Call *call, int error, Right right, const Principal *who, Str claim,
-                            const char *why) {
+int principal_refuse(Call *call, int error, Right right, const Principal *who, Str claim, const char *why) {
         JsonWriter *w = call_details(call);
         const char *word = cccc_error_code(error);
 
@@ -97,11 +97,7 @@ static const char principal_own_group[] = "which has rights in its own group onl
 static int principal_lacks(Call *call, Right right, const Principal *who) {
         char why[128];
 
-        if (principal_is_web(call->client))
-                snprintf(why, sizeof(why), "whose token has the scope %s, which has not the right %s",
-                         web_scope_name(who->scope), right_name(right));
-        else
-                snprintf(why, sizeof(why), "which has not the right %s", right_name(right));
+        snprintf(why, sizeof(why), "which has not the right %s", right_name(right));
         return principal_refuse(call, CALL_E_FORBIDDEN, right, who, STR_NULL, why);
 }
 
@@ -111,12 +107,13 @@ int principal_check(Call *call) {
         const char *confined = principal_confined(client, op);
         const Principal *who;
 
+        if (principal_is_web(client))
+                return web_access_check(call);
         if (confined) {
                 principal_audit(client, cccc_error_code(CALL_E_PERMISSION_DENIED), op, op->right, STR_NULL);
                 return call_fail(call, CALL_E_PERMISSION_DENIED, "%s", confined);
         }
-        if (!principal_is_web(client) && (!principal_is_at_native(client) ||
-                                          principal_everybody_has(&client->daemon->config, op->right)))
+        if (!principal_is_at_native(client) || principal_everybody_has(&client->daemon->config, op->right))
                 return 0;
         who = principal_of(client);
         if (who->trouble)
@@ -152,7 +149,7 @@ static const OpField *principal_field(const Op *op, const char *name) {
         return NULL;
 }
 
-static Str *principal_value(const Op *op, void *args, const char *name) {
+Str *principal_value(const Op *op, void *args, const char *name) {
         const OpField *field = principal_field(op, name);
 
         return field ? (Str *)((char *)args + field->offset) : NULL;
@@ -229,6 +226,8 @@ int principal_check_args(Call *call, bool says_by, void *args) {
         const Principal *who;
         int r;
 
+        if (principal_is_web(client))
+                return web_access_check_args(call, args);
         if (!principal_is_checked(client) || (call->op->right == RIGHT_READ && !says_by))
                 return 0;
         who = principal_of(client);

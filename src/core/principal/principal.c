@@ -16,6 +16,7 @@
 #include "core/daemon.h"
 #include "core/dialect.h"
 #include "core/host/host.h"
+#include "core/web/token.h"
 
 /* ---- sandboxes ------------------------------------------------------------------------------- */
 
@@ -53,6 +54,7 @@ void principal_establish(Client *client) {
 void principal_deinit(Principal *principal) {
         free(principal->name);
         free(principal->token);
+        free(principal->object);
         *principal = (Principal){0};
 }
 
@@ -62,21 +64,25 @@ int principal_say_token(Client *client, Str token) {
         return client->principal.token ? 0 : error_origin(-ENOMEM);
 }
 
-int principal_be_web(Client *client, const char *token_id, WebScope scope) {
+int principal_be_web(Client *client, const Token *token) {
         Principal *self = &client->principal;
 
         principal_deinit(self);
         self->proof = PROOF_WEB;
         self->kind = PRINCIPAL_NOBODY;
         self->left = 0;
-        if (asprintf(&self->name, "web:%s", token_id) < 0) {
+        client->has_token = false;
+        if (asprintf(&self->name, "web:%s", token ? token->id : "-") < 0) {
                 self->name = NULL;
                 return error_origin(-ENOMEM);
         }
+        self->object = token ? strdup(token->object) : NULL;
+        if (!self->object)
+                return token ? error_origin(-ENOMEM) : 0;
         self->kind = PRINCIPAL_USER;
         self->left = RIGHTS_ALL;
         self->is_settled = true;
-        self->scope = scope;
+        self->scope = token->scope;
         client->has_token = true;
         return 0;
 }
@@ -195,12 +201,9 @@ const char *principal_name(const Principal *principal) {
 }
 
 const char *principal_proof_name(const Principal *principal) {
-        static const char *const names[] = {[PROOF_NONE] = "user",
-                                            [PROOF_USER] = "user",
-                                            [PROOF_TOKEN] = "token",
-                                            [PROOF_PROCESS] = "process",
-                                            [PROOF_CGROUP] = "cgroup",
-                                            [PROOF_WEB] = "web"};
+        static const char *const names[] = {
+                [PROOF_NONE] = "user",       [PROOF_USER] = "user",     [PROOF_TOKEN] = "token",
+                [PROOF_PROCESS] = "process", [PROOF_CGROUP] = "cgroup", [PROOF_WEB] = "web"};
 
         return names[principal->proof];
 }

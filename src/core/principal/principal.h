@@ -8,7 +8,8 @@
  *   process    it is below one, or below its shim: what forks away stays there
  *   token      it has said the MUSTER_TOKEN of one (`@token HEX` before anything else), for containers
  *   user       nothing of these: whoever gets through to a socket of ours as the same user
- *   web        over HTTP: who shows a token of core/web/tokens.h is the user, as far as the token's scope reaches
+ *   web        over HTTP: who shows a token of core/web/tokens.h is the user, as far as the token reaches
+ *              (core/web/access.h)
  *
  * What callers say of themselves, by environment, argument or token, can narrow this (a person acts as an actor)
  * and never widen it: what contradicts it is refused as IDENTITY_MISMATCH, what its rights do not have as
@@ -32,6 +33,7 @@
 
 typedef struct Client Client;
 typedef struct Op Op;
+typedef struct Token Token;
 
 typedef enum PrincipalProof {
         PROOF_NONE, /* it was not looked at yet */
@@ -52,15 +54,16 @@ typedef struct Principal {
         bool is_settled;     /* kind and left are known, or cannot be */
         char id[17];         /* of the hosted process; "": none */
         char *token;         /* that it has said; NULL: none */
-        WebScope scope;      /* PROOF_WEB: how far it reaches */
+        WebScope scope;      /* PROOF_WEB: how far it reaches … */
+        char *object; /* … and to what alone, by its name in the fleet; NULL: it has shown no token; "": to all */
 } Principal;
 
 /* Looks whether it is in a sandbox, if that can matter: a few reads of /proc, no waiting. */
 void principal_establish(Client *client);
 /* It says a token. */
 int principal_say_token(Client *client, Str token);
-/* Over HTTP: it has shown the token of this id. -ENOMEM: then it is nobody. */
-int principal_be_web(Client *client, const char *token_id, WebScope scope);
+/* Over HTTP: it has shown this token (NULL: none yet, and may call nothing). -ENOMEM: then it may call nothing. */
+int principal_be_web(Client *client, const Token *token);
 void principal_deinit(Principal *principal);
 /* Who it is, looked at now if it was not yet. What its domain says of it may change from call to call. */
 const Principal *principal_of(Client *client);
@@ -81,3 +84,9 @@ void principal_audit(Client *client, const char *code, const Op *op, Right right
 /* Goes on with then() once its domain has told what the caller is there: what that returned, or CALL_LATER. Its client
  * may have gone by then. */
 int principal_settle(Call *call, CallThenFn then, const Carry *carry);
+
+/* For core/web/access.c. Fails the call, keeps it in the ledger of refusals; returns error. claim: what it said, or
+ * wanted. */
+int principal_refuse(Call *call, int error, Right right, const Principal *who, Str claim, const char *why);
+/* Of a text among the arguments; NULL: there is none of that name. */
+Str *principal_value(const Op *op, void *args, const char *name);

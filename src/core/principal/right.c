@@ -43,8 +43,8 @@ static RightSet rights_by_default(PrincipalKind kind) {
 
 RightSet rights_of_scope(WebScope scope) {
         switch (scope) {
-        case WEB_SCOPE_ADMIN: return rights_all;
-        case WEB_SCOPE_CONTROL: return rights_all & ~BIT(ADMIN);
+        case WEB_SCOPE_ADMIN: return RIGHTS_ALL;
+        case WEB_SCOPE_CONTROL: return RIGHTS_ALL & ~BIT(ADMIN);
         default: return BIT(READ) | BIT(LOOK);
         }
 }

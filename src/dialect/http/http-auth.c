@@ -79,6 +79,7 @@ void http_visitor_init(HttpVisitor *visitor, Client *client) {
         timer_init(&visitor->delay, client->daemon->loop, http_auth_on_delay);
         if (!server)
                 return;
+        (void)principal_be_web(client, NULL); /* until it has shown a token it may call nothing */
         visitor->peer = http_peers_find(&server->peers, conn_peer(client->conn)->address,
                                         http_auth_minute(client));
         if (!visitor->peer)
@@ -232,7 +233,7 @@ static bool http_auth_take(HttpRequest *request) {
                 return false;
         if (*request->token->object && !request->route->is_of_one)
                 return false;
-        if (principal_be_web(client, request->token->id, request->token->scope)) {
+        if (principal_be_web(client, request->token)) {
                 conn_abort(client->conn, "out of memory");
                 return false;
         }
