@@ -78,6 +78,7 @@ ROLES = {"foreman": "ROLE_FOREMAN", "foreman or self": "ROLE_FOREMAN_OR_SELF", "
 FLAGS = {
     "writes": ("OP_WRITES", "changes kept state; the reply follows its commit"),
     "streams": ("OP_STREAMS", "a good reply turns the connection into a stream"),
+    "tells": ("OP_TELLS", "that stream is messages of the dialect, such as notifications"),
     "slow": ("OP_SLOW", "may be answered in a later turn"),
     "planned": ("OP_PLANNED", "answers that it is not built yet"),
     "closed": ("OP_CLOSED", "a parameter that it does not have is refused"),

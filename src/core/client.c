@@ -172,17 +172,12 @@ Call *client_call(Client *client, Str id, bool is_quiet, Buf *out) {
 }
 
 void client_run(Client *client, const Op *op, const Json *args, Str id, bool is_quiet, Buf *out) {
-        Call *call = client_call(client, id, is_quiet, out);
-
-        if (!call)
-                return;
-        call->op = op;
-        call->ops = client->dialect->ops;
-        call_run(call, args);
+        client_run_of(client, client->dialect->ops, op, args, id, is_quiet, out);
 }
 
-void client_run_of(Client *client, const OpTable *ops, const Op *op, const Json *args, Str id, Buf *out) {
-        Call *call = client_call(client, id, false, out);
+void client_run_of(Client *client, const OpTable *ops, const Op *op, const Json *args, Str id, bool is_quiet,
+                   Buf *out) {
+        Call *call = client_call(client, id, is_quiet, out);
 
         if (!call)
                 return;

@@ -82,7 +82,8 @@ Call *client_call(Client *client, Str id, bool is_quiet, Buf *out);
  * or empty. */
 void client_run(Client *client, const Op *op, const Json *args, Str id, bool is_quiet, Buf *out);
 /* The same with an operation of another dialect, which this one then answers for in its own way. */
-void client_run_of(Client *client, const OpTable *ops, const Op *op, const Json *args, Str id, Buf *out);
+void client_run_of(Client *client, const OpTable *ops, const Op *op, const Json *args, Str id, bool is_quiet,
+                   Buf *out);
 /* An error reply to something that never became an operation. */
 void client_refuse(Client *client, int error, Str id, Buf *out, const char *format, ...) _printf_(5, 6);
 

@@ -113,9 +113,10 @@ int long_reply_send(Call *call, Spool *spool) {
         Client *client = call->client;
         int r = 0;
 
-        if (client && !call->is_quiet && call->out != conn_out(client->conn))
-                r = call_fail(call, CALL_E_TOO_LARGE, "the result has %llu bytes: not in a batch",
-                              (unsigned long long)spool->n_kept);
+        if (client && !call->is_quiet && (client->channel || call->out != conn_out(client->conn)))
+                r = call_fail(call, CALL_E_TOO_LARGE, "the result has %llu bytes: not %s",
+                              (unsigned long long)spool->n_kept,
+                              client->channel ? "over a WebSocket" : "in a batch");
         else if (client && !call->is_quiet &&
                  call->daemon->n_long_bytes + spool->n_kept > (uint64_t)LONG_REPLIES_GIB_MAX << 30)
                 r = call_fail(call, CALL_E_INTERNAL, "too much waits for clients that do not read");

@@ -78,6 +78,7 @@ enum {
         OP_PLANNED = 1 << 3, /* of the contract, but answers that it is not built yet */
         OP_REVEALS = 1 << 4, /* shows what a sandbox hides: terminals of others */
         OP_PARAMS = 1 << 5,  /* its arguments must be given, even if there are none */
+        OP_TELLS = 1 << 7,   /* … of messages of the dialect, not of something else */
         OP_CLOSED = 1 << 6,  /* with issues: an argument that it does not have is one */
 };
 

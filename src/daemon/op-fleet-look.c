@@ -292,7 +292,10 @@ int op_native_fleet_type(Call *call, const NativeFleetTypeArgs *args) {
 static void fleet_attach_stream(Call *call) {
         const PtyTarget *target = container_of(call->target, PtyTarget, carry);
 
-        coop_stream(call->client, &target->stream);
+        if (call->client->dialect->stream)
+                call->client->dialect->stream(call->client, &target->stream);
+        else
+                coop_stream(call->client, &target->stream);
 }
 
 /* A terminal of a session stays the same while its program is started again. */

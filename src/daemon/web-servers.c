@@ -36,8 +36,9 @@ void web_servers_tidy(Daemon *daemon) {
 
         while (*at) {
                 Endpoint *endpoint = *at;
+                const HttpServer *server = http_server_of(endpoint);
 
-                if (!http_server_of(endpoint) || !endpoint->is_removed || !LIST_EMPTY(&endpoint->clients)) {
+                if (!server || !endpoint->is_removed || !LIST_EMPTY(&endpoint->clients) || server->n_away) {
                         at = &endpoint->next;
                         continue;
                 }

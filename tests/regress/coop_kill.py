@@ -264,25 +264,21 @@ def test_client_that_attaches_while_a_restart_is_pending():
 
 
 # ---------------------------------------------------------------------------------------------------- not built yet
-def test_serve_and_tunnel_say_so():
+def test_the_tunnel_says_so():
     with shared_sessions() as s:
         name = s.create()
         c = s.client()
-        for message in ({"cmd": "serve", "port": 8888}, {"cmd": "tunnel", "session": name}):
-            reply = c.ask(message)
-            equal((reply["ok"], reply["error"]), (False, "NOT_BUILT_YET"))
+        reply = c.ask({"cmd": "tunnel", "session": name})
+        equal((reply["ok"], reply["error"]), (False, "NOT_BUILT_YET"))
         c.good({"cmd": "ls"})
 
 
-def test_serve_and_tunnel_are_checked_all_the_same():
+def test_the_tunnel_is_checked_all_the_same():
     with shared_sessions() as s:
         name = s.create()
         c = s.client()
         c.bad({"cmd": "tunnel", "session": "nobody"}, "SESSION_NOT_FOUND")
         c.bad({"cmd": "tunnel", "session": s.listed(name)["workspace"]}, "NOT_BUILT_YET")
-        for message in ({"cmd": "tunnel"}, {"cmd": "tunnel", "session": 1}, {"cmd": "serve", "port": 65536}, {"cmd": "serve", "port": "8888"},
-                        {"cmd": "serve", "host": 1}, {"cmd": "serve", "token": []}):
+        for message in ({"cmd": "tunnel"}, {"cmd": "tunnel", "session": 1}):
             c.bad(message)
-        c.bad({"cmd": "serve"}, "NOT_BUILT_YET")
-        c.bad({"cmd": "serve", "port": 0, "host": None, "token": None}, "NOT_BUILT_YET")
         c.good({"cmd": "ls"})

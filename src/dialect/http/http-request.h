@@ -96,3 +96,4 @@ void http_rest_kill(HttpRequest *request, Str body);
 void http_rest_shell(HttpRequest *request, Str body);
 void http_rest_resize(HttpRequest *request, Str body);
 void ws_coop_open(HttpRequest *request, Str body);
+void ws_rpc_open(HttpRequest *request, Str body);

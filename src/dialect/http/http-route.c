@@ -40,6 +40,7 @@ static const HttpRoute http_routes[] = {
          .is_of_one = true,
          .is_websocket = true,
          .run = ws_coop_open},
+        {"GET", {"rpc"}, .access = HTTP_TOKEN, .is_websocket = true, .run = ws_rpc_open},
 };
 
 static const HttpRoute http_files = {"GET", {NULL}, .access = HTTP_OPEN, .run = http_assets_get};

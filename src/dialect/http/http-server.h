@@ -20,6 +20,7 @@ typedef struct HttpServer {
         char digest[SHA256_HEX_MAX]; /* of its token */
         Token *token;                /* while it listens */
         HttpPeers peers;
+        size_t n_away; /* clients of it that belong to another endpoint while a call of theirs lasts */
 } HttpServer;
 
 enum { _HTTP_SERVER_E_SUCCESS, HTTP_SERVER_E_IN_USE, HTTP_SERVER_E_ADDRESS };

@@ -211,7 +211,7 @@ void http_run_op(HttpRequest *request, const OpTable *ops, const char *name, con
         const Op *op = op_find(ops, str_from(name));
 
         request->done = done;
-        client_run_of(request->client, ops, op, args, STR_NULL, &request->out);
+        client_run_of(request->client, ops, op, args, STR_NULL, false, &request->out);
 }
 
 /* The result itself is all that is wanted: the answer is made of it in done(). */

@@ -255,5 +255,5 @@ void ws_coop_open(HttpRequest *request, _unused_ Str body) {
         self->stream.client = client;
         client->state = self;
         client_run_of(client, &coop_ops, op_find(&coop_ops, only_looks ? STR("logs") : STR("attach")), args,
-                      STR_NULL, &self->answer);
+                      STR_NULL, false, &self->answer);
 }

@@ -9,9 +9,11 @@
 
 #include "base/error.h"
 #include "core/daemon.h"
+#include "dialect/http/http-server.h"
 
 typedef struct Ws {
         Client *client;
+        Endpoint *home;
         WsMessage message;
         bool is_text; /* the one being handled */
         bool is_closing;
@@ -144,6 +146,7 @@ static void ws_on_fault(Client *client) {
 static void ws_on_closed(Client *client) {
         Ws *ws = client->channel_state;
 
+        (void)ws_go_home(client);
         timer_clear(&ws->ping);
         token_unwatch(&ws->watch);
         ws_message_deinit(&ws->message);
@@ -160,6 +163,25 @@ bool ws_is_text(const Client *client) {
         const Ws *ws = client->channel_state;
 
         return ws->is_text;
+}
+
+void ws_visit(Client *client, Endpoint *endpoint) {
+        const Ws *ws = client->channel_state;
+        HttpServer *server = http_server_of(ws->home);
+
+        if (server && client->endpoint == ws->home && endpoint != ws->home)
+                server->n_away++;
+        client_move(client, endpoint);
+}
+
+bool ws_go_home(Client *client) {
+        const Ws *ws = client->channel_state;
+        HttpServer *server = http_server_of(ws->home);
+
+        if (server && client->endpoint != ws->home)
+                server->n_away--;
+        client_move(client, ws->home);
+        return ws->home->state == ENDPOINT_LISTENING;
 }
 
 void ws_on_eof(Client *client, _unused_ Str rest) {
@@ -206,6 +228,7 @@ static Ws *ws_new(Client *client, Token *token) {
         if (!ws)
                 return NULL;
         ws->client = client;
+        ws->home = client->endpoint;
         ws->heard_ms = loop_now_ms(client->daemon->loop);
         timer_init(&ws->ping, client->daemon->loop, ws_on_ping);
         if (timer_set(&ws->ping, WS_PING_MS)) {

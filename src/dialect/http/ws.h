@@ -16,6 +16,7 @@ enum {
         WS_MESSAGE_MAX = 1 << 20,
         WS_PING_MS = 20000,
         WS_SILENT_MS = 45000,
+        WS_CODE_UNSUPPORTED = 1003,
         WS_CODE_REFUSED = 4403,   /* the token does not reach so far */
         WS_CODE_NOT_FOUND = 4404, /* what it was to show is not there */
 };
@@ -27,6 +28,9 @@ enum {
 bool ws_upgrade(HttpRequest *request, const Dialect *dialect);
 /* For the dialect's frame(): whether the message being handled is text. */
 bool ws_is_text(const Client *client);
+/* It belongs to another endpoint, until it goes home to the server that it came to. False: that was closed meanwhile. */
+void ws_visit(Client *client, Endpoint *endpoint);
+bool ws_go_home(Client *client);
 /* Says why, and ends the connection; the code arrives, if the peer is there. */
 void ws_close(Client *client, unsigned code, const char *reason);
 /* Appends a message of text, for what is not written into the connection itself. */

@@ -52,8 +52,8 @@ static void batch_end(Batch *batch) {
         if (batch->out.n > 1 && !buf_append_str(&batch->out, STR("]"))) {
                 if (jsonrpc_of(client)->trace)
                         jsonrpc_of(client)->trace(client, "->", buf_str(&batch->out));
+                client_end_message(client, &batch->out, 0);
                 (void)conn_give(client->conn, &batch->out);
-                (void)conn_write(client->conn, STR("\n"));
         }
         if (batch->pushed.n)
                 (void)conn_write(client->conn, buf_str(&batch->pushed));
@@ -105,9 +105,12 @@ void jsonrpc_batch_replied(Client *client) {
 
 void jsonrpc_batch_push(Client *client, Str text) {
         Batch *batch = client->state;
+        size_t mark = batch->pushed.n;
 
-        if (batch->pushed.n + text.n > PUSHED_MAX || buf_append_str(&batch->pushed, text))
+        if (mark + text.n > PUSHED_MAX || buf_append_str(&batch->pushed, text))
                 conn_abort(client->conn, "slow reader");
+        else
+                client_end_message(client, &batch->pushed, mark);
 }
 
 /* The elements stay for longer than this turn: with their request, or with all that the envelope of this turn holds. */

@@ -28,12 +28,32 @@ static void refuse_invalid(Client *client, const Json *id, Buf *out, const char 
                       profile->says_missing ? missing : "");
 }
 
+static const Op *jsonrpc_find(const Client *client, Str method, const OpTable **ops) {
+        const JsonRpcDialect *profile = jsonrpc_of(client);
+
+        *ops = client->dialect->ops;
+        return profile->find ? profile->find(method, ops) : op_find(*ops, method);
+}
+
+/* Where it has to be served by somebody else, that is looked at first. */
+static void jsonrpc_run(Client *client, const OpTable *ops, const Op *op, const Json *params, Str id, Buf *out) {
+        const JsonRpcDialect *profile = jsonrpc_of(client);
+        char why[JSONRPC_WHY_MAX] = "";
+        int error = profile->enter ? profile->enter(client, ops, op, params, why) : 0;
+
+        if (!error)
+                client_run_of(client, ops, op, params, id, !id.n, out);
+        else if (id.n)
+                client_refuse(client, error, id, out, "%s", why);
+}
+
 void jsonrpc_handle(Client *client, const Json *message, Buf *out) {
         const JsonRpcDialect *profile = jsonrpc_of(client);
         const Json *id = json_get(message, "id"), *params = json_get(message, "params");
         bool is_silent = !id || (json_is(id, JSON_NULL) && profile->null_id_is_silent);
         Str method = json_str(json_get(message, "method"));
         const char *missing = missing_part(message);
+        const OpTable *ops;
         const Op *op;
 
         if (id && json_raw(id).n > JSONRPC_ID_MAX) {
@@ -47,7 +67,7 @@ void jsonrpc_handle(Client *client, const Json *message, Buf *out) {
         }
         if (is_silent && !profile->runs_notifications)
                 return;
-        op = op_find(client->dialect->ops, method);
+        op = jsonrpc_find(client, method, &ops);
         if (params && !json_is(params, JSON_OBJECT) &&
             (profile->any_params || json_is(params, JSON_NULL) ||
              (op && profile->has_issues && !op->n_fields)))
@@ -59,7 +79,7 @@ void jsonrpc_handle(Client *client, const Json *message, Buf *out) {
                 client_refuse(client, CALL_E_INVALID_PARAMS, json_raw(id), out,
                               profile->has_issues ? "Invalid params" : "params must be an object");
         else if (op && (!params || json_is(params, JSON_OBJECT))) /* else: a notification, dropped */
-                client_run(client, op, params, is_silent ? STR_NULL : json_raw(id), is_silent, out);
+                jsonrpc_run(client, ops, op, params, is_silent ? STR_NULL : json_raw(id), out);
 }
 
 /* *line lives in the arena afterwards. A line that becomes too long by it stays as wrong as it was. */
@@ -158,7 +178,7 @@ static void put_tail(const Call *call, Buf *out) {
         if (is_in_batch(call))
                 return;
         jsonrpc_trace(call->client, "->", (Str){out->data + call->mark, out->n - call->mark});
-        (void)buf_append_str(out, STR("\n"));
+        client_end_message(call->client, out, call->mark);
 }
 
 void jsonrpc_begin_result(const Call *call, Buf *out) {
@@ -170,18 +190,28 @@ void jsonrpc_end_result(const Call *call, Buf *out) {
         put_tail(call, out);
 }
 
+static void jsonrpc_put_error(const Call *call, JsonWriter *w) {
+        const JsonRpcDialect *profile = jsonrpc_of(call->client);
+
+        if (profile->write_foreign && call->ops && call->ops != profile->dialect.ops) {
+                profile->write_foreign(call, w);
+                return;
+        }
+        jw_field_int(w, "code", profile->error_code(call->error));
+        jw_field_str(w, "message", call->message);
+        if (call->details.n) {
+                jw_key(w, "data");
+                jw_raw(w, buf_str(&call->details));
+        }
+}
+
 void jsonrpc_write_error(const Call *call, Buf *out) {
         JsonWriter w = JSON_WRITER(out);
 
         jsonrpc_put_head(call, out);
         (void)buf_append_str(out, STR(",\"error\":"));
         jw_begin_object(&w);
-        jw_field_int(&w, "code", jsonrpc_of(call->client)->error_code(call->error));
-        jw_field_str(&w, "message", call->message);
-        if (call->details.n) {
-                jw_key(&w, "data");
-                jw_raw(&w, buf_str(&call->details));
-        }
+        jsonrpc_put_error(call, &w);
         jw_end_object(&w);
         put_tail(call, out);
 }
@@ -202,10 +232,26 @@ Chunk *jsonrpc_notification(const char *name, Str params) {
         return chunk_new(buf_str(&text));
 }
 
+/* In a channel it is no line: its own framing is put around each copy. */
+static void jsonrpc_push_copy(Client *client, Str text) {
+        Buf *out = conn_out(client->conn);
+        size_t mark = out->n;
+
+        if (buf_append_str(out, text))
+                conn_abort(client->conn, "out of memory");
+        else
+                client_end_message(client, out, mark);
+        conn_flush_soon(client->conn);
+}
+
 void jsonrpc_push(Client *client, Chunk *chunk) {
-        jsonrpc_trace(client, "->", (Str){chunk->data, chunk->n - 1});
+        Str text = {chunk->data, chunk->n - 1};
+
+        jsonrpc_trace(client, "->", text);
         if (client->state)
-                jsonrpc_batch_push(client, (Str){chunk->data, chunk->n});
+                jsonrpc_batch_push(client, text);
+        else if (client->channel)
+                jsonrpc_push_copy(client, text);
         else
                 (void)conn_write_chunk(client->conn, chunk);
 }

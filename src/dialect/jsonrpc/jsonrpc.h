@@ -10,6 +10,7 @@ enum {
         JSONRPC_LINE_MAX = 16 * 1024 * 1024,
         JSONRPC_ID_MAX = 64 << 10, /* bytes of an id, which is echoed; a longer one is an invalid request */
         JSONRPC_BATCH_MAX = 10000, /* elements; more is an invalid request */
+        JSONRPC_WHY_MAX = 256,
 };
 
 typedef struct JsonRpcDialect {
@@ -29,6 +30,12 @@ typedef struct JsonRpcDialect {
                              */
         bool eof_ends_line; /* the end of the stream ends a last line, otherwise that is dropped */
         const char *unknown_method; /* text before the method's name */
+        /* Of one that has operations of other dialects, too: which operation a method is, and of which table; NULL: none.
+         * What has to be so for it is made so, or it is refused: 0, or a condition and why, in words. How what one of
+         * them fails with is written. NULL: it has none. */
+        const Op *(*find)(Str method, const OpTable **ret_ops);
+        int (*enter)(Client *client, const OpTable *ops, const Op *op, const Json *params, char why[JSONRPC_WHY_MAX]);
+        void (*write_foreign)(const Call *call, JsonWriter *w);
         void (*trace)(const Client *client, const char *direction,
                       Str text); /* AIWG_IPC_DEBUG; may be NULL */
 } JsonRpcDialect;
@@ -65,4 +72,4 @@ void jsonrpc_handle(Client *client, const Json *message, Buf *out);
    takes. */
 void jsonrpc_batch(Client *client, const Json *json);
 void jsonrpc_batch_replied(Client *client);
-void jsonrpc_batch_push(Client *client, Str text); /* behind the replies of the batch under way */
+void jsonrpc_batch_push(Client *client, Str text); /* a message, behind the replies of the batch under way */

@@ -294,7 +294,7 @@ static int mcp_call_begin(McpRequest *self) {
                 return r;
         self->out.n = 0;
         self->is_replied = false;
-        client_run_of(self->client, table, op, args, self->id, &self->out);
+        client_run_of(self->client, table, op, args, self->id, false, &self->out);
         return self->is_replied ? 0 : CALL_LATER;
 }
 
