@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the tests: Python modules in tests/{unit,conformance,regress,fault} and compiled unit tests.
+"""Runs the tests: Python modules in tests/{unit,conformance,regress,fault,browser} and compiled unit tests.
 
-  tests/run.py [--build DIR] [--bin-dir DIR] [-j N] [-v] [--tier T]... [--json FILE] [WORD]...
+  tests/run.py [--build DIR] [--bin-dir DIR] [-j N] [-v] [--tier T]... [--without T]... [--json FILE] [WORD]...
 
 Every test_* function of a module is a test; a module runs in a process of its own, -j modules at a time. WORDs choose
 tests whose "tier/module.test" contains one of them. Compiled tests are the executables DIR/test-* of --bin-dir.
@@ -26,7 +26,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-TIERS = ("unit", "conformance", "regress", "fault")
+TIERS = ("unit", "conformance", "regress", "fault", "browser")
 GRACE = 20  # seconds after a test's own time limit until its process is killed
 BEGIN = 300  # seconds until a module's process has read its modules and says which test it starts
 BINARY_LIMIT = 1800
@@ -151,7 +151,7 @@ def choose_modules(paths, words):
 
 
 def find_modules(tiers):
-    return [p for tier in ("fault", "regress", "conformance", "unit") if tier in tiers
+    return [p for tier in ("browser", "fault", "regress", "conformance", "unit") if tier in tiers
             for p in sorted(glob.glob(os.path.join(HERE, tier, "*.py"))) if not os.path.basename(p).startswith("_")]
 
 
@@ -225,6 +225,7 @@ def main():
     ap.add_argument("-j", type=int, default=min(2 * (os.cpu_count() or 1), 12), help="modules at a time; they wait more than they compute")
     ap.add_argument("-v", action="store_true", help="a line for every test")
     ap.add_argument("--tier", action="append", choices=TIERS)
+    ap.add_argument("--without", action="append", choices=TIERS, default=[], help="every tier but this one")
     ap.add_argument("--json", metavar="FILE", help="write all results there")
     ap.add_argument("words", nargs="*")
     a = ap.parse_args()
@@ -234,7 +235,7 @@ def main():
     os.environ.setdefault("MUSTER", os.path.join(build, "muster"))
     records = tempfile.mkdtemp(prefix="muster-records-")
     os.environ["MUSTER_RECORD_DIR"] = records
-    tiers, report = a.tier or TIERS, Report(a.v)
+    tiers, report = [t for t in a.tier or TIERS if t not in a.without], Report(a.v)
     jobs = [(run_module, p) for p in choose_modules(find_modules(tiers), a.words)]
     if a.bin_dir and "unit" in tiers:
         jobs += [(run_binary, p) for p in sorted(glob.glob(os.path.join(os.path.abspath(a.bin_dir), "test-*"))) if os.path.isfile(p) and os.access(p, os.X_OK)]

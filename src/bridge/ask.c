@@ -35,17 +35,17 @@ struct Ask {
         int64_t retry_ms, give_up_ms; /* SEEKING */
         int64_t progress_ms;          /* when to tell next; 0: never */
         int n_progress;
+        bool is_known; /* one that listens was acknowledged: no daemon is too long away for it */
         bool is_done;
 };
 
 enum { ASK_ADDRESS_MAX = 4096 };
-enum { ASK_NO_RESOURCE = -(32 * 1000 + 2) }; /* as older revisions say that there is no such resource */
 
 static const char ask_preface[] = "@mcp\n";
 
 int ask_new(Bridge *self, const AskSpec *spec) {
         Ask *ask = calloc(1, sizeof(*ask));
-        size_t n = spec->id.n + spec->request.n + spec->token.n + sizeof(ask_preface);
+        size_t n = spec->id.n + spec->request.n + spec->token.n + spec->uri.n + sizeof(ask_preface);
         char *at = ask ? malloc(n) : NULL;
 
         if (!at) {
@@ -58,10 +58,14 @@ int ask_new(Bridge *self, const AskSpec *spec) {
         memcpy(at, ask_preface, sizeof(ask_preface) - 1);
         memcpy(at + sizeof(ask_preface) - 1, spec->request.data, spec->request.n);
         at += ask->spec.request.n;
-        ask->spec.id = (Str){memcpy(at, spec->id.data, spec->id.n), spec->id.n};
+        if (spec->id.n)
+                ask->spec.id = (Str){memcpy(at, spec->id.data, spec->id.n), spec->id.n};
         at += spec->id.n;
         if (spec->token.n)
                 ask->spec.token = (Str){memcpy(at, spec->token.data, spec->token.n), spec->token.n};
+        at += spec->token.n;
+        if (spec->uri.n)
+                ask->spec.uri = (Str){memcpy(at, spec->uri.data, spec->uri.n), spec->uri.n};
         ask->fd = -1;
         *self->end = ask;
         self->end = &ask->next;
@@ -104,10 +108,32 @@ static void ask_sweep(Bridge *self) {
         self->end = at;
 }
 
+size_t ask_n_listens(const Bridge *self) {
+        size_t n = 0;
+
+        for (const Ask *ask = self->first; ask; ask = ask->next)
+                n += ask->spec.listen != LISTEN_NOT;
+        return n;
+}
+
+bool ask_has_uri(const Bridge *self, Str uri) {
+        for (const Ask *ask = self->first; ask; ask = ask->next)
+                if (ask->is_known && str_eq(ask->spec.uri, uri))
+                        return true;
+        return false;
+}
+
+void ask_drop_uri(Bridge *self, Str uri) {
+        for (Ask *ask = self->first; ask; ask = ask->next)
+                ask->is_done |= ask->spec.listen == LISTEN_RESOURCE && str_eq(ask->spec.uri, uri);
+        ask_sweep(self);
+}
+
 void ask_cancel(Bridge *self, Str id) {
         for (Ask *ask = self->first; ask; ask = ask->next)
-                if (str_eq(ask->spec.id, id))
-                        ask->is_done = true;
+                if (id.n && str_eq(ask->spec.id, id) &&
+                    !(ask->is_known && ask->spec.listen == LISTEN_RESOURCE))
+                        ask->is_done = true; /* a subscription that was answered ends by unsubscribing */
         ask_sweep(self);
 }
 
@@ -157,7 +183,7 @@ static void ask_fail(Bridge *self, Ask *ask, const char *code, const char *messa
         jw_raw(&w, ask->spec.id);
         ask_put_failure(&w, ask, code, message);
         jw_end_object(&w);
-        if (!w.failed && !buf_append_str(&line, STR("\n")))
+        if (ask->spec.id.n && !w.failed && !buf_append_str(&line, STR("\n")))
                 bridge_say(self, buf_str(&line));
         ask->is_done = true;
 }
@@ -189,7 +215,7 @@ static int ask_put_old(Buf *out, const Ask *ask, Str line) {
                  native_error_code(CALL_E_INVALID_PARAMS));
         if (ask->spec.is_resource && ask_drop_prefix(&rest, refusal))
                 return buf_append_str(out, head) ||
-                                       buf_printf(out, ",\"error\":{\"code\":%d,", ASK_NO_RESOURCE) ||
+                                       buf_printf(out, ",\"error\":{\"code\":%d,", BRIDGE_NO_RESOURCE) ||
                                        buf_append_str(out, rest)
                                ? -ENOMEM
                                : 0;
@@ -255,7 +281,11 @@ static void ask_connect(Bridge *self, Ask *ask, int64_t now_ms) {
                 return;
         }
         ask->retry_ms = now_ms + BRIDGE_AGAIN_MS;
-        if (now_ms >= ask->give_up_ms)
+        if (now_ms < ask->give_up_ms)
+                return;
+        if (ask->is_known || ask->spec.listen == LISTEN_TOOLS)
+                ask->retry_ms = now_ms + BRIDGE_LOST_MS;
+        else
                 ask_fail(self, ask, "daemon_unavailable", "no daemon answers: start one with muster up");
 }
 
@@ -278,6 +308,20 @@ static void ask_send(Bridge *self, Ask *ask) {
         ask->state = ASK_AWAITING;
 }
 
+/* All whole lines; there may be many more. */
+static void ask_listen(Bridge *self, Ask *ask) {
+        size_t n_used = 0;
+        const char *end;
+
+        while (!ask->is_done && (end = memchr(ask->in.data + n_used, '\n', ask->in.n - n_used))) {
+                Str line = {ask->in.data + n_used, (size_t)(end - ask->in.data) + 1 - n_used};
+
+                ask->is_done = !listen_take(self, &ask->spec, &ask->is_known, line);
+                n_used += line.n;
+        }
+        buf_consume(&ask->in, n_used);
+}
+
 static void ask_receive(Bridge *self, Ask *ask) {
         enum { STEP = 64 << 10 };
         const char *end;
@@ -295,6 +339,10 @@ static void ask_receive(Bridge *self, Ask *ask) {
                 return;
         }
         ask->in.n += (size_t)n;
+        if (ask->spec.listen) {
+                ask_listen(self, ask);
+                return;
+        }
         end = memchr(ask->in.data + ask->n_scanned, '\n', ask->in.n - ask->n_scanned);
         if (end)
                 ask_answer(self, ask, (Str){ask->in.data, (size_t)(end - ask->in.data) + 1});
@@ -333,10 +381,13 @@ int64_t ask_turn(Bridge *self, int64_t now_ms) {
         int64_t due = BRIDGE_NEVER;
         size_t n = 0;
 
-        for (Ask *ask = self->first; ask && n < BRIDGE_UNDER_WAY; ask = ask->next, n++) {
+        for (Ask *ask = self->first; ask; ask = ask->next) {
+                if (!ask->spec.listen && ++n > BRIDGE_UNDER_WAY)
+                        continue; /* it waits for its turn */
                 if (ask->state == ASK_WAITING) {
                         ask_seek(self, ask, now_ms);
-                        ask->progress_ms = ask->spec.token.n && ask->spec.is_wait ? now_ms : 0;
+                        ask->progress_ms =
+                                ask->spec.token.n && ask->spec.is_wait && !ask->spec.listen ? now_ms : 0;
                 }
                 due = MIN(due, ask_due(self, ask, now_ms));
         }
@@ -347,7 +398,7 @@ int64_t ask_turn(Bridge *self, int64_t now_ms) {
 size_t ask_watch(Bridge *self, struct pollfd *ret) {
         size_t n = 0;
 
-        for (const Ask *ask = self->first; ask && n < BRIDGE_UNDER_WAY; ask = ask->next)
+        for (const Ask *ask = self->first; ask && n < BRIDGE_UNDER_WAY + BRIDGE_LISTENS; ask = ask->next)
                 if (ask->fd >= 0)
                         ret[n++] = (struct pollfd){.fd = ask->fd,
                                                    .events = ask->state == ASK_SENDING ? POLLIN | POLLOUT

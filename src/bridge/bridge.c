@@ -66,20 +66,20 @@ void bridge_say(Bridge *self, Str line) {
 
 /* ---- what is answered here ------------------------------------------------------------------- */
 
-static void bridge_begin(JsonWriter *w, Str id) {
+void bridge_begin(JsonWriter *w, Str id) {
         jw_begin_object(w);
         jw_field_cstr(w, "jsonrpc", "2.0");
         jw_key(w, "id");
         jw_raw(w, id);
 }
 
-static void bridge_end(Bridge *self, JsonWriter *w) {
+void bridge_end(Bridge *self, JsonWriter *w) {
         jw_end_object(w);
         if (!w->failed && !buf_append_str(w->out, STR("\n")))
                 bridge_say(self, buf_str(w->out));
 }
 
-static void bridge_refuse(Bridge *self, Str id, int error, const char *message) {
+void bridge_refuse(Bridge *self, Str id, int error, const char *message) {
         _cleanup_(buf_deinit) Buf line = BUF_NULL;
         JsonWriter w = JSON_WRITER(&line);
 
@@ -92,7 +92,7 @@ static void bridge_refuse(Bridge *self, Str id, int error, const char *message) 
         bridge_end(self, &w);
 }
 
-static void bridge_answer_empty(Bridge *self, Str id) {
+void bridge_answer_empty(Bridge *self, Str id) {
         _cleanup_(buf_deinit) Buf line = BUF_NULL;
         JsonWriter w = JSON_WRITER(&line);
 
@@ -122,7 +122,8 @@ static void bridge_initialize(Bridge *self, Str id, const Json *params) {
         jw_begin_object(&w);
         jw_field_cstr(&w, "protocolVersion", bridge_agree(json_text_of(params, "protocolVersion")));
         jw_key(&w, "capabilities");
-        jw_raw(&w, STR("{\"tools\":{},\"resources\":{},\"prompts\":{}}"));
+        jw_raw(&w,
+               STR("{\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true},\"prompts\":{}}"));
         jw_key(&w, "serverInfo");
         jw_raw(&w, STR("{\"name\":\"muster\",\"title\":\"muster\",\"version\":\"" MUSTER_VERSION "\"}"));
         jw_field_cstr(&w, "instructions", bridge_instructions);
@@ -168,7 +169,7 @@ static int bridge_put_key(JsonWriter *w) {
 }
 
 /* What the client says of itself stays, but not what only we say. */
-static void bridge_put_meta(Bridge *self, JsonWriter *w, const Json *meta, bool is_old, bool has_key) {
+void bridge_put_meta(Bridge *self, JsonWriter *w, const Json *meta, bool is_old, bool has_key) {
         jw_key(w, "_meta");
         jw_begin_object(w);
         json_each (one, meta)
@@ -198,6 +199,8 @@ static void bridge_forward(Bridge *self, Str id, Str method, const Json *params,
         const McpTool *tool;
 
         spec.is_tool = str_is(method, "tools/call");
+        spec.listen = str_is(method, "subscriptions/listen") ? LISTEN_CLIENT : LISTEN_NOT;
+        spec.is_wait = spec.listen;
         spec.is_resource = str_is(method, "resources/read");
         spec.token = json_raw(json_get(meta, "progressToken"));
         tool = spec.is_tool ? bridge_tool(json_text_of(params, "name")) : NULL;
@@ -234,6 +237,8 @@ static void bridge_request(Bridge *self, Str id, Str method, const Json *params)
                 bridge_refuse(self, id, CALL_E_INVALID_PARAMS, "params must be an object");
         else if (str_is(method, "initialize"))
                 bridge_initialize(self, id, params);
+        else if (is_new && str_is(method, "subscriptions/listen") && ask_n_listens(self) >= BRIDGE_LISTENS)
+                bridge_refuse(self, id, CALL_E_INVALID_PARAMS, "too many subscriptions");
         else if (is_new)
                 bridge_forward(self, id, method, params, false);
         else if (str_is(method, "ping") || (str_is(method, "logging/setLevel") && self->has_shaken))
@@ -242,10 +247,17 @@ static void bridge_request(Bridge *self, Str id, Str method, const Json *params)
                 bridge_refuse(
                         self, id, CALL_E_INVALID_PARAMS,
                         "neither initialize nor _meta io.modelcontextprotocol/protocolVersion was said");
-        else if (str_is(method, "server/discover"))
+        else if (str_is(method, "server/discover") || str_is(method, "subscriptions/listen"))
                 bridge_refuse(self, id, CALL_E_UNKNOWN_OP, "not a method of this revision");
-        else
+        else if (str_is(method, "resources/subscribe"))
+                listen_subscribe(self, id, params);
+        else if (str_is(method, "resources/unsubscribe"))
+                listen_unsubscribe(self, id, params);
+        else {
                 bridge_forward(self, id, method, params, true);
+                if (str_is(method, "tools/list"))
+                        listen_for_tools(self);
+        }
 }
 
 static void bridge_message(Bridge *self, const Json *message) {

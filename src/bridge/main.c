@@ -83,8 +83,8 @@ static int bridge_patience_ms(int64_t due_ms) {
 
 /* False: it is over. */
 static bool bridge_turn(Bridge *bridge, int signals, int64_t *end_ms) {
-        struct pollfd fds[FDS_OWN + BRIDGE_UNDER_WAY] = {{.fd = -1, .events = POLLIN},
-                                                         {.fd = signals, .events = POLLIN}};
+        struct pollfd fds[FDS_OWN + BRIDGE_UNDER_WAY + BRIDGE_LISTENS] = {{.fd = -1, .events = POLLIN},
+                                                                          {.fd = signals, .events = POLLIN}};
         int64_t due;
         size_t n;
 

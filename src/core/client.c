@@ -151,6 +151,8 @@ void client_start(void *user, Conn *conn) {
         client->is_native = !strcmp(type->name, "native");
         enlist(client, endpoint);
         principal_establish(client);
+        if (type->secure && type->secure(endpoint, conn))
+                conn_abort(conn, "out of memory");
         conn_start(conn, &client->dialect->framing, &limits, &client_handler, client);
 }
 

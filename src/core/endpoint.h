@@ -45,6 +45,8 @@ typedef struct EndpointType {
         /* Which dialect a connection begins with, within which limits; NULL: the one above, with those
          * below. */
         const Dialect *(*greet)(Endpoint *endpoint, const ConnPeer *peer, ConnLimits *limits);
+        /* Puts TLS below a connection that is not started yet; may be NULL. 0 or negative: it is closed. */
+        int (*secure)(Endpoint *endpoint, Conn *conn);
         void (*free)(Endpoint *endpoint); /* frees context; may be NULL */
 } EndpointType;
 

@@ -89,3 +89,24 @@ Json *secret_restore_env(const Config *config, Arena *arena, const Json *given, 
         }
         return env;
 }
+
+bool secret_redact_event(const Config *config, Arena *arena, Str line, Json **ret) {
+        static const char *const holders[] = {"actor", "patch"};
+
+        *ret = NULL;
+        if (!line.n || !memmem(line.data, line.n, "\"env\"", 5) ||
+            json_parse(arena, line.data, line.n, NULL, ret, NULL))
+                return false;
+        for (size_t i = 0; i < ARRAY_SIZE(holders); i++) {
+                Json *holder = json_get(json_get(*ret, "data"), holders[i]), *env = json_get(holder, "env");
+
+                if (!json_is(holder, JSON_OBJECT) || !env)
+                        continue;
+                env = secret_redact_env(config, arena, env);
+                if (!env || json_set(arena, holder, STR("env"), env)) {
+                        *ret = NULL;
+                        return true;
+                }
+        }
+        return true;
+}

@@ -18,6 +18,9 @@ bool secret_is_name(const Config *config, Str name);
 void secret_write_env(const Config *config, JsonWriter *w, const Json *env);
 /* The same as a tree; what is no object as it is. NULL without memory. */
 Json *secret_redact_env(const Config *config, Arena *arena, const Json *env);
+/* An event of a group for others: lines that the original wrote, or we did of old, have the secrets of actors in them. True: *ret
+ * is a tree without them; false: there are none. NULL in *ret with true: no memory, nothing may be shown. */
+bool secret_redact_event(const Config *config, Arena *arena, Str line, Json **ret);
 /* What somebody sends back who has seen the mark: a copy of given, in which a marked secret is the one that
  * stored (may be NULL) has, or is not there. NULL without memory. */
 Json *secret_restore_env(const Config *config, Arena *arena, const Json *given, const Json *stored);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -59,14 +58,13 @@ static void write_accounts(const Daemon *daemon, JsonWriter *w) {
         jw_key(w, "accounts");
         jw_begin_array(w);
         for (const Account *a = daemon->accounts.first; a; a = a->next) {
-                char peer[64], address[INET_ADDRSTRLEN] = "";
-                struct in_addr in = {.s_addr = htonl(a->key)};
+                char peer[64], address[ADDRESS_TEXT_MAX];
 
+                address_text(&a->network, address);
                 if (a->is_remote)
-                        snprintf(peer, sizeof(peer), "tcp:%s",
-                                 inet_ntop(AF_INET, &in, address, sizeof(address)));
+                        snprintf(peer, sizeof(peer), "tcp:%s", address);
                 else
-                        snprintf(peer, sizeof(peer), "uid:%u", a->key);
+                        snprintf(peer, sizeof(peer), "uid:%u", (unsigned)a->uid);
                 jw_begin_object(w);
                 jw_field_cstr(w, "peer", peer);
                 jw_field_uint(w, "connections", a->n_conns);

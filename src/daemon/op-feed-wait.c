@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "collab/message/recipients.h"
 #include "core/client.h"
 #include "core/daemon.h"
 #include "gen/native-ops.h"
@@ -64,22 +65,6 @@ static bool wait_is_place(const FeedWait *self, const FeedPlace *place) {
         return false;
 }
 
-/* Whether an event is for the actor that waits: named, or as one of several; not what it did itself. */
-static bool wait_is_for(const Json *event, Str actor) {
-        const Json *data = json_get(event, "data"), *to = json_get(data, "to");
-        Str target = json_text_of(data, "target_actor_id");
-
-        if (str_eq(json_text_of(event, "by"), actor) || (target.n && !str_eq(target, actor)))
-                return false;
-        json_each (item, to) {
-                Str name = json_str(item);
-
-                if (str_eq(name, actor) || (str_starts(name, STR("@")) && !str_is(name, "@user")))
-                        return true;
-        }
-        return !json_count(to);
-}
-
 static bool wait_is_meant(const FeedWait *self, const FeedItem *item, const char *kind) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         const NativeFeedWaitArgs *args = self->args;
@@ -92,7 +77,7 @@ static bool wait_is_meant(const FeedWait *self, const FeedItem *item, const char
         if (!args->actor.n || strcmp(item->place.domain, "collab") != 0 || !item->payload)
                 return true;
         return json_parse(&arena, item->payload->data, item->payload->n, NULL, &event, NULL) ||
-               wait_is_for(event, args->actor);
+               recipients_may_include(event, args->actor);
 }
 
 static void wait_put(FeedWait *self, const FeedItem *item, const char *kind) {

@@ -4,6 +4,8 @@
  * has no terminal is shown, and refuses what only a terminal can do.
  */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base64.h"
@@ -18,7 +20,13 @@
 #include "gen/native-ops.h"
 #include "sessions/sessions.h"
 
-enum { FLEET_LOGS_MAX = 256 << 10, FLEET_TYPED_MAX = 256 << 10, FLEET_COLS = 80, FLEET_ROWS = 24 };
+enum {
+        FLEET_LOGS_MAX = 256 << 10,
+        FLEET_TYPED_MAX = 256 << 10,
+        FLEET_COLS = 80,
+        FLEET_ROWS = 24,
+        FLEET_RECORDINGS_MAX = 64 /* of one process */
+};
 
 static int fleet_require_running(Call *call, const FleetThing *thing, Hosted **ret) {
         int r = fleet_require_hosted(call, thing, ret);
@@ -306,9 +314,8 @@ static int fleet_attach_aim(Call *call, const FleetThing *thing, Hosted *hosted,
         return 0;
 }
 
-static int fleet_attach_found(Call *call, const FleetThing *thing, const Carry *carry) {
-        const NativeFleetAttachArgs *args = container_of(carry, NativeFleetAttachArgs, carry);
-        PtyTarget *target = pty_target(call, NULL, args->cols, args->rows);
+static int fleet_attach_to(Call *call, const FleetThing *thing, const StreamTarget *wanted) {
+        PtyTarget *target = pty_target(call, NULL, wanted->cols, wanted->rows);
         Hosted *hosted;
         JsonWriter *w;
         int r = fleet_require_running(call, thing, &hosted);
@@ -317,7 +324,7 @@ static int fleet_attach_found(Call *call, const FleetThing *thing, const Carry *
                 r = target ? fleet_attach_aim(call, thing, hosted, target) : error_origin(-ENOMEM);
         if (r)
                 return r;
-        target->stream.is_read_only = args->read_only || hosted->kind != SHIM_PTY;
+        target->stream.is_read_only = wanted->is_read_only || hosted->kind != SHIM_PTY;
         call->target = &target->carry;
         call_after(call, fleet_attach_stream);
         w = call_result(call);
@@ -330,12 +337,33 @@ static int fleet_attach_found(Call *call, const FleetThing *thing, const Carry *
         return 0;
 }
 
+static int fleet_attach_found(Call *call, const FleetThing *thing, const Carry *carry) {
+        const NativeFleetAttachArgs *args = container_of(carry, NativeFleetAttachArgs, carry);
+
+        return fleet_attach_to(call, thing,
+                               &(StreamTarget){.cols = (unsigned)args->cols,
+                                               .rows = (unsigned)args->rows,
+                                               .is_read_only = args->read_only});
+}
+
 /* Only as a request of its own: replies of a batch leave together, behind what would be streamed. */
-int op_native_fleet_attach(Call *call, const NativeFleetAttachArgs *args) {
+static int fleet_attach_alone(Call *call, Str name, FleetFn found, const Carry *carry) {
         if (call->out != conn_out(call->client->conn))
                 return call_fail(call, CALL_E_INVALID_REQUEST,
-                                 "fleet.attach cannot stand in a batch or be a notification");
-        return fleet_call(call, args->name, STR_NULL, fleet_attach_found, &args->carry);
+                                 "%s cannot stand in a batch or be a notification", call->op->name);
+        return fleet_call(call, name, STR_NULL, found, carry);
+}
+
+int op_native_fleet_attach(Call *call, const NativeFleetAttachArgs *args) {
+        return fleet_attach_alone(call, args->name, fleet_attach_found, &args->carry);
+}
+
+static int term_follow_found(Call *call, const FleetThing *thing, _unused_ const Carry *carry) {
+        return fleet_attach_to(call, thing, &(StreamTarget){.is_read_only = true});
+}
+
+int op_native_term_follow(Call *call, const NativeTermFollowArgs *args) {
+        return fleet_attach_alone(call, args->name, term_follow_found, &args->carry);
 }
 
 /* ---- record ---------------------------------------------------------------------------------- */
@@ -343,15 +371,27 @@ int op_native_fleet_attach(Call *call, const NativeFleetAttachArgs *args) {
 typedef struct FleetRecord { /* in the call's arena */
         Carry carry;
         FleetThing thing;
+        const char *home;
         char *path;
         unsigned cols, rows;
         int fd;
 } FleetRecord;
 
+/* One that was recorded before has a file already: the next has a number behind its id. */
 static void fleet_record_create(const Carry *carry) {
         FleetRecord *self = (FleetRecord *)container_of(carry, FleetRecord, carry);
 
         self->fd = recording_create(self->path, self->thing.name.data, self->cols, self->rows);
+        for (unsigned i = 2; self->fd == -EEXIST && i <= FLEET_RECORDINGS_MAX; i++) {
+                char id[32];
+
+                snprintf(id, sizeof(id), "%s-%u", self->thing.id, i);
+                free(self->path);
+                self->path = recording_path(self->home, self->thing.name.data, id);
+                self->fd = self->path ? recording_create(self->path, self->thing.name.data, self->cols,
+                                                         self->rows)
+                                      : -ENOMEM;
+        }
 }
 
 static int fleet_record_tell(Call *call, const FleetThing *thing, const Hosted *hosted) {
@@ -388,6 +428,7 @@ static int fleet_record_found(Call *call, const FleetThing *thing, _unused_ cons
         if (!self)
                 return error_origin(-ENOMEM);
         *self = (FleetRecord){.thing = *thing,
+                              .home = call->daemon->home,
                               .path = recording_path(call->daemon->home, thing->name.data, hosted->id),
                               .cols = hosted->cols ? hosted->cols : FLEET_COLS,
                               .rows = hosted->rows ? hosted->rows : FLEET_ROWS,

@@ -333,6 +333,7 @@ bool setup_reopen(Endpoint *endpoint) {
 
 void setup_reload(Daemon *daemon) {
         char wrong[OPTIONS_FAULT_MAX] = "";
+        FeedPlace place;
         Config fresh;
 
         if (daemon->is_stopping)
@@ -343,6 +344,8 @@ void setup_reload(Daemon *daemon) {
         else {
                 log_set_level(&daemon->log, 0, setup_log_level(&fresh));
                 config_take_rights(&daemon->config, &fresh);
+                feed_place(&place, "daemon", STR_NULL, STR("reloaded"), FEED_NOWHERE);
+                (void)feed_push(daemon->feed, &place, NULL);
         }
         config_deinit(&fresh);
         for (Endpoint *e = daemon->endpoints; e; e = e->next)

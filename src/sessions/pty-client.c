@@ -21,15 +21,26 @@ static void pty_client_on_room(Viewer *viewer) {
         client->ops->room(client);
 }
 
+static void pty_client_on_resized(Viewer *viewer) {
+        PtyClient *client = container_of(viewer, PtyClient, viewer);
+
+        if (client->ops->resized)
+                client->ops->resized(client);
+}
+
 /* ---- at a terminal of a session -------------------------------------------------------------- */
 
 static void pty_fit(Pty *pty);
+static PtyClient *pty_owner(const Pty *pty);
+static void pty_disown(PtyClient *client);
 
 static void pty_attach(Pty *pty, PtyClient *client) {
         client->pty = pty;
+        client->owns_size = client->shares_size && !client->is_passive && !pty_owner(pty);
         LIST_INSERT_HEAD(&pty->clients, client, link);
         client->viewer = (Viewer){.output = pty_client_on_output,
                                   .room = pty_client_on_room,
+                                  .resized = pty_client_on_resized,
                                   .is_passive = client->is_passive};
         if (pty->hosted)
                 viewer_attach(&client->viewer, pty->hosted);
@@ -40,6 +51,7 @@ static void pty_give_back(Pty *pty);
 
 static void leave_pty(PtyClient *client) {
         LIST_REMOVE(client, link);
+        pty_disown(client);
         pty_fit(client->pty);
         pty_give_back(client->pty);
         client->pty = NULL;
@@ -60,11 +72,14 @@ static void pty_client_on_promoted(Seat *seat) {
 
         pty_resize(client, client->cols, client->rows);
         client->ops->promoted(client);
+        if (client->shares_size && client->ops->owned)
+                client->ops->owned(client);
 }
 
 static void visit(Hosted *hosted, PtyClient *client) {
         client->viewer = (Viewer){.output = pty_client_on_output,
                                   .room = pty_client_on_room,
+                                  .resized = pty_client_on_resized,
                                   .ended = pty_client_on_ended,
                                   .is_passive = client->is_passive};
         client->seat = (Seat){.by = client->by, .promoted = pty_client_on_promoted};
@@ -158,12 +173,67 @@ static void pty_give_back(Pty *pty) {
                 host_resize(pty->hosted, last->cols, last->rows);
 }
 
+/*
+ * Of those who share the size one decides it. Clients that do not (those of the coop socket) say it whenever they
+ * like.
+ */
+
+static PtyClient *pty_owner(const Pty *pty) {
+        PtyClient *client = LIST_FIRST(&pty->clients);
+
+        while (client && !client->owns_size)
+                client = LIST_NEXT(client, link);
+        return client;
+}
+
+bool pty_owns(const PtyClient *client) {
+        return client->pty ? client->owns_size : pty_client_may_type(client);
+}
+
+bool pty_will_own(const PtyTarget *target) {
+        if (target->stream.is_read_only)
+                return false;
+        return target->pty ? !pty_owner(target->pty) : TAILQ_EMPTY(&target->stream.hosted->seats);
+}
+
+static void pty_pass_on(PtyClient *from, PtyClient *to) {
+        if (from) {
+                from->owns_size = false;
+                from->ops->owned(from);
+        }
+        if (!to)
+                return;
+        to->owns_size = true;
+        if (to->cols || to->rows)
+                pty_resize(to, to->cols, to->rows);
+        to->ops->owned(to);
+}
+
+void pty_own(PtyClient *client) {
+        if (client->pty && client->shares_size && !client->is_passive && !client->owns_size)
+                pty_pass_on(pty_owner(client->pty), client);
+}
+
+/* It has left: the one that came last of those who stay. */
+static void pty_disown(PtyClient *client) {
+        PtyClient *next = LIST_FIRST(&client->pty->clients);
+
+        if (!client->owns_size)
+                return;
+        client->owns_size = false;
+        while (next && (!next->shares_size || next->is_passive))
+                next = LIST_NEXT(next, link);
+        pty_pass_on(NULL, next);
+}
+
 void pty_resize(PtyClient *client, unsigned cols, unsigned rows) {
         Pty *pty = client->pty;
         Hosted *hosted = pty_client_hosted(client);
 
         client->cols = cols ? cols : client->cols;
         client->rows = rows ? rows : client->rows;
+        if (client->shares_size && !pty_owns(client))
+                return;
         if (pty && (cols || rows))
                 client->sized = ++pty->n_sizes;
         if (pty && pty_is_for_all(pty))

@@ -109,10 +109,10 @@ static void pty_stream_on_drawn(ScreenWait *wait, ScreenDrawn *drawn) {
         if (stream->n_before)
                 pty_stream_tell_lag(stream, stream->n_dropped - n_missed);
         stream->n_dropped = n_missed;
+        if (chunk && is_same && stream->kind->next)
+                stream->kind->next(stream, hosted, drawn->position, drawn->output.bytes.n);
         if (chunk)
                 pty_stream_put_chunk(stream, chunk, drawn->output.bytes.n);
-        if (is_same && stream->kind->jumped)
-                stream->kind->jumped(stream, hosted, drawn->position);
         if (is_same)
                 pty_stream_put_missed(stream, hosted, (size_t)n_missed);
         else if (hosted && has_missed) /* of another process, which has begun meanwhile */
@@ -139,13 +139,18 @@ static bool pty_stream_is_full(const PtyStream *stream) {
 
 static void pty_stream_on_output(PtyClient *shown, HostOutput *output) {
         PtyStream *stream = pty_stream_of(shown);
+        const Hosted *hosted = pty_client_hosted(shown);
 
+        if (output->is_stderr && stream->kind->skips_stderr)
+                return;
         if (pty_stream_is_behind(stream) || pty_stream_is_full(stream)) {
                 if (!pty_stream_is_behind(stream))
                         conn_want_drained(stream->client->conn);
                 stream->n_dropped += output->bytes.n;
                 return;
         }
+        if (stream->kind->next && hosted)
+                stream->kind->next(stream, hosted, hosted->shown_out - output->bytes.n, 0);
         pty_stream_put_chunk(stream, output_framed(output, stream->kind->frame), output->bytes.n);
 }
 
@@ -194,11 +199,24 @@ static void pty_stream_on_promoted(PtyClient *shown) {
         pty_stream_put(pty_stream_of(shown), PTY_EVENT_WRITER, 0);
 }
 
+static void pty_stream_on_resized(PtyClient *shown) {
+        PtyStream *stream = pty_stream_of(shown);
+
+        if (stream->kind->shares_size)
+                pty_stream_put(stream, PTY_EVENT_RESIZED, 0);
+}
+
+static void pty_stream_on_owned(PtyClient *shown) {
+        pty_stream_put(pty_stream_of(shown), PTY_EVENT_OWNER, pty_owns(shown));
+}
+
 static const PtyClientOps pty_stream_ops = {.output = pty_stream_on_output,
                                             .room = pty_stream_on_room,
                                             .exited = pty_stream_on_exited,
                                             .restarting = pty_stream_on_restarting,
                                             .ended = pty_stream_on_ended,
+                                            .resized = pty_stream_on_resized,
+                                            .owned = pty_stream_on_owned,
                                             .promoted = pty_stream_on_promoted};
 
 /* ---- from the client ------------------------------------------------------------------------- */
@@ -242,11 +260,12 @@ void pty_stream_leave(PtyStream *stream) {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* Behind a past that does not show what is there comes the screen; who only looks wants bytes. */
+/* Behind a past that does not show what is there comes the screen; who follows a log wants bytes. */
 static void pty_stream_put_right(PtyStream *stream, Str past) {
         const Hosted *hosted = pty_client_hosted(&stream->shown);
 
-        if (!stream->shown.is_passive && hosted && hosted_needs_screen(hosted, past))
+        if ((!stream->shown.is_passive || stream->kind->shares_size) && hosted &&
+            hosted_needs_screen(hosted, past))
                 pty_stream_draw(stream);
 }
 
@@ -259,7 +278,8 @@ void pty_stream_begin_at(PtyStream *stream, Client *client, const PtyStreamKind 
                               .shown = {.ops = &pty_stream_ops,
                                         .by = principal_name(principal_of(client)),
                                         .is_passive = target->stream.is_read_only,
-                                        .is_web = kind->is_web},
+                                        .is_web = kind->is_web,
+                                        .shares_size = kind->shares_size},
                               .screen = {.frame = kind->frame, .drawn = pty_stream_on_drawn}};
         conn_end_with_peer(client->conn);
         pty_stream_put_bytes(stream, past);

@@ -30,19 +30,24 @@ typedef enum PtyEvent {
         PTY_EVENT_RESTARTING, /* milliseconds */
         PTY_EVENT_WRITER,     /* what it types counts from now on */
         PTY_EVENT_DETACHED,   /* the daemon leaves */
+        PTY_EVENT_RESIZED,    /* of kinds that share the size: the terminal has another one */
+        PTY_EVENT_OWNER,      /* … 1: its window decides it from now on; 0: no longer */
 } PtyEvent;
 
 typedef struct PtyStreamKind {
-        bool is_web;     /* listed as such */
+        bool is_web;        /* listed as such */
+        bool shares_size;   /* one of them decides the size (pty_own()), and all are told of it */
+        bool skips_stderr;  /* of what has no terminal only stdout is shown, so that its bytes can be counted */
         HostFrame frame; /* output and screens: made once for all of the kind */
         /* Appends what an event is on the wire. Without memory it closes the connection. */
         void (*put_event)(PtyStream *stream, Buf *out, PtyEvent event, int64_t value);
         void (*end)(PtyStream *stream); /* the terminal is over, and all of it is queued */
         /* NULL: only its queue counts, and all that comes is sent on. */
         bool (*is_full)(const PtyStream *stream);
-        /* It goes on at another position of another process, or behind a screen; may be NULL. */
-        void (*jumped)(PtyStream *stream, const Hosted *hosted, uint64_t position);
-        void (*sent)(PtyStream *stream, size_t n_bytes); /* so much output was queued; may be NULL */
+        /* What is queued next: output from this position on, or n_screen bytes of a screen that shows everything up to
+         * it; may be NULL. */
+        void (*next)(PtyStream *stream, const Hosted *hosted, uint64_t position, size_t n_screen);
+        void (*sent)(PtyStream *stream, size_t n_bytes); /* so much was queued; may be NULL */
 } PtyStreamKind;
 
 struct PtyStream {

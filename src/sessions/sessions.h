@@ -89,6 +89,8 @@ typedef struct PtyClientOps {
         void (*exited)(PtyClient *client, int code);
         void (*restarting)(PtyClient *client, int64_t delay_ms);
         void (*ended)(PtyClient *client);    /* the terminal is gone: detached already */
+        void (*resized)(PtyClient *client);  /* the terminal has another size; may be NULL */
+        void (*owned)(PtyClient *client);    /* pty_owns() says something else now; may be NULL */
         void (*promoted)(PtyClient *client); /* at a terminal with seats: what it types counts now */
 } PtyClientOps;
 
@@ -104,6 +106,8 @@ struct PtyClient {
         const char *by;      /* who it is, for people; the owner's */
         bool is_passive;     /* it only looks: nobody answers what the program asks */
         bool is_web;         /* it came over HTTP */
+        bool shares_size;    /* of those who do one decides the size: pty_own() */
+        bool owns_size;      /* … at a terminal of a session: this one */
 };
 
 /* What a call that becomes a stream leaves for it (call->target), in the call's arena. */
@@ -147,6 +151,11 @@ void pty_restart(Pty *pty); /* ends what runs and starts it again; pty->waiting 
 /* pty-client.c */
 void pty_resize(PtyClient *client, unsigned cols,
                 unsigned rows); /* its window has changed; 0: that side has not */
+/* Of several who share the size this one decides it from now on: it typed, or took it. The first one does at first.
+ * At a terminal with seats it is always the one that types. */
+void pty_own(PtyClient *client);
+bool pty_owns(const PtyClient *client);
+bool pty_will_own(const PtyTarget *target); /* one that attaches now */
 PtyTarget *pty_target(Call *call, Pty *pty, int64_t cols, int64_t rows); /* NULL without memory */
 /* The domain's part in the life of its processes. */
 extern const HostedHandler pty_hosted_handler;

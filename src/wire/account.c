@@ -7,22 +7,24 @@
 
 #include "base/error.h"
 
-static Account *account_find(Accounts *accounts, bool is_remote, uint32_t key) {
-        for (Account *a = accounts->first; a; a = a->next)
-                if (a->is_remote == is_remote && a->key == key)
-                        return a;
-        return NULL;
+static bool account_is_of(const Account *account, const Account *owner) {
+        return account->is_remote == owner->is_remote && account->uid == owner->uid &&
+               address_eq(&account->network, &owner->network);
 }
 
-int account_open(Accounts *accounts, bool is_remote, uint32_t key, Account **ret) {
-        Account *account = account_find(accounts, is_remote, key);
+/* owner has what an account is found by, and nothing else. */
+static int account_open(Accounts *accounts, const Account *owner, Account **ret) {
+        Account *account = accounts->first;
 
+        while (account && !account_is_of(account, owner))
+                account = account->next;
         if (!account) {
                 account = calloc(1, sizeof(*account));
                 if (!account)
                         return error_origin(-ENOMEM);
-                *account = (Account){
-                        .owner = accounts, .is_remote = is_remote, .key = key, .next = accounts->first};
+                *account = *owner;
+                account->owner = accounts;
+                account->next = accounts->first;
                 accounts->first = account;
         }
         *ret = account;
@@ -32,11 +34,34 @@ int account_open(Accounts *accounts, bool is_remote, uint32_t key, Account **ret
         return 0;
 }
 
+int account_open_user(Accounts *accounts, uid_t uid, Account **ret) {
+        return error_trace(account_open(accounts, &(Account){.uid = uid}, ret));
+}
+
+int account_open_host(Accounts *accounts, const struct in6_addr *ip, Account **ret) {
+        Account owner = {.is_remote = true, .network = address_network(ip)};
+
+        return error_trace(account_open(accounts, &owner, ret));
+}
+
+static void account_drop(Account *account) {
+        Account **link = &account->owner->first;
+
+        while (*link != account)
+                link = &(*link)->next;
+        *link = account->next;
+        free(account);
+}
+
 Account *account_close(Account *account) {
         if (!account)
                 return NULL;
         assert(account->n_conns > 0);
         account->n_conns--;
+        if (account->is_remote && !account->n_conns) {
+                assert(!account->conns && !account->n_bytes);
+                account_drop(account);
+        }
         return NULL;
 }
 

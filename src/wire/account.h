@@ -1,14 +1,14 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Account: what one peer (a local user, or a TCP address) holds of the daemon: connections and queued bytes.
+ * Account: what one peer (a local user, or a host by TCP) holds of the daemon: connections and queued bytes.
  *
  * Every connection is charged to an account and refused when the account's quota is used up, so that no peer
  * can take all descriptors or memory. Who fills a quota does not shut out the other processes of its user: when it
  * is bytes, the largest connection of the process that holds most goes, and when it is connections, the
  * oldest of the process that has most (wire/conn.c). An account appears with the first connection of a peer and stays (with
- * its counters) until the daemon ends: on this machine there are only as many as users and allowed TCP
- * hosts. Owned by the Accounts of the Daemon.
+ * its counters) until the daemon ends if the peer is a user: there are only as many as users. That of a host ends with its last
+ * connection. Owned by the Accounts of the Daemon.
  */
 #include <sys/queue.h>
 #include <sys/types.h>
@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "base/macro.h"
+#include "wire/address.h"
 
 typedef struct Account Account;
 typedef struct Accounts Accounts;
@@ -26,7 +27,7 @@ enum { ACCOUNT_CHAINS = 64 };
 /* What one process of the peer has open. It is there as long as one of its connections is. */
 struct Share {
         LIST_ENTRY(Share) link;
-        uint32_t peer;  /* pid, or IPv4 address */
+        uint32_t peer;  /* pid, or address_number() */
         size_t n_refs;  /* connections, with those that are closed and not freed yet */
         size_t n_conns; /* … without them */
         size_t n_bytes; /* charged to open ones */
@@ -36,7 +37,8 @@ struct Account {
         Accounts *owner;
         Account *next;
         bool is_remote;
-        uint32_t key; /* uid, or IPv4 address */
+        uid_t uid;               /* of a user … */
+        struct in6_addr network; /* … or address_network() of a host */
         size_t n_conns;
         size_t n_bytes; /* input buffered, output queued, and what calls that wait hold */
         uint64_t n_requests;
@@ -52,9 +54,10 @@ struct Accounts {
 
 enum { _ACCOUNT_E_SUCCESS, ACCOUNT_E_QUOTA };
 
-/* Charges one connection. Condition: ACCOUNT_E_QUOTA, and nothing is charged to *ret. */
-int account_open(Accounts *accounts, bool is_remote, uint32_t key, Account **ret);
-Account *account_close(Account *account);      /* returns it; NULL */
+/* Charges one connection of a user, or of the host that has this address. Condition: ACCOUNT_E_QUOTA, and nothing is charged to *ret. */
+int account_open_user(Accounts *accounts, uid_t uid, Account **ret);
+int account_open_host(Accounts *accounts, const struct in6_addr *ip, Account **ret);
+Account *account_close(Account *account);      /* gives it back; NULL */
 bool account_has_room(const Account *account); /* its queued bytes are within the quota */
 
 /* The share of a process, counted as one more connection; NULL: out of memory. */

@@ -170,14 +170,25 @@ static void tell_eof(Conn *conn) {
         conn->n_taken = 0;
 }
 
-static void read_once(Conn *conn) {
+static ssize_t conn_receive(Conn *conn) {
         ssize_t n;
 
+        if (conn->filter) {
+                n = conn->filter->receive(conn->filter, conn->shared->read_buffer, CONN_READ_MAX);
+                errno = n < 0 ? (int)-n : 0;
+                return n;
+        }
         do {
                 n = recv(conn->fd_in, conn->shared->read_buffer, CONN_READ_MAX, 0);
                 if (n < 0 && errno == ENOTSOCK) /* stdio */
                         n = read(conn->fd_in, conn->shared->read_buffer, CONN_READ_MAX);
         } while (n < 0 && errno == EINTR);
+        return n;
+}
+
+static void read_once(Conn *conn) {
+        ssize_t n = conn_receive(conn);
+
         if (n > 0)
                 got_bytes(conn, (Str){conn->shared->read_buffer, (size_t)n});
         else if (n == 0 ||

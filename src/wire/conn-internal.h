@@ -10,6 +10,7 @@ struct Conn {
         ConnShared *shared;
         int fd_in, fd_out; /* the same for sockets */
         LoopFd *watch_in, *watch_out;
+        ConnFilter *filter; /* NULL: none */
         ConnPeer peer;
         Account *account;
         Conn *account_next, **account_link;

@@ -20,7 +20,8 @@ static void conn_on_work(Deferred *deferred) {
         Conn *conn = container_of(deferred, Conn, work);
 
         conn_enter(conn);
-        if (conn->has_backlog || conn->is_unpollable || conn->saw_eof)
+        if (conn->has_backlog || conn->is_unpollable || conn->saw_eof ||
+            (conn->filter && conn->filter->has_more))
                 conn_input(conn);
         conn_leave(conn);
 }
@@ -83,6 +84,17 @@ int conn_new(Conn **ret, ConnShared *shared, int fd_in, int fd_out, const ConnPe
         return 0;
 }
 
+int conn_set_filter(Conn *conn, ConnFilter *filter) {
+        int r = conn->fd_in == conn->fd_out ? filter->attach(filter, conn->fd_in) : error_origin(-ENOTSOCK);
+
+        if (r) {
+                filter->free(filter);
+                return error_trace(r);
+        }
+        conn->filter = filter;
+        return 0;
+}
+
 int conn_peer_pidfd(const Conn *conn) {
         socklen_t n = sizeof(int);
         int fd;
@@ -91,6 +103,8 @@ int conn_peer_pidfd(const Conn *conn) {
 }
 
 static void close_descriptors(Conn *conn) {
+        if (conn->filter)
+                conn->filter = conn->filter->free(conn->filter);
         if (conn->watch_out != conn->watch_in)
                 loop_fd_close(conn->watch_out);
         conn->watch_in = conn->watch_out = loop_fd_close(conn->watch_in);
@@ -145,6 +159,8 @@ void conn_enter(Conn *conn) {
 static void begin_linger(Conn *conn) {
         bool peer_may_send = !conn->saw_eof && (conn->fault || conn->n_lingered || conn->is_gentle);
 
+        if (conn->filter)
+                conn->filter->end(conn->filter);
         if (!peer_may_send || shutdown(conn->fd_out, SHUT_WR) ||
             timer_set(&conn->deadline, CONN_LINGER_MS)) {
                 conn_abort(conn, conn->reason);
@@ -191,10 +207,16 @@ static void lose_output(Conn *conn) {
                 conn->handler->drained(conn->user); /* nothing is queued any more */
 }
 
+static int conn_send(Conn *conn) {
+        if (conn->filter)
+                return outq_send_by(&conn->out, conn->filter->send, conn->filter);
+        return outq_send(&conn->out, conn->fd_out);
+}
+
 static void conn_flush(Conn *conn) {
         size_t before = outq_pending(&conn->out), pending;
 
-        if (conn->is_deaf || (before && outq_send(&conn->out, conn->fd_out))) {
+        if (conn->is_deaf || (before && conn_send(conn))) {
                 lose_output(conn);
                 return;
         }
@@ -248,6 +270,7 @@ static void charge(Conn *conn) {
         size_t held =
                 conn->in.cap + outq_pending(&conn->out) + conn->n_held + conn->n_lent + conn->n_waiting;
 
+        held += conn->filter ? conn->filter->n_bytes : 0;
         conn->account->n_bytes += held - conn->n_charged;
         conn->share->n_bytes += conn->is_closed ? 0 : held - conn->n_charged;
         conn->n_charged = held;
@@ -310,7 +333,7 @@ static void conn_on_ready(void *user, unsigned events) {
                 note_hangup(conn);
         if ((events & LOOP_READ) && conn->is_paused && !conn->is_finishing)
                 conn->is_ahead = true;
-        else if (events & LOOP_READ)
+        else if ((events & LOOP_READ) || (conn->filter && conn->filter->wants_room))
                 conn_input(conn);
         conn_leave(conn);
 }
@@ -343,10 +366,19 @@ static unsigned conn_wanted_input(const Conn *conn) {
         return takes_frames && !conn->is_ahead ? LOOP_READ | hangup : hangup;
 }
 
+/* A filter may have to hear something before it can send, or to send something before it can hear. */
+static unsigned conn_wanted_room(const Conn *conn) {
+        const ConnFilter *filter = conn->filter;
+
+        if (filter && filter->wants_room && !conn->saw_eof)
+                return LOOP_WRITE;
+        return outq_pending(&conn->out) && !(filter && filter->wants_input) ? LOOP_WRITE : 0;
+}
+
 static void conn_watch(Conn *conn) {
         bool is_pair = conn->fd_in != conn->fd_out;
         unsigned in = conn_wanted_input(conn);
-        unsigned out = outq_pending(&conn->out) ? LOOP_WRITE : 0;
+        unsigned out = conn_wanted_room(conn);
 
         if (!conn->watch_in && (in || out) && !conn->is_unpollable &&
             conn_open_watch(conn, conn->fd_in, &conn->watch_in))
@@ -358,6 +390,7 @@ static void conn_watch(Conn *conn) {
         if (is_pair && conn->watch_out)
                 loop_fd_watch(conn->watch_out, out);
         if ((conn->is_unpollable && (in & LOOP_READ)) ||
+            (conn->filter && conn->filter->has_more && (in & LOOP_READ) && !conn->is_paused) ||
             (conn->has_backlog && !conn->is_paused && !conn->is_throttled && !conn->turn.is_waiting))
                 deferred_schedule(&conn->work);
         return;

@@ -22,6 +22,7 @@
  */
 #include "base/loop/loop.h"
 #include "wire/account.h"
+#include "wire/address.h"
 #include "wire/framing.h"
 #include "wire/outq.h"
 #include "wire/turns.h"
@@ -44,11 +45,12 @@ typedef struct ConnLimits {
 } ConnLimits;
 
 typedef struct ConnPeer {
-        bool is_remote;    /* TCP */
-        pid_t pid;         /* Unix: of the process that connected; 0 otherwise */
-        uid_t uid;         /* also of a TCP connection within this machine */
-        bool is_local_tcp; /* such a one */
-        uint32_t address;  /* TCP: IPv4, host order */
+        bool is_remote;     /* TCP */
+        pid_t pid;          /* Unix: of the process that connected; 0 otherwise */
+        uid_t uid;          /* also of a TCP connection within this machine */
+        bool is_local_tcp;  /* such a one */
+        uint32_t address;   /* TCP: address_number() … */
+        struct in6_addr ip; /* … of this (wire/address.h) */
 } ConnPeer;
 
 typedef struct ConnHandler {
@@ -70,11 +72,33 @@ typedef struct ConnShared {
         void *user;
 } ConnShared;
 
+/*
+ * ConnFilter: what stands between the socket of a Conn and its bytes, TLS (wire/tls.h). Whoever makes one embeds it. A Conn without one does not
+ * know that there are any.
+ */
+typedef struct ConnFilter ConnFilter;
+struct ConnFilter {
+        int (*attach)(ConnFilter *filter, int fd); /* the socket stays the Conn's */
+        /* As recv(2): bytes; 0: the end; -EAGAIN; another negative number: it is broken. */
+        ssize_t (*receive)(ConnFilter *filter, char *to, size_t n);
+        ssize_t (*send)(void *filter, const struct iovec *vectors,
+                        size_t n);       /* the same: bytes that were taken */
+        void (*end)(ConnFilter *filter); /* nothing more will be sent */
+        ConnFilter *(*free)(ConnFilter *filter);
+        size_t n_bytes;   /* of memory that it takes: counts towards the quota of the peer */
+        bool has_more;    /* bytes that can be had without the socket having any */
+        bool wants_room;  /* receive() goes on when the socket can be written to */
+        bool wants_input; /* send() goes on when something has come */
+};
+
 /* Takes both descriptors (the same one twice for sockets) and the account. */
 int conn_new(Conn **ret, ConnShared *shared, int fd_in, int fd_out, const ConnPeer *peer, Account *account);
 /* Begins: reads what is there already, then waits. The handler may be called from inside. */
 void conn_start(Conn *conn, const Framing *framing, const ConnLimits *limits, const ConnHandler *handler,
                 void *user);
+
+/* Before it is started, of a socket. Takes the filter, also when it fails. */
+int conn_set_filter(Conn *conn, ConnFilter *filter);
 
 const ConnPeer *conn_peer(const Conn *conn);
 /* A pidfd of the process that connected, the caller's to close: unlike its number it cannot become another

@@ -3,9 +3,7 @@
 
 #include "wire/listener.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -45,28 +43,36 @@ static int read_unix_peer(int fd, ConnPeer *ret) {
         return 0;
 }
 
-static bool is_of_this_machine(const struct sockaddr_in *peer, const struct sockaddr_in *own) {
-        return ntohl(peer->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET ||
-               ntohl(own->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET ||
-               peer->sin_addr.s_addr == own->sin_addr.s_addr;
+static bool is_of_this_machine(const TcpEnd *peer, const TcpEnd *own) {
+        return address_is_loopback(&peer->ip) || address_is_loopback(&own->ip) ||
+               address_eq(&peer->ip, &own->ip);
+}
+
+static int read_tcp_end(int fd, int (*name)(int, struct sockaddr *, socklen_t *), TcpEnd *ret) {
+        struct sockaddr_storage address = {0};
+        socklen_t n = sizeof(address);
+
+        if (name(fd, (struct sockaddr *)&address, &n))
+                return error_origin(-errno);
+        return address_from_socket(&address, ret) ? 0 : error_origin(-EAFNOSUPPORT);
 }
 
 /* Any user of this machine can connect to its ports, from any of its addresses: whose the connection is, the
  * kernel knows. What it does not know is another machine's. */
 static int read_tcp_peer(int fd, ConnPeer *ret) {
-        struct sockaddr_in address = {0}, own = {0};
-        socklen_t n = sizeof(address);
+        TcpEnd peer, own;
         int r;
 
-        if (getpeername(fd, (struct sockaddr *)&address, &n))
-                return error_origin(-errno);
-        *ret = (ConnPeer){.is_remote = true, .address = ntohl(address.sin_addr.s_addr)};
-        if (getsockname(fd, (struct sockaddr *)&own, &n))
-                return error_origin(-errno);
-        r = tcp_owner(&address, &own, &ret->uid);
+        r = read_tcp_end(fd, getpeername, &peer);
+        if (!r)
+                r = read_tcp_end(fd, getsockname, &own);
+        if (r)
+                return error_trace(r);
+        *ret = (ConnPeer){.is_remote = true, .address = address_number(&peer.ip), .ip = peer.ip};
+        r = tcp_owner(&peer, &own, &ret->uid);
         if (r < 0)
                 return error_trace(r);
-        if (r == TCP_OWNER_E_UNKNOWN && is_of_this_machine(&address, &own))
+        if (r == TCP_OWNER_E_UNKNOWN && is_of_this_machine(&peer, &own))
                 return error_origin(-EACCES);
         ret->is_local_tcp = !r;
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
@@ -82,12 +88,23 @@ static bool listener_admits(const Listener *listener, const ConnPeer *peer) {
         return false;
 }
 
+static int listener_charge(const Listener *listener, const ConnPeer *peer, Account **ret) {
+        Accounts *accounts = listener->options.accounts;
+        int r;
+
+        if (peer->is_remote)
+                return error_trace(account_open_host(accounts, &peer->ip, ret));
+        r = account_open_user(accounts, peer->uid, ret);
+        if (r == ACCOUNT_E_QUOTA && conn_evict(*ret, (uint32_t)peer->pid))
+                r = account_open_user(accounts, peer->uid, ret);
+        return error_trace(r);
+}
+
 /* Takes fd. */
 static void take_connection(Listener *listener, int fd) {
         const ListenerOptions *o = &listener->options;
         Account *account = NULL;
         ConnPeer peer = {0};
-        uint32_t key;
         Conn *conn;
         int r;
 
@@ -100,11 +117,8 @@ static void take_connection(Listener *listener, int fd) {
         }
         if (!r && peer.is_remote && !peer.is_local_tcp && !listener_admits(listener, &peer))
                 r = -EACCES;
-        key = r ? 0 : peer.is_remote ? peer.address : (uint32_t)peer.uid;
         if (!r)
-                r = account_open(o->accounts, peer.is_remote, key, &account);
-        if (r == ACCOUNT_E_QUOTA && !peer.is_remote && conn_evict(account, (uint32_t)peer.pid))
-                r = account_open(o->accounts, false, key, &account);
+                r = listener_charge(listener, &peer, &account);
         if (r) {
                 if (r == ACCOUNT_E_QUOTA)
                         log_warning(listener_log(listener), o->name,
@@ -160,7 +174,7 @@ int listener_new(Listener **ret, int fd, const ListenerOptions *options, Listene
                 return error_origin(-ENOMEM);
         *listener = (Listener){.fd = fd, .options = *options, .fn = fn, .user = user};
         if (!getsockname(fd, (struct sockaddr *)&address, &n))
-                listener->is_tcp = address.ss_family == AF_INET;
+                listener->is_tcp = address.ss_family == AF_INET || address.ss_family == AF_INET6;
         timer_init(&listener->retry, options->shared->loop, on_retry);
         r = loop_fd_open(options->shared->loop, fd, listener_on_readable, listener, &listener->watch);
         if (r) {

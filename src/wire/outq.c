@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include "base/error.h"
 #include "base/macro.h"
@@ -163,6 +162,18 @@ int outq_send(OutQ *q, int fd) {
                         continue;
                 if (k < 0)
                         return errno == EAGAIN ? 0 : error_origin(-errno);
+                sent(q, (size_t)k);
+        }
+        return 0;
+}
+
+int outq_send_by(OutQ *q, OutSend take, void *user) {
+        struct iovec vectors[OUTQ_VECTORS];
+
+        while (outq_pending(q)) {
+                ssize_t k = take(user, vectors, fill_vectors(q, vectors));
+                if (k < 0)
+                        return k == -EAGAIN ? 0 : error_origin((int)k);
                 sent(q, (size_t)k);
         }
         return 0;

@@ -4,6 +4,9 @@
  * Chunk: immutable bytes shared by many output queues. Made once, counted, freed with its last reference.
  * One thread.
  */
+#include <sys/types.h>
+#include <sys/uio.h>
+
 #include "base/buf.h"
 #include "base/str.h"
 
@@ -41,6 +44,9 @@ int outq_push_chunk(OutQ *q, Chunk *chunk); /* takes a reference of its own */
 int outq_push_buf(OutQ *q, Buf *bytes);     /* takes the memory; nothing is copied */
 /* Sends as much as the descriptor takes. Returns 0 (all gone or it would block) or a negative errno. */
 int outq_send(OutQ *q, int fd);
+/* The same through something that takes bytes, as writev(2) does; its errors are negative. */
+typedef ssize_t (*OutSend)(void *user, const struct iovec *vectors, size_t n);
+int outq_send_by(OutQ *q, OutSend take, void *user);
 
 static inline size_t outq_pending(const OutQ *q) {
         return q->n_bytes + q->tail.n - q->n_sent;

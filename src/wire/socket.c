@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/socket.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "wire/address.h"
 
 enum { BACKLOG = 4096 };
 
@@ -140,24 +139,28 @@ int socket_listen_unix(const char *path, mode_t mode, int *ret) {
         return 0;
 }
 
-int socket_listen_tcp(const char *ipv4, uint16_t port, int *ret, uint16_t *ret_port) {
-        struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-        socklen_t n = sizeof(address);
+int socket_listen_tcp(const char *address, uint16_t port, int *ret, uint16_t *ret_port) {
+        struct sockaddr_storage at;
+        socklen_t n = address_parse(address, port, &at), n_bound = sizeof(at);
+        TcpEnd bound;
         int fd, r;
 
-        if (inet_pton(AF_INET, ipv4, &address.sin_addr) != 1)
+        if (!n)
                 return error_origin(-EINVAL);
-        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd < 0)
                 return error_origin(-errno);
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-        if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, BACKLOG) ||
-            getsockname(fd, (struct sockaddr *)&address, &n)) {
+        if (at.ss_family == AF_INET6) /* whatever the machine's habit is */
+                setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int));
+        if (bind(fd, (struct sockaddr *)&at, n) || listen(fd, BACKLOG) ||
+            getsockname(fd, (struct sockaddr *)&at, &n_bound)) {
                 r = -errno;
                 close_fd(fd);
                 return error_origin(r);
         }
+        (void)address_from_socket(&at, &bound);
         *ret = fd;
-        *ret_port = ntohs(address.sin_port);
+        *ret_port = bound.port;
         return 0;
 }

@@ -22,6 +22,7 @@ pid_t socket_peer(int fd); /* the process at the other end of a Unix socket; 0: 
  * socket is beside it, with .new behind the name. -EADDRINUSE when something is at the path. Backlog 4096.
  */
 int socket_listen_unix(const char *path, mode_t mode, int *ret);
-int socket_listen_tcp(const char *ipv4, uint16_t port, int *ret, uint16_t *ret_port);
+/* address: IPv4 or IPv6, "::" takes both. -EINVAL: it is none of them; *ret_port is the port, also when 0 was asked for. */
+int socket_listen_tcp(const char *address, uint16_t port, int *ret, uint16_t *ret_port);
 /* A blocking (or not) connection. */
 int socket_connect_unix(const char *path, int flags, int *ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/tcp-owner.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
@@ -18,20 +19,23 @@ typedef struct OwnerQuestion {
 } OwnerQuestion;
 
 /* Seen from the other end: what is our peer is there the source. */
-static int owner_ask(int fd, const struct sockaddr_in *peer, const struct sockaddr_in *own) {
+static int owner_ask(int fd, const TcpEnd *peer, const TcpEnd *own) {
+        bool is_v4 = IN6_IS_ADDR_V4MAPPED(&peer->ip) && IN6_IS_ADDR_V4MAPPED(&own->ip);
+        size_t at = is_v4 ? 12 : 0;
         OwnerQuestion question = {
                 .header = {.nlmsg_len = sizeof(question),
                            .nlmsg_type = SOCK_DIAG_BY_FAMILY,
                            .nlmsg_flags = NLM_F_REQUEST},
-                .body = {.sdiag_family = AF_INET,
+                .body = {.sdiag_family = is_v4 ? AF_INET : AF_INET6,
                          .sdiag_protocol = IPPROTO_TCP,
                          .idiag_states = ~0U,
-                         .id = {.idiag_sport = peer->sin_port,
-                                .idiag_dport = own->sin_port,
-                                .idiag_src = {peer->sin_addr.s_addr},
-                                .idiag_dst = {own->sin_addr.s_addr},
+                         .id = {.idiag_sport = htons(peer->port),
+                                .idiag_dport = htons(own->port),
+                                .idiag_if = is_v4 ? 0 : peer->scope,
                                 .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}}};
 
+        memcpy(question.body.id.idiag_src, peer->ip.s6_addr + at, sizeof(peer->ip) - at);
+        memcpy(question.body.id.idiag_dst, own->ip.s6_addr + at, sizeof(own->ip) - at);
         return send(fd, &question, sizeof(question), MSG_NOSIGNAL) < 0 ? error_origin(-errno) : 0;
 }
 
@@ -55,7 +59,7 @@ static int owner_answer(int fd, uid_t *ret) {
         return 0;
 }
 
-int tcp_owner(const struct sockaddr_in *peer, const struct sockaddr_in *own, uid_t *ret) {
+int tcp_owner(const TcpEnd *peer, const TcpEnd *own, uid_t *ret) {
         int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG), r;
 
         if (fd < 0)

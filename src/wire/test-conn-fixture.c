@@ -172,7 +172,7 @@ void link_new(Link *link, Bench *bench, int fd_in, int fd_out) {
         ConnPeer peer = {.uid = 7, .pid = 8};
 
         link->bench = bench;
-        assert_int_equal(account_open(&bench->accounts, false, peer.uid, &link->account), 0);
+        assert_int_equal(account_open_user(&bench->accounts, peer.uid, &link->account), 0);
         assert_int_equal(conn_new(&link->conn, &bench->shared, fd_in, fd_out, &peer, link->account), 0);
         assert_int_equal(conn_peer(link->conn)->pid, 8);
 }

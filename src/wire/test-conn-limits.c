@@ -205,14 +205,15 @@ static void test_account(void **state) {
         Account *a, *b, *c;
 
         (void)state;
-        assert_int_equal(account_open(&accounts, false, 1, &a), 0);
-        assert_int_equal(account_open(&accounts, false, 1, &b), 0);
+        assert_int_equal(account_open_user(&accounts, 1, &a), 0);
+        assert_int_equal(account_open_user(&accounts, 1, &b), 0);
         assert_ptr_equal(a, b);
-        assert_int_equal(account_open(&accounts, false, 1, &c), ACCOUNT_E_QUOTA);
-        assert_int_equal(account_open(&accounts, true, 1, &c), 0); /* a host, not a user */
+        assert_int_equal(account_open_user(&accounts, 1, &c), ACCOUNT_E_QUOTA);
+        assert_int_equal(account_open_host(&accounts, &(struct in6_addr){.s6_addr = {1}}, &c),
+                         0); /* a host, not a user */
         assert_ptr_not_equal(a, c);
         assert_null(account_close(a));
-        assert_int_equal(account_open(&accounts, false, 1, &b), 0);
+        assert_int_equal(account_open_user(&accounts, 1, &b), 0);
         assert_ptr_equal(a, b);
         a->n_bytes = 10;
         assert_true(account_has_room(a));

@@ -229,6 +229,81 @@ static void test_accept_tcp(void **state) {
         assert_int_equal(socket_listen_tcp("", 0, &fd, &port), -EINVAL);
 }
 
+static int connect_tcp(const char *to, uint16_t port) {
+        struct sockaddr_storage address;
+        socklen_t n = address_parse(to, port, &address);
+        int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        assert_true(n && fd >= 0);
+        assert_int_equal(connect(fd, (struct sockaddr *)&address, n), 0);
+        return fd;
+}
+
+static void assert_peer(const Conn *conn, const char *address) {
+        char text[ADDRESS_TEXT_MAX];
+
+        address_text(&conn_peer(conn)->ip, text);
+        assert_string_equal(text, address);
+        assert_true(conn_peer(conn)->is_remote && conn_peer(conn)->is_local_tcp);
+        assert_int_equal(conn_peer(conn)->uid, geteuid());
+}
+
+/* By IPv6; whose the other end is, is known here as well. */
+static void test_accept_tcp6(void **state) {
+        Bench *bench = *state;
+        uint16_t port = 0, other;
+        int fd, client, second;
+        int r = socket_listen_tcp("::1", 0, &fd, &port);
+
+        if (r == -EAFNOSUPPORT || r == -EADDRNOTAVAIL) {
+                print_message("left out: there is no IPv6 here\n");
+                return;
+        }
+        assert_int_equal(r, 0);
+        assert_int_equal(socket_listen_tcp("::1", port, &second, &other), -EADDRINUSE);
+        listen_with(bench, fd, true);
+        client = connect_tcp("::1", port);
+        turns(bench, 2);
+        assert_int_equal(bench->n_conns, 1);
+        assert_peer(bench->conns[0], "::1");
+        assert_true(bench->accounts.first->is_remote);
+        conn_abort(bench->conns[0], "over");
+        bench->conns[0] = NULL;
+        turns(bench, 2);
+        assert_null(bench->accounts.first); /* of hosts there may be any number: none stays */
+        close(client);
+        assert_int_equal(socket_listen_tcp("[::1]", 0, &fd, &port), -EINVAL);
+        assert_int_equal(socket_listen_tcp("::1%lo", 0, &fd, &port), -EINVAL);
+}
+
+/* "::" takes both kinds, and an IPv4 peer is the same as at a socket of its own kind. */
+static void test_accept_both(void **state) {
+        Bench *bench = *state;
+        uint16_t port = 0;
+        int fd, six, four, mapped;
+
+        if (socket_listen_tcp("::", 0, &fd, &port)) {
+                print_message("left out: there is no IPv6 here\n");
+                return;
+        }
+        listen_with(bench, fd, true);
+        six = connect_tcp("::1", port);
+        turns(bench, 2);
+        four = connect_tcp("127.0.0.1", port);
+        turns(bench, 2);
+        mapped = connect_tcp("::ffff:127.0.0.1", port);
+        turns(bench, 2);
+        assert_int_equal(bench->n_conns, 3);
+        assert_peer(bench->conns[0], "::1");
+        assert_peer(bench->conns[1], "127.0.0.1");
+        assert_peer(bench->conns[2], "127.0.0.1");
+        assert_int_equal(conn_peer(bench->conns[1])->address, INADDR_LOOPBACK);
+        assert_int_equal(bench->accounts.first->n_conns, 2); /* of 127.0.0.1, which came last */
+        close(six);
+        close(four);
+        close(mapped);
+}
+
 static void test_quota(void **state) {
         Bench *bench = *state;
         int a, b, c;
@@ -556,6 +631,8 @@ int main(void) {
                 listener_test(test_accept),
                 listener_test(test_accept_in_slices),
                 listener_test(test_accept_tcp),
+                listener_test(test_accept_tcp6),
+                listener_test(test_accept_both),
                 listener_test(test_quota),
                 listener_test(test_out_of_descriptors),
                 listener_test(test_freed_while_out_of_descriptors),

@@ -150,7 +150,7 @@ static Peer connect_peer(Endpoint *endpoint, uint8_t flags, uint8_t seed) {
         int fds[2];
 
         FUZZ_CHECK(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds));
-        FUZZ_CHECK(!account_open(&server.accounts, false, who.uid, &account));
+        FUZZ_CHECK(!account_open_user(&server.accounts, who.uid, &account));
         FUZZ_CHECK(!conn_new(&conn, &server.shared, fds[1], fds[1], &who, account));
         client_start(endpoint, conn);
         return (Peer){.fd = fds[0], .seed = seed, .is_reading = !(flags & FUZZ_LATE)};

@@ -75,6 +75,18 @@ const waiting = callTool(alice, { name: "muster_wait", arguments: { timeout_s: 3
 stop.abort();
 check("cancelled", await waiting.then(() => false, () => true));
 check("after it", !(await call(alice, "muster_whoami")).isError);
+const uri = `muster://group/${group}/inbox/bob`, updates = [];
+const told = (one) => updates.push(one.params.uri);
+if (sdk === "v1") bob.setNotificationHandler((await load("@modelcontextprotocol/sdk/types.js")).ResourceUpdatedNotificationSchema, told);
+else bob.setNotificationHandler("notifications/resources/updated", told);
+const listening = await (bob.listen ? bob.listen({ resourceSubscriptions: [uri, "muster://nosuch"] }, patient).catch(() => undefined) : undefined); // the new revision, if that is what was found
+if (listening) check("listen", JSON.stringify(listening.honoredFilter.resourceSubscriptions) === JSON.stringify([uri]), listening.honoredFilter);
+else check("subscribe", (await bob.subscribeResource({ uri }, patient)) && true);
+await call(alice, "cccc_message_send", { text: "news", to: ["bob"] });
+for (let i = 0; i < 6000 && !updates.length; i++) await new Promise((done) => setTimeout(done, 10));
+check("updated", updates[0] === uri, updates);
+if (listening) await listening.close();
+else check("unsubscribe", (await bob.unsubscribeResource({ uri }, patient)) && true);
 await alice.close();
 await bob.close();
 process.exit(failed ? 1 : 0);

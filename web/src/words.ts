@@ -87,7 +87,7 @@ export const en = {
     linkTitle: "Open this address?", linkGo: "Open",
     clipboardTitle: (name: string) => `${name} wants to write to your clipboard`, clipboardAlways: "Always for this agent", clipboardOnce: "This time", clipboardNever: "Never",
     keys: { label: "Keys", esc: "Esc", tab: "Tab", backtab: "⇧Tab", ctrl: "Ctrl", alt: "Alt", up: "↑", down: "↓", left: "←", right: "→", slash: "/", pipe: "|", enter: "⏎", up_: "Up", down_: "Down", left_: "Left", right_: "Right", enter_: "Enter" },
-    keyLocked: "locked", compose: "Message to the agent", composeSend: "Type it and press Enter", handed: "handed to the terminal", handing: "on its way",
+    keyLocked: "locked", compose: "Message to the agent", composeSend: "Type it and press Enter", handed: "handed to the terminal", refused: "refused: somebody else types here", handing: "on its way",
     screenReader: "Screen reader mode", font: "Font size", larger: "Larger", smaller: "Smaller", leave: "Ctrl+] leaves the terminal",
     readOnly: "You only watch here", takenBy: (who: string) => `${who} types here`, frame: (name: string) => `Terminal of ${name}`,
     searchHits: (n: number, size: string) => `${plural(n, "line", "lines")} in ${size}`,
@@ -95,7 +95,7 @@ export const en = {
   needs: {
     none: "Nothing waits for you.", noneWhy: "Questions of agents, messages that want an acknowledgement, failed tasks and agents that ended or were lost come here.",
     answered: (by: string, at: string) => `answered by ${by}, ${at}`, notFirst: (by: string) => `${by} was first`, answer: "Answer", you: "you",
-    kinds: { message: "Message", notice: "Notice", task: "Task failed", ended: "Ended", failed: "Failed", lost: "Lost", question: "Question", approval: "Wants approval" } as Record<string, string>,
+    kinds: { message: "Message", notice: "Notice", task: "Task failed", process: "Ended badly", question: "Question", approval: "Wants approval" } as Record<string, string>,
     choices: { ack: "Acknowledge", acknowledge: "Acknowledge", dismiss: "Dismiss", restart: "Restart", retry: "Run again", allow: "Allow once", deny: "Deny", reply: "Reply", open: "Open" } as Record<string, string>,
     reply: "Reply",
   },
@@ -126,7 +126,7 @@ export const en = {
     play: "Play", pause: "Pause", speed: "Speed", idle: "Cut pauses to 2 s", position: "Position", download: "Download", remove: "Remove", markers: "Markers", stop: "Stop recording", end: "The end",
   },
   usage: {
-    none: "Nothing was measured yet.", cpu: "Processor", memory: "Memory", output: "Output", range: "Range", hour: "1 hour", day: "1 day", week: "7 days", table: "As a table", average: "average", peak: "peak", last: "last", cpuUnit: "% of a core",
+    none: "Nothing was measured yet.", cpu: "Processor", cpuTitle: "Processor, in percent of one core", memory: "Memory", output: "Output", range: "Range", hour: "1 hour", day: "1 day", week: "7 days", table: "As a table", average: "average", peak: "peak", last: "last", cpuUnit: "%",
     sum: "All agents now", agent: "Agent",
   },
   company: {
@@ -144,7 +144,7 @@ export const en = {
   },
   create: {
     title: "New agent", session: "Session", actor: "Actor", task: "Task", folder: "Folder", command: "Command", name: "Name", nameHint: "the last part of the folder", sandbox: "Sandbox", sandboxDefault: "as the daemon has it", sandboxBwrap: "bubblewrap", sandboxNone: "none",
-    group: "Group", runtime: "Agent program", missing: "not installed", project: "Project", prompt: "What is to be done", go: "Start", line: "The same on the command line:", needFolder: "A folder, by its absolute path",
+    group: "Group", runtime: "Agent program", missing: "not installed", project: "Project", prompt: "What is to be done", go: "Start", line: "The same on the command line:", folderWord: "FOLDER", needFolder: "A folder, by its absolute path",
   },
   palette: { label: "Palette", hint: "Agents, views, acts", none: "Nothing fits." },
   help: {

@@ -154,29 +154,12 @@ static Str native_group_id_of(Arena *arena, Str line) {
                                                                         : json_str(json_get(event, "id"));
 }
 
-/* Lines that the original wrote, or we did of old, have the secrets of actors in them. */
-static bool event_redact(Call *call, JsonWriter *w, Arena *arena, Str line, Json **ret) {
-        static const char *const holders[] = {"actor", "patch"};
-
-        if (!line.n || !memmem(line.data, line.n, "\"env\"", 5) ||
-            json_parse(arena, line.data, line.n, NULL, ret, NULL))
-                return false;
-        for (size_t i = 0; i < ARRAY_SIZE(holders); i++) {
-                Json *holder = json_get(json_get(*ret, "data"), holders[i]), *env = json_get(holder, "env");
-
-                if (!json_is(holder, JSON_OBJECT) || !env)
-                        continue;
-                env = secret_redact_env(&call->daemon->config, arena, env);
-                if (!env || json_set(arena, holder, STR("env"), env))
-                        w->failed = true;
-        }
-        return true;
-}
-
 static void event_write(Call *call, JsonWriter *w, Arena *arena, Str line) {
         Json *event = NULL;
 
-        if (event_redact(call, w, arena, line, &event))
+        if (secret_redact_event(&call->daemon->config, arena, line, &event) && !event)
+                w->failed = true;
+        else if (event)
                 jw_value(w, event);
         else
                 jw_stored(w, line);

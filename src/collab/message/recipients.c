@@ -170,3 +170,18 @@ bool recipients_have_reader(const GroupDoc *doc, const StrList *to, Str by) {
                         return true;
         return false;
 }
+
+bool recipients_may_include(const Json *event, Str actor) {
+        const Json *data = json_get(event, "data"), *to = json_get(data, "to");
+        Str target = json_text_of(data, "target_actor_id");
+
+        if (str_eq(json_text_of(event, "by"), actor) || (target.n && !str_eq(target, actor)))
+                return false;
+        json_each (item, to) {
+                Str name = json_str(item);
+
+                if (str_eq(name, actor) || (str_starts(name, STR("@")) && !str_is(name, "@user")))
+                        return true;
+        }
+        return !json_count(to);
+}

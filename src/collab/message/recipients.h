@@ -29,3 +29,6 @@ bool recipients_include(const GroupDoc *doc, const StrList *to, Str name);
 /* Whether somebody is left to read it: it is for the user only, or an enabled actor other than `by` sees it.
  */
 bool recipients_have_reader(const GroupDoc *doc, const StrList *to, Str by);
+/* Whether an event is for an actor, by its own words alone, for who has no document at hand: named, or as one of several
+ * (@all and the like, whoever they are); not what it did itself. */
+bool recipients_may_include(const Json *event, Str actor);

@@ -68,6 +68,11 @@ int host_record(Hosted *hosted, const char *path, int fd) {
         return 0;
 }
 
+void host_stop_recording(Hosted *hosted) {
+        if (hosted->recording)
+                recording_end(hosted->recording, "the recording was stopped");
+}
+
 void hosted_end_recording(Hosted *hosted) {
         char why[48] = "the process was lost";
 

@@ -137,8 +137,17 @@ void host_say_size(Hosted *hosted, unsigned cols, unsigned rows) {
         host_resize(hosted, cols, rows);
 }
 
+static void host_size_tell(Hosted *hosted) {
+        for (Viewer *viewer = LIST_FIRST(&hosted->viewers), *next; viewer; viewer = next) {
+                next = LIST_NEXT(viewer, link);
+                if (viewer->resized)
+                        viewer->resized(viewer);
+        }
+}
+
 void host_resize(Hosted *hosted, unsigned cols, unsigned rows) {
         struct winsize size = {0};
+        bool is_new;
 
         if (hosted->awaits_io) { /* hosted_open_io() sets it */
                 hosted->cols = cols ? cols : hosted->cols;
@@ -153,10 +162,13 @@ void host_resize(Hosted *hosted, unsigned cols, unsigned rows) {
                 size.ws_row = (unsigned short)rows;
         if (ioctl(hosted->fd_out, TIOCSWINSZ, &size))
                 return;
+        is_new = hosted->cols != size.ws_col || hosted->rows != size.ws_row;
         hosted->cols = size.ws_col;
         hosted->rows = size.ws_row;
         hosted_note_size(hosted);
         modes_resized(&hosted->modes);
         if (hosted->recording)
                 recording_resized(hosted->recording);
+        if (is_new)
+                host_size_tell(hosted);
 }

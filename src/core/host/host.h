@@ -214,6 +214,7 @@ struct Viewer {
         bool is_web;     /* a page of a browser */
         void (*output)(Viewer *viewer, HostOutput *output);
         void (*closed)(Viewer *viewer); /* an output has ended, perhaps before the process; may be NULL */
+        void (*resized)(Viewer *viewer); /* the terminal has another size; may be NULL */
         void (*room)(Viewer *viewer);   /* input is taken again after host_write() said FULL; may be NULL */
         void (*ended)(Viewer *viewer);  /* after its last output, before the domain is told; may be NULL */
 };
@@ -307,6 +308,7 @@ void host_sweep(Hosted *hosted);
 /* Records it from what is left of its output on, into a file that recording_create() has made; takes fd. A later daemon
  * does not go on with it. hosted NULL, or ended, or recorded by now: HOST_E_ENDED. */
 int host_record(Hosted *hosted, const char *path, int fd);
+void host_stop_recording(Hosted *hosted); /* what was printed until now is still written; none: fine */
 
 /* It says of itself what it does, as JSON: kept instead of what it said before, and told to the feed. 0 or -ENOMEM. */
 int host_report(Hosted *hosted, Str json);

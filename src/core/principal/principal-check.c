@@ -126,6 +126,13 @@ int principal_check(Call *call) {
         return principal_lacks(call, op->right, who);
 }
 
+bool principal_may(Client *client, Right right, Str name) {
+        const Principal *who = principal_of(client);
+
+        return right_is_in(principal_rights(client, who), right) &&
+               (!who->actor.n || principal_is_of_group(who, principal_bare(name)));
+}
+
 int principal_require(Call *call, Right right, Str name) {
         const Principal *who = call->client ? principal_of(call->client) : NULL;
 

@@ -79,6 +79,7 @@ int principal_check_args(Call *call, bool says_by, void *args);
 /* The same for what is known only when the operation has found what is meant, by its whole name: another right than its
  * own. */
 int principal_require(Call *call, Right right, Str name);
+bool principal_may(Client *client, Right right, Str name); /* the same, for who asks for no operation */
 /* Keeps what was refused, here or by a dialect, in the audit ledger. claim: who it said it is; empty: nothing. */
 void principal_audit(Client *client, const char *code, const Op *op, Right right, Str claim);
 /* Goes on with then() once its domain has told what the caller is there: what that returned, or CALL_LATER. Its client

@@ -3,7 +3,6 @@
 
 #include "dialect/cccc/cccc-gate.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -135,12 +134,12 @@ void cccc_gate_free(Endpoint *endpoint) {
 /* ---- who comes ------------------------------------------------------------------------------- */
 
 static void cccc_gate_refuse(Endpoint *endpoint, const ConnPeer *peer, const char *why) {
-        struct in_addr in = {.s_addr = htonl(peer->address)};
-        char address[INET_ADDRSTRLEN] = "";
+        char address[ADDRESS_TEXT_MAX];
 
+        address_text(&peer->ip, address);
         endpoint->n_refused++;
         log_warning(&endpoint->daemon->log, "cccc", "connection of another machine refused address=%s: %s",
-                    inet_ntop(AF_INET, &in, address, sizeof(address)), why);
+                    address, why);
 }
 
 bool cccc_gate_admit(Endpoint *endpoint, const ConnPeer *peer) {

@@ -65,6 +65,8 @@ static void coop_stream_put_event(PtyStream *stream, Buf *out, PtyEvent event, i
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
 
+        if (event >= ARRAY_SIZE(events))
+                return; /* of those who share the size */
         jw_begin_object(&w);
         jw_field_cstr(&w, "event", events[event].name);
         if (events[event].key)

@@ -97,3 +97,4 @@ void http_rest_shell(HttpRequest *request, Str body);
 void http_rest_resize(HttpRequest *request, Str body);
 void ws_coop_open(HttpRequest *request, Str body);
 void ws_rpc_open(HttpRequest *request, Str body);
+void ws_term_open(HttpRequest *request, Str body);

@@ -40,6 +40,12 @@ static const HttpRoute http_routes[] = {
          .is_of_one = true,
          .is_websocket = true,
          .run = ws_coop_open},
+        {"GET",
+         {"term"},
+         .access = HTTP_TOKEN,
+         .is_of_one = true,
+         .is_websocket = true,
+         .run = ws_term_open},
         {"GET", {"rpc"}, .access = HTTP_TOKEN, .is_websocket = true, .run = ws_rpc_open},
 };
 

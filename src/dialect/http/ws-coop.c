@@ -12,6 +12,7 @@
 
 #include "core/daemon.h"
 #include "dialect/coop/coop.h"
+#include "dialect/http/ws-input.h"
 #include "dialect/http/ws.h"
 #include "gen/coop-ops.h"
 #include "sessions/pty-stream.h"
@@ -19,7 +20,8 @@
 enum { WS_COOP_CONTROL_VALUES = 64, WS_COOP_COLS = 120, WS_COOP_ROWS = 40 };
 
 typedef struct WsCoop {
-        PtyStream stream; /* first: pty-stream's */
+        PtyStream stream;
+        WsInput input;
         bool is_open;     /* the terminal was found */
         bool is_page;     /* text is input */
         int error;        /* of attach */
@@ -94,7 +96,7 @@ static void ws_coop_on_message(Client *client, Str message) {
                 return;
         if (ws_is_text(client) && (ws_coop_resize(self, message) || !self->is_page))
                 return;
-        pty_stream_type(&self->stream, message);
+        (void)ws_input_push(&self->input, message);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -119,11 +121,18 @@ static void ws_coop_on_close(Client *client) {
 
         if (!self)
                 return;
+        ws_input_deinit(&self->input);
         if (self->is_open)
                 pty_stream_deinit(&self->stream);
         buf_deinit(&self->answer);
         free(self);
         client->state = NULL;
+}
+
+static void ws_coop_warn(PtyStream *stream, Str text) {
+        if (ws_append_frame(conn_out(stream->client->conn), WS_BINARY, text))
+                conn_abort(stream->client->conn, "out of memory");
+        conn_flush_soon(stream->client->conn);
 }
 
 static void ws_coop_write_nothing(_unused_ const Call *call, _unused_ Buf *out) {}
@@ -137,9 +146,12 @@ static void ws_coop_write_error(const Call *call, Buf *out) {
 
 static void ws_coop_stream(Client *client, const StreamTarget *target) {
         WsCoop *self = client->state;
+        const PtyTarget *asked = container_of(target, PtyTarget, stream);
 
         self->is_open = true;
-        pty_stream_begin(&self->stream, client, &ws_coop_kind, container_of(target, PtyTarget, stream));
+        if (ws_input_init(&self->input, &self->stream, asked, true, ws_coop_warn))
+                conn_abort(client->conn, "out of memory");
+        pty_stream_begin(&self->stream, client, &ws_coop_kind, asked);
 }
 
 static void ws_coop_on_replied(Client *client) {

@@ -76,15 +76,6 @@ bool mcp_tool_is_allowed(Client *client, const McpTool *tool) {
         return tool->flags & TOOL_CHOOSES ? n > 0 : n == tool->n_steps;
 }
 
-void mcp_tools_write(JsonWriter *w, Client *client) {
-        jw_key(w, "tools");
-        jw_begin_array(w);
-        for (size_t i = 0; i < n_mcp_tools; i++)
-                if (mcp_tool_is_allowed(client, &mcp_tools[i]))
-                        jw_raw(w, str_from(mcp_tools[i].json));
-        jw_end_array(w);
-}
-
 /* ---- the answer ------------------------------------------------------------------------------ */
 
 static void mcp_call_put_error(JsonWriter *w, const McpRequest *self) {
@@ -114,7 +105,7 @@ static void mcp_call_put_text(JsonWriter *w, const McpRequest *self, Str text) {
 
 /* Of a resource that cannot be read there is no result. */
 static void mcp_call_put_failure(JsonWriter *w, const McpRequest *self, Str text) {
-        if (!self->uri.n && !self->is_list) {
+        if (!self->uri.n) {
                 jw_key(w, "result");
                 jw_begin_object(w);
                 jw_field_cstr(w, "resultType", "complete");
@@ -137,14 +128,9 @@ static void mcp_call_put_result(JsonWriter *w, const McpRequest *self, Str text)
         jw_key(w, "result");
         jw_begin_object(w);
         jw_field_cstr(w, "resultType", "complete");
-        if (self->uri.n || self->is_list) {
+        if (self->uri.n) {
                 jw_field_int(w, "ttlMs", 0);
                 jw_field_cstr(w, "cacheScope", "private");
-        }
-        if (self->is_list) {
-                mcp_tools_write(w, self->client);
-                jw_end_object(w);
-                return;
         }
         jw_key(w, self->uri.n ? "contents" : "content");
         mcp_call_put_text(w, self, text);
@@ -195,8 +181,11 @@ void mcp_call_free(McpRequest *self) {
 static void mcp_call_end(McpRequest *self) {
         Client *client = self->client;
 
-        mcp_call_answer(self);
         client->state = NULL;
+        if (self->then)
+                self->then(client, &(McpMessage){self->id, self->params, self->meta});
+        else
+                mcp_call_answer(self);
         mcp_call_free(self);
         conn_flush_soon(client->conn);
         client_release(client);

@@ -8,6 +8,7 @@
  * is held meanwhile. Owned by the client (client->state).
  */
 #include "core/dialect.h"
+#include "core/feed.h"
 #include "dialect/mcp/mcp.h"
 #include "gen/mcp-tools.h"
 
@@ -17,13 +18,20 @@ typedef struct McpCaller {
         bool is_established;
 } McpCaller;
 
+typedef struct McpMessage {
+        Str id; /* raw JSON */
+        const Json *params, *meta;
+} McpMessage;
+
 typedef struct McpRequest {
         Client *client;
         Arena arena;
         struct Request *request; /* that the message is in, if it was long; else it is in the arena */
         Str id;                  /* raw JSON */
         Str uri;                 /* of a resource; empty: a tool was called */
-        bool is_list; /* … or its result is the list of tools, which waits for what the caller is */
+        /* A method that waits until it is known what the caller is; NULL: the tool's result is the answer. */
+        void (*then)(Client *client, const McpMessage *message);
+        const Json *params; /* of that */
         const McpTool *tool;
         const Json *args; /* object; NULL: none */
         const Json *meta;
@@ -67,13 +75,43 @@ const McpTool *mcp_tool_find(Str name); /* NULL: there is none */
 const OpTable *mcp_table(const char *dialect);
 /* Whether this client may call it at all. */
 bool mcp_tool_is_allowed(Client *client, const McpTool *tool);
-void mcp_tools_write(JsonWriter *w, Client *client); /* those that it may, as members of a result */
+
+/* What changes a resource (mcp-news.c). */
+typedef enum McpNews {
+        NEWS_OF_FLEET,
+        NEWS_OF_GROUPS,
+        NEWS_OF_GROUP,
+        NEWS_OF_ACTORS,
+        NEWS_OF_CONTEXT,
+        NEWS_OF_INBOX,
+        NEWS_OF_TASK,
+        NEWS_OF_STATE,
+        NEWS_OF_SCREEN,
+} McpNews;
 
 /* mcp-resource.c: lists for the result that w is in; what a URI asks for, as a tool with arguments. */
+enum { MCP_RESOURCE_WORDS = 2 };
+typedef struct McpFound { /* texts are in the arena */
+        const McpTool *tool;
+        Json *args;
+        McpNews news;
+        Str words[MCP_RESOURCE_WORDS]; /* what stands in the address, without its percent signs */
+} McpFound;
 void mcp_resources_write(JsonWriter *w);
 void mcp_templates_write(JsonWriter *w);
-/* False: there is no such resource. *args is made in the arena. -ENOMEM is answered as *tool NULL. */
-bool mcp_resource_find(Arena *arena, Str uri, const McpTool **tool, Json **args);
+/* False: there is no such resource. -ENOMEM is answered as ret->tool NULL. */
+bool mcp_resource_find(Arena *arena, Str uri, McpFound *ret);
+
+/* mcp-news.c: whether an item of the feed may have changed a resource. */
+typedef struct McpTopic {
+        McpNews news;
+        Str words[MCP_RESOURCE_WORDS];
+        Str owner, object; /* of an agent, as its process has them (core/host/host.h) */
+} McpTopic;
+bool mcp_news_is_of(const McpTopic *topic, const FeedItem *item);
+
+/* mcp-listen.c: the connection tells of changes from now on. NULL, or why it does not. */
+const char *mcp_listen(Client *client, const McpMessage *message);
 
 /* mcp-prompt.c */
 void mcp_prompts_write(JsonWriter *w);

@@ -217,13 +217,16 @@ static bool mcp_view_is_wanted(const McpRequest *self, const Json *process) {
         static const char *const kinds[][2] = {
                 {"actor", "collab"}, {"session", "sessions"}, {"task", "tasks"}, {"run", "company"}};
         Str kind = mcp_arg_text(self, "kind"), state = mcp_arg_text(self, "state"),
-            group = mcp_arg_text(self, "group");
+            group = mcp_arg_text(self, "group"), name = mcp_arg_text(self, "name");
         Str object = json_text_of(process, "object");
 
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
                 if (str_is(kind, kinds[i][0]) && !str_is(json_text_of(process, "owner"), kinds[i][1]))
                         return false;
         if (state.n && !str_eq(state, json_text_of(process, "state")))
+                return false;
+        if (name.n && !str_eq(name, json_text_of(process, "name")) && !str_eq(name, object) &&
+            !str_eq(name, json_text_of(process, "id")))
                 return false;
         return !group.n || (str_is(json_text_of(process, "owner"), "collab") && str_starts(object, group) &&
                             object.n > group.n && object.data[group.n] == '/');

@@ -80,11 +80,6 @@ static void mcp_end(Client *client, JsonWriter *w) {
 
 /* ---- methods --------------------------------------------------------------------------------- */
 
-typedef struct McpMessage {
-        Str id;
-        const Json *params, *meta;
-} McpMessage;
-
 static void mcp_discover(Client *client, const McpMessage *message) {
         _cleanup_(buf_deinit) Buf line = BUF_NULL;
         JsonWriter w = JSON_WRITER(&line);
@@ -93,7 +88,8 @@ static void mcp_discover(Client *client, const McpMessage *message) {
         jw_key(&w, "supportedVersions");
         jw_raw(&w, STR("[\"" MCP_REVISION "\"]"));
         jw_key(&w, "capabilities");
-        jw_raw(&w, STR("{\"tools\":{},\"resources\":{},\"prompts\":{}}"));
+        jw_raw(&w,
+               STR("{\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true},\"prompts\":{}}"));
         jw_field_cstr(&w, "instructions", mcp_instructions);
         jw_key(&w, "_meta");
         jw_raw(&w, STR("{\"io.modelcontextprotocol/"
@@ -106,16 +102,13 @@ static void mcp_list_tools(Client *client, const McpMessage *message) {
         _cleanup_(buf_deinit) Buf line = BUF_NULL;
         JsonWriter w = JSON_WRITER(&line);
 
-        if (!principal_of(client)->is_settled) {
-                mcp_call(client, &(McpRequest){.client = client,
-                                               .id = message->id,
-                                               .tool = mcp_tool_find(STR("muster_whoami")),
-                                               .is_list = true,
-                                               .meta = message->meta});
-                return;
-        }
         mcp_begin(&w, message->id, true);
-        mcp_tools_write(&w, client);
+        jw_key(&w, "tools");
+        jw_begin_array(&w);
+        for (size_t i = 0; i < n_mcp_tools; i++)
+                if (mcp_tool_is_allowed(client, &mcp_tools[i]))
+                        jw_raw(&w, str_from(mcp_tools[i].json));
+        jw_end_array(&w);
         mcp_end(client, &w);
 }
 
@@ -176,33 +169,43 @@ static void mcp_call_tool(Client *client, const McpMessage *message) {
 
 static void mcp_read_resource(Client *client, const McpMessage *message) {
         McpRequest asked = {.client = client, .id = message->id, .meta = message->meta};
-        Json *args = NULL;
+        McpFound found;
 
         asked.uri = json_text_of(message->params, "uri");
-        if (!mcp_resource_find(&client->daemon->envelope, asked.uri, &asked.tool, &args))
+        if (!mcp_resource_find(&client->daemon->envelope, asked.uri, &found))
                 mcp_refuse(client, message->id, CALL_E_INVALID_PARAMS, "unknown resource", asked.uri);
-        else if (!asked.tool)
+        else if (!found.tool)
                 conn_abort(client->conn, "out of memory");
         else {
-                asked.args = args;
+                asked.tool = found.tool;
+                asked.args = found.args;
                 mcp_call(client, &asked);
         }
+}
+
+static void mcp_subscribe(Client *client, const McpMessage *message) {
+        const char *why = mcp_listen(client, message);
+
+        if (why)
+                mcp_refuse(client, message->id, CALL_E_INVALID_PARAMS, why, STR_NULL);
 }
 
 typedef struct McpMethod {
         const char *name;
         void (*run)(Client *client, const McpMessage *message);
+        bool is_by_rights; /* what it does depends on the rights of its caller */
 } McpMethod;
 
 static const McpMethod mcp_methods[] = {
-        {"server/discover", mcp_discover},
-        {"tools/list", mcp_list_tools},
-        {"tools/call", mcp_call_tool},
-        {"resources/list", mcp_list_resources},
-        {"resources/templates/list", mcp_list_templates},
-        {"resources/read", mcp_read_resource},
-        {"prompts/list", mcp_list_prompts},
-        {"prompts/get", mcp_get_prompt},
+        {"server/discover", mcp_discover, false},
+        {"tools/list", mcp_list_tools, true},
+        {"tools/call", mcp_call_tool, false},
+        {"resources/list", mcp_list_resources, false},
+        {"resources/templates/list", mcp_list_templates, false},
+        {"resources/read", mcp_read_resource, false},
+        {"prompts/list", mcp_list_prompts, false},
+        {"prompts/get", mcp_get_prompt, false},
+        {"subscriptions/listen", mcp_subscribe, true},
 };
 
 static const McpMethod *mcp_method_find(Str name) {
@@ -239,7 +242,15 @@ static void mcp_handle(Client *client, const Json *json) {
         if (!str_is(revision, MCP_REVISION))
                 return mcp_refuse(client, message.id, CALL_E_VERSION_MISMATCH,
                                   "unsupported protocol version", revision);
-        found->run(client, &message);
+        if (found->is_by_rights && !principal_of(client)->is_settled)
+                mcp_call(client, &(McpRequest){.client = client,
+                                               .id = message.id,
+                                               .tool = mcp_tool_find(STR("muster_whoami")),
+                                               .meta = message.meta,
+                                               .then = found->run,
+                                               .params = message.params});
+        else
+                found->run(client, &message);
 }
 
 static int mcp_parse(_unused_ const Dialect *dialect, Arena *arena, Str *line, Json **ret,
@@ -302,7 +313,7 @@ static void mcp_keep_error(const Call *call, Buf *out) {
 static const char *mcp_tool_of(const Client *client) {
         const McpRequest *self = client->state;
 
-        return self && !self->is_list ? self->tool->name : NULL;
+        return self && !self->then ? self->tool->name : NULL;
 }
 
 /* News of a project whose task is asked for: nobody listens to them here. */

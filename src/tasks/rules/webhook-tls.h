@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * WebhookTls: the TLS of one webhook, over a socket that does not block. The peer has to show a certificate
- * from somebody we trust, for the very host of the address; there is no way around it. The only place that
- * knows libssl. Owned by its Webhook.
+ * from somebody we trust, for the very host of the address; there is no way around it. Connections that
+ * others open to us have their own (wire/tls.h). Owned by its Webhook.
  */
 #include <sys/types.h>
 

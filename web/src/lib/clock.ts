@@ -21,8 +21,8 @@ document.addEventListener("visibilitychange", follow);
 addEventListener("pageshow", follow);
 follow();
 
-const clockText = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const dayText = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+const clockText = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const dayText = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const numberText = new Intl.NumberFormat();
 
 /* The time of day; with the day when it is another one than today. */

@@ -41,12 +41,13 @@ export interface Attention {
   id: string;
   kind: string;
   since: string;
-  source?: string;
-  owner?: string;
-  object?: string;
-  text?: string;
-  choices?: string[];
-  answer?: { choice?: string; text?: string; by?: string; at?: string } | string | null;
+  source: string;
+  owner: string;
+  object: string;
+  text: string;
+  choices: string[];
+  state: "open" | "answering" | "answered" | "settled";
+  answer?: { choice: string; text: string; by: string; at: string };
 }
 
 export interface Info {
@@ -110,15 +111,18 @@ export class Loaded<T> {
 }
 
 export const processes = new Loaded(async () => (await call<{ processes: Process[] }>("ps")).processes);
-export const attention = new Loaded(async () => (await call<{ items: Attention[] }>("attention.ls", { state: "open" })).items);
+export const attention = new Loaded(() => call<{ items: Attention[]; open: number }>("attention.ls", { state: "open" }));
 export const info = new Loaded(() => call<Info>("daemon.info"));
 export const identity = new Loaded(() => call<Identity>("daemon.whoami"));
+
+/* Titles of groups by their ids: an actor is called by both. */
+export const groups = new Loaded(async () => new Map((await call<{ groups: { group_id?: string; title?: string }[] }>("cccc.groups")).groups.map((g) => [g.group_id ?? "", g.title ?? ""])));
 
 export const scope = computed(() => identity.value.value?.scope ?? "admin");
 export const canControl = computed(() => scope.value !== "view");
 export const isLive = computed(() => linkState.value === "live");
 
-export const needsCount = computed(() => attention.value.value?.length ?? 0);
+export const needsCount = computed(() => attention.value.value?.open ?? 0);
 
 /* Ended and lost ones that were taken off the list, on this device. */
 export const dismissed = signal<ReadonlySet<string>>(new Set(JSON.parse(sessionStorage.getItem("muster_dismissed") ?? "[]") as string[]));
@@ -131,8 +135,16 @@ export function isOver(p: Process): boolean {
   return p.state === "ended" || p.state === "failed" || p.state === "lost" || p.state === "foreign";
 }
 
+/* A name without its kind; of an actor with the title of its group instead of the id. */
+export function shorten(name: string): string {
+  const short = name.replace(/^\w+:/, "");
+  if (!name.startsWith("actor:")) return short;
+  const [group, actor] = short.split("/", 2);
+  return `${groups.value.value?.get(group ?? "") || group}/${actor}`;
+}
+
 export function shortName(p: Process): string {
-  return p.name?.replace(/^\w+:/, "") ?? p.object ?? p.id.slice(0, 8);
+  return p.name ? shorten(p.name) : p.object || p.id.slice(0, 8);
 }
 
 export function findProcess(word: string): Process | undefined {
@@ -142,7 +154,8 @@ export function findProcess(word: string): Process | undefined {
 
 function touched(item: FeedItem): void {
   if (item.domain === "host" || item.domain === "tasks") processes.want(120);
-  attention.want(200);
+  if (item.domain === "collab" && item.kind.startsWith("group.")) groups.want(200);
+  if (item.domain === "attention") attention.want(50);
 }
 
 export function startStore(): void {
@@ -152,6 +165,7 @@ export function startStore(): void {
     attention.want();
     if (why !== "back" && why !== "gap") {
       info.want();
+      groups.want();
       identity.want();
     }
   });

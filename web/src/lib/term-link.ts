@@ -12,7 +12,6 @@ export interface TermState {
   cols: number;
   rows: number;
   isOwner: boolean;
-  owner: string;
   missed: number;
   restarting: boolean;
   exitCode: number | null;
@@ -23,17 +22,15 @@ export interface TermState {
 }
 
 interface Opened {
-  id?: string;
   at: number;
   head?: number;
-  oldest?: number;
+  process?: string;
   cols?: number;
   rows?: number;
-  owner?: boolean | string | null;
-  state?: string;
-  writer?: boolean | string;
+  owner?: boolean;
+  writer?: boolean;
   viewers?: number;
-  event?: undefined;
+  screen?: number;
 }
 
 interface TermEvent {
@@ -41,11 +38,9 @@ interface TermEvent {
   dropped?: number;
   cols?: number;
   rows?: number;
-  owner?: boolean | string | null;
+  owner?: boolean;
   code?: number;
-  exit_code?: number;
   viewers?: number;
-  message?: string;
 }
 
 /* Where the bytes go. */
@@ -65,14 +60,17 @@ export interface TermOptions {
 }
 
 export class TermLink {
-  readonly state = signal<TermState>({ link: "connecting", cols: 0, rows: 0, isOwner: false, owner: "", missed: 0, restarting: false, exitCode: null, ended: false, viewers: 0, canType: true, error: "" });
+  readonly state = signal<TermState>({ link: "connecting", cols: 0, rows: 0, isOwner: false, missed: 0, restarting: false, exitCode: null, ended: false, viewers: 0, canType: true, error: "" });
   /* Behind the last byte that was drawn; null before the first answer. */
   readonly position = signal<number | null>(null);
   private socket: WebSocket | null = null;
   private received = 0;
   private liveFrom = 0;
+  private process = "";
+  /* So many bytes of a screen are still to come: a position inside of it means nothing. */
+  private screenLeft = 0;
   private acked = 0;
-  private keys = new Map<number, () => void>();
+  private keys = new Map<number, (isTaken: boolean) => void>();
   private lastKey = 0;
   private isClosed = false;
   private readonly again = new Backoff(() => this.open());
@@ -92,7 +90,10 @@ export class TermLink {
     if (this.isClosed || refusal.peek()) return;
     const { cols, rows } = this.options.size();
     const query = new URLSearchParams({ id: this.options.id, mode: this.options.mode, cols: String(cols), rows: String(rows) });
-    if (this.position.peek() !== null) query.set("after", String(this.received));
+    if (this.position.peek() !== null && this.screenLeft === 0) {
+      query.set("after", String(this.received));
+      query.set("process", this.process);
+    }
     if (!this.options.filter) query.set("filter", "false");
     const socket = openSocket(`/term?${query}`);
     socket.binaryType = "arraybuffer";
@@ -107,8 +108,9 @@ export class TermLink {
       this.socket = null;
       this.keys.clear();
       if (this.isClosed || this.state.peek().ended) return;
-      /* 4404: there is nothing of this name. Anything else may pass. */
-      if (e.code === 4404) this.set({ link: "over", error: e.reason });
+      /* Ended, not ours, or nothing of this name. Anything else may pass. */
+      if (e.code === 1000 || e.code === 4403 || e.code === 4404) this.set({ link: "over", ended: e.code === 1000, error: e.reason });
+      else if (e.code === 4401) refusal.value = "invalid";
       else {
         this.set({ link: "lost", isOwner: false });
         this.again.wait();
@@ -118,14 +120,16 @@ export class TermLink {
 
   /* The connection begins, or begins anew at another place. */
   private begin(m: Opened): void {
-    const isFirst = this.position.peek() === null;
-    if (!isFirst && m.at !== this.received) this.sink.jump(Math.max(0, m.at - this.received));
-    if (isFirst || m.at !== this.received) this.position.value = m.at;
+    const isSame = m.process === this.process;
+    if (isSame && this.position.peek() !== null && (m.at !== this.received || this.screenLeft > 0)) this.sink.jump(Math.max(0, m.at - this.received));
+    if (!isSame || m.at !== this.received) this.position.value = m.at;
+    this.process = m.process ?? "";
     this.received = m.at;
     this.acked = m.at;
+    this.screenLeft = m.screen ?? 0;
     this.liveFrom = m.head ?? m.at;
     this.again.reset();
-    this.set({ link: "live", restarting: false, error: "", viewers: m.viewers ?? this.state.peek().viewers, canType: this.options.mode === "type" && m.writer !== false });
+    this.set({ link: "live", restarting: false, exitCode: null, error: "", viewers: m.viewers ?? this.state.peek().viewers, canType: this.options.mode === "type" && m.writer !== false });
     this.sized(m.cols, m.rows);
     this.owned(m.owner);
   }
@@ -136,18 +140,20 @@ export class TermLink {
     this.sink.resized(cols, rows);
   }
 
-  private owned(owner: boolean | string | null | undefined): void {
-    if (owner === undefined) return;
-    this.set({ isOwner: owner === true || owner === "you", owner: typeof owner === "string" ? owner : "" });
+  private owned(owner: boolean | undefined): void {
+    if (owner !== undefined) this.set({ isOwner: owner });
   }
 
   private text(text: string): void {
-    const m = JSON.parse(text) as Opened | TermEvent | { done: number };
+    const m = JSON.parse(text) as Opened | TermEvent | { done: number } | { refused: number };
     if ("done" in m) {
-      this.keys.get(m.done)?.();
+      this.keys.get(m.done)?.(true);
       this.keys.delete(m.done);
-    } else if ("event" in m && m.event) this.event(m as TermEvent);
-    else if ("at" in m) this.begin(m as Opened);
+    } else if ("refused" in m) {
+      this.keys.get(m.refused)?.(false);
+      this.keys.delete(m.refused);
+    } else if ("event" in m) this.event(m);
+    else if ("at" in m) this.begin(m);
   }
 
   private event(m: TermEvent): void {
@@ -166,11 +172,14 @@ export class TermLink {
       case "restarting":
         this.set({ restarting: true });
         break;
+      case "writer":
+        this.set({ canType: this.options.mode === "type" });
+        break;
       case "exited":
-        this.set({ exitCode: m.code ?? m.exit_code ?? null });
+        this.set({ exitCode: m.code ?? null });
         break;
       case "ended":
-        this.set({ ended: true, link: "over", exitCode: m.code ?? m.exit_code ?? this.state.peek().exitCode });
+        this.set({ ended: true, link: "over" });
         break;
     }
   }
@@ -184,6 +193,7 @@ export class TermLink {
 
   private draw(data: Uint8Array, isOld: boolean, socket: WebSocket): void {
     this.received += data.length;
+    this.screenLeft = Math.max(0, this.screenLeft - data.length);
     const end = this.received;
     this.sink.draw(data, isOld, () => {
       this.position.value = end;
@@ -207,8 +217,8 @@ export class TermLink {
     return true;
   }
 
-  /* A key with a receipt: `taken` is called when the terminal has it. */
-  key(name: string, taken: () => void): boolean {
+  /* A key with a receipt: `taken` is told when the terminal has it, or will not. */
+  key(name: string, taken: (isTaken: boolean) => void): boolean {
     const n = ++this.lastKey;
     this.keys.set(n, taken);
     return this.say({ key: name, n });

@@ -22,12 +22,12 @@ let isFirst = true;
 
 /* One notification for each thing that begins to wait, grouped by what it is of; none for what waited when the page was opened. */
 function notifyOfNew(): void {
-  const items = attention.value.value;
+  const items = attention.value.value?.items;
   if (!items) return;
   const fresh = items.filter((i) => !told.has(i.id));
   for (const i of fresh) told.add(i.id);
   const isQuiet = isFirst || !settings.peek().notify || !document.hidden || typeof Notification === "undefined" || Notification.permission !== "granted";
   isFirst = false;
   if (isQuiet) return;
-  for (const i of fresh) void registration?.showNotification(w.needs.kinds[i.kind] ?? w.notify.title(1), { body: i.text, tag: i.object ?? i.id, icon: "/assets/icon.svg", data: { hash: "#/needs" } });
+  for (const i of fresh) void registration?.showNotification(w.needs.kinds[i.kind] ?? w.notify.title(1), { body: i.text, tag: i.source || i.id, icon: "/assets/icon.svg", data: { hash: "#/needs" } });
 }

@@ -21,7 +21,7 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): C
     useEffect(() => {
       if (!Loaded) fetchIt();
     }, []);
-    if (Loaded && version.value >= 0) return <Loaded {...props} />;
+    if (version.value >= 0 && Loaded) return <Loaded {...props} />;
     if (error.value) return <div class="empty"><ErrorNote error={error.value} /><button onClick={fetchIt}>{w.link.retry}</button></div>;
     return <p class="loading" role="status">{w.loading}</p>;
   };

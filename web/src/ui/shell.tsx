@@ -67,16 +67,16 @@ function Bars() {
 export function Shell({ children }: { children: ComponentChildren }) {
   const host = (identity.value.value?.host as string | undefined) ?? info.value.value?.host ?? location.hostname;
   return (
-    <div class="shell">
+    <div class={`shell shell-${route.value.view}`}>
       <a class="skip" href="#main" onClick={(e) => (e.preventDefault(), document.getElementById("main")?.focus())}>{w.skip}</a>
       <header class="top">
         <a class="brand" href="#/fleet"><strong>{w.product}</strong> <span class="host">{host}</span></a>
         <LinkMark />
         {needsCount.value > 0 && <a class="top-needs phone-only" href="#/needs" aria-label={`${w.views.needs}: ${needsCount.value}`}>{needsCount.value}!</a>}
         <span class="top-tools">
-          <button class="quiet not-phone" onClick={openPalette} aria-label={w.palette.label}><kbd>Ctrl+K</kbd></button>
+          <button class="quiet not-phone" onClick={openPalette} aria-label={`${w.palette.label} Ctrl+K`}><kbd>Ctrl+K</kbd></button>
           <button class="quiet" onClick={() => set("theme", isDark.value ? "light" : "dark")} aria-label={w.settings.theme}><span aria-hidden="true">{isDark.value ? "☀" : "☾"}</span></button>
-          <button class="quiet not-phone" onClick={openHelp} aria-label={w.help.title}><kbd>?</kbd></button>
+          <button class="quiet not-phone" onClick={openHelp} aria-label={`${w.help.title} ?`}><kbd>?</kbd></button>
         </span>
       </header>
       <Nav />

@@ -15,8 +15,8 @@ export interface Seen {
 const QUIET_MS = 5 * 60_000;
 
 export function asksFor(p: Process): boolean {
-  const items = attention.value.value ?? [];
-  return p.report?.state === "waiting" || items.some((i) => (i.object === p.id || i.object === p.object || i.object === p.name) && !["ended", "failed", "lost"].includes(i.kind));
+  const items = attention.value.value?.items ?? [];
+  return p.report?.state === "waiting" || items.some((i) => p.name !== undefined && i.source === p.name && i.kind !== "process" && i.kind !== "task");
 }
 
 export function seen(p: Process, now: number): Seen {
@@ -27,7 +27,7 @@ export function seen(p: Process, now: number): Seen {
     return { icon: "■", word, since: p.since, source: w.states.source.host, tone: p.exit_code || p.state === "failed" ? "bad" : "over" };
   }
   if (p.state === "lost" || p.state === "foreign") return { icon: "✕", word: w.states[p.state], since: p.since, source: w.states.source.host, tone: "bad" };
-  if (asksFor(p)) return { icon: "!", word: w.states.asks, since: p.report?.state === "waiting" ? p.report.at : output, source: w.states.source.attention, tone: "ask" };
+  if (asksFor(p)) return { icon: "!", word: w.states.asks, since: p.report?.state === "waiting" ? p.report.at : attention.value.value?.items.find((i) => i.source === p.name)?.since ?? output, source: w.states.source.attention, tone: "ask" };
   if (p.report) return { icon: p.report.state === "error" ? "!" : "●", word: w.states[p.report.state], since: p.report.at, source: w.states.source.report, tone: p.report.state === "error" ? "bad" : "good" };
   if (output && now - Date.parse(output) > QUIET_MS) return { icon: "○", word: w.states.quiet, since: output, source: w.states.source.output, tone: "quiet" };
   return { icon: "●", word: w.states.running, since: p.since, source: w.states.source.host, tone: "good" };

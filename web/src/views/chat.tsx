@@ -257,7 +257,7 @@ export function Chat() {
       {groups.value?.length === 0 && <Empty title={w.chat.none} how={w.chat.noneHow} command={w.chat.noneCommand} />}
       {groups.value && groups.value.length > 0 && (
         <div class="chat">
-          <nav class="groups" aria-label={w.chat.groups}><ul role="list">{groups.value.map((g) => <li key={g.group_id}><a data-row href={link("chat", g.group_id ?? "")} aria-current={g === group ? "true" : undefined}>{g.title || g.group_id} <span class="note">{w.chat.states[g.state] ?? g.state}</span></a></li>)}</ul></nav>
+          <nav class={`groups groups-${groups.value.length}`} aria-label={w.chat.groups}><ul role="list">{groups.value.map((g) => <li key={g.group_id}><a data-row href={link("chat", g.group_id ?? "")} aria-current={g === group ? "true" : undefined}>{g.title || g.group_id} <span class="note">{w.chat.states[g.state] ?? g.state}</span></a></li>)}</ul></nav>
           {group ? <Conversation key={group.group_id} group={group} marked={marked ?? ""} /> : <Empty title={w.chat.pick} />}
         </div>
       )}

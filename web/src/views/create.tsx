@@ -71,7 +71,7 @@ export function Create() {
     else if (kind.value === "actor") go("t", `actor:${group}/${f.name}`);
     else go("tasks");
   };
-  const line = kind.value === "session" && isWhole ? ["muster new -d", f.name && `--name ${f.name}`, f.sandbox && `--sandbox ${f.sandbox}`, f.folder, "--", f.command].filter(Boolean).join(" ") : commandLine(method, params);
+  const line = kind.value === "session" ? ["muster new -d", f.name && `--name ${f.name}`, f.sandbox && `--sandbox ${f.sandbox}`, f.folder || w.create.folderWord, "--", f.command].filter(Boolean).join(" ") : commandLine(method, params);
   return (
     <View title={w.create.title} name="create">
       <div class="tabs" role="tablist" aria-label={w.create.title}>

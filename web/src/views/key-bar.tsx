@@ -65,7 +65,7 @@ export function KeyBar({ held, isAppCursor, onBytes }: KeyBarProps) {
 
 interface ComposeProps {
   onText: (text: string) => boolean;
-  onEnter: (taken: () => void) => boolean;
+  onEnter: (taken: (isTaken: boolean) => void) => boolean;
 }
 
 export function ComposeBar({ onText, onEnter }: ComposeProps) {
@@ -80,7 +80,7 @@ export function ComposeBar({ onText, onEnter }: ComposeProps) {
     text.value = "";
     /* Enter is a key of its own: many programs take one that comes with the text for a line of it. */
     setTimeout(() => {
-      if (!onEnter(() => (receipt.value = w.term.handed))) receipt.value = w.notLive;
+      if (!onEnter((isTaken) => (receipt.value = isTaken ? w.term.handed : w.term.refused))) receipt.value = w.notLive;
     }, 60);
   };
   return (

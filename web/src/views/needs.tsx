@@ -5,42 +5,36 @@ import { age, clock, now } from "../lib/clock";
 import { call } from "../lib/link";
 import { link } from "../lib/route";
 import { CallError } from "../lib/rpc";
-import { attention, findProcess, type Attention } from "../lib/store";
+import { attention, findProcess, shorten, type Attention } from "../lib/store";
 import { AgentText } from "../ui/agent-text";
-import { Act, Empty, ErrorNote, Field, View } from "../ui/parts";
+import { Act, Empty, ErrorNote, View } from "../ui/parts";
 import { w } from "../words";
 
 interface Answered {
-  answer?: string;
-  by?: string;
-  at?: string;
-  is_first?: boolean;
+  item: Attention;
+  is_first: boolean;
 }
 
-function clientId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => b.toString(16).padStart(2, "0")).join("");
+/* The same key again asks whether this page was the first: a link that broke before the answer does no harm. */
+const keys = new Map<string, string>();
+function clientId(what: string): string {
+  const made = keys.get(what) ?? Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => b.toString(16).padStart(2, "0")).join("");
+  keys.set(what, made);
+  return made;
 }
 
-/* Where the item can be looked at: a terminal, a group or a project. */
+/* Where the item can be looked at: a terminal, a line of a chat or a task. */
 function placeOf(item: Attention): string | null {
-  const p = item.object ? findProcess(item.object) : undefined;
-  if (p) return link("t", p.name ?? p.id);
-  if (item.kind === "message" || item.kind === "notice") return item.owner ? link("chat", item.owner) : null;
-  if (item.kind === "task") return link("tasks");
-  return null;
+  if (item.kind === "message" || item.kind === "notice") return link("chat", item.owner, item.object);
+  if (item.kind === "task") return link("tasks", item.owner, item.object);
+  return findProcess(item.source) || findProcess(item.owner) ? link("t", findProcess(item.source) ? item.source : item.owner) : null;
 }
 
 function Item({ item }: { item: Attention }) {
   const said = useSignal<Answered | null>(null);
-  const reply = useSignal("");
   const place = placeOf(item);
-  const title = [item.source ?? item.owner, item.object].filter(Boolean).join(" · ");
-  const choices = item.choices ?? [];
-  const wantsText = choices.includes("reply");
-  const done = (result: unknown) => {
-    said.value = result as Answered;
-    attention.want(1500);
-  };
+  const title = shorten(item.source) || item.object;
+  const answer = said.value?.item.answer ?? item.answer;
   return (
     <li class="need" data-row tabIndex={-1} data-kind={item.kind}>
       <header>
@@ -49,23 +43,21 @@ function Item({ item }: { item: Attention }) {
         <span class="age">{age(item.since, now.value)}</span>
       </header>
       {item.text && <AgentText text={item.text} />}
-      {said.value ? <p role="status">{said.value.is_first === false ? w.needs.notFirst(said.value.by ?? "") : w.needs.answered(said.value.by ?? w.needs.you, clock(said.value.at ?? Date.now()))}</p> : (
-        <>
-          {wantsText && <Field label={w.needs.reply}><textarea rows={2} value={reply.value} onInput={(e) => (reply.value = e.currentTarget.value)} /></Field>}
-          <p class="buttons">
-            {choices.map((choice, i) => (
-              <Act key={choice} label={w.needs.choices[choice] ?? choice} method="attention.answer" params={{ id: item.id, choice, ...(choice === "reply" ? { text: reply.value } : {}) }} primary={i === 0}
-                run={() => call("attention.answer", { id: item.id, choice, client_id: clientId(), ...(choice === "reply" ? { text: reply.value } : {}) })} onDone={done} />
-            ))}
-          </p>
-        </>
+      {said.value ? <p role="status">{said.value.is_first ? w.needs.answered(w.needs.you, clock(answer?.at ?? Date.now())) : w.needs.notFirst(answer?.by ?? "")}</p> : (
+        <p class="buttons">
+          {item.choices.map((choice, i) => (
+            <Act key={choice} label={w.needs.choices[choice] ?? choice} method="attention.answer" params={{ id: item.id, choice }} object={title} primary={i === 0 && choice !== "dismiss"}
+              run={() => call("attention.answer", { id: item.id, choice, client_id: clientId(`${item.id} ${choice}`) })} onDone={(r) => ((said.value = r as Answered), attention.want(1500))} />
+          ))}
+          {(item.kind === "message") && place && <a class="button" href={place}>{w.needs.choices.reply}</a>}
+        </p>
       )}
     </li>
   );
 }
 
 export function Needs() {
-  const items = attention.value.value;
+  const items = attention.value.value?.items;
   const failed = attention.failed.value;
   const isMissing = failed instanceof CallError && failed.code === -32601;
   return (

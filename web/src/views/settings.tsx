@@ -67,8 +67,7 @@ interface TokenRow {
   scope: string;
   object?: string;
   created?: string;
-  used?: string;
-  last_used?: string;
+  used?: string | null;
   expires?: string | null;
 }
 
@@ -76,27 +75,27 @@ function Links() {
   const rows = useSignal<TokenRow[] | null>(null);
   const error = useSignal<unknown>(null);
   const made = useSignal("");
-  const form = useSignal({ label: "", scope: "view", ttl_hours: 24 });
+  const form = useSignal({ label: "", scope: "view" });
   const load = () => void call<{ tokens: TokenRow[] }>("token.ls").then((r) => ((rows.value = r.tokens), (error.value = null)), (e: unknown) => (error.value = e));
   useEffect(() => {
     if (isLive.value && scope.value === "admin") load();
   }, [isLive.value, scope.value]);
   const x = w.settings;
   if (scope.value !== "admin") return null;
-  const params = { label: form.value.label, scope: form.value.scope, ttl_hours: form.value.ttl_hours };
+  const params = { label: form.value.label, scope: form.value.scope, code: true };
   return (
     <section aria-labelledby="set-links"><h2 id="set-links">{x.links}</h2>
       <ErrorNote error={error.value} />
       {rows.value?.length === 0 && <p>{x.noLinks}</p>}
       {rows.value && rows.value.length > 0 && (
         <table><thead><tr><th scope="col">{x.label}</th><th scope="col">{x.scope}</th><th scope="col">{x.used}</th><th scope="col">{x.expires}</th><th scope="col"><span class="offscreen">{w.acts.more}</span></th></tr></thead>
-          <tbody>{rows.value.map((t) => <tr key={t.id}><td>{t.label || t.id}</td><td>{x.scopes[t.scope] ?? t.scope}{t.object ? ` · ${t.object}` : ""}</td><td>{t.last_used ?? t.used ? w.ago(age(t.last_used ?? t.used)) : x.never}</td><td>{t.expires ? clock(t.expires) : x.never}</td>
+          <tbody>{rows.value.map((t) => <tr key={t.id}><td>{t.label || t.id}</td><td>{x.scopes[t.scope] ?? t.scope}{t.object ? ` · ${t.object}` : ""}</td><td>{t.used ? w.ago(age(t.used)) : x.never}</td><td>{t.expires ? clock(t.expires) : x.never}</td>
             <td class="c-acts"><Act label={x.revoke} method="token.revoke" params={{ id: t.id }} object={t.label || t.id} danger onDone={load} /></td></tr>)}</tbody></table>
       )}
       <div class="form inline">
         <Field label={x.label}><input value={form.value.label} onInput={(e) => (form.value = { ...form.value, label: e.currentTarget.value })} /></Field>
         <Field label={x.scope}><select value={form.value.scope} onChange={(e) => (form.value = { ...form.value, scope: e.currentTarget.value })}>{["view", "control", "admin"].map((s) => <option key={s} value={s}>{x.scopes[s]}</option>)}</select></Field>
-        <Act label={x.create} method="token.create" params={params} onDone={(r) => ((made.value = `${location.origin}/?token=${(r as { token: string }).token}`), load())} />
+        <Act label={x.create} method="token.create" params={params} onDone={(r) => ((made.value = `${location.origin}/#code=${(r as { token: string }).token}`), load())} />
       </div>
       {made.value && <><p role="status">{x.once}</p><CommandLine line={made.value} /></>}
     </section>

@@ -174,7 +174,7 @@ export function TermPane({ p }: { p: Process }) {
       },
       onSelect: (text) => settings.peek().copyOnSelect && text && void copy(text),
     });
-    const term: TermLink = new TermLink({ id: p.id, mode: canControl.peek() && p.kind === "pty" ? "type" : "watch", filter: filter.peek(), size: () => screen.proposed() }, {
+    const term: TermLink = new TermLink({ id: p.name ?? p.id, mode: canControl.peek() && p.kind === "pty" ? "type" : "watch", filter: filter.peek(), size: () => screen.proposed() }, {
       draw: (data, isOld, done) => screen.draw(data, isOld, done),
       jump: (missed) => {
         screen.note(w.term.missedLine(bytes(missed)));

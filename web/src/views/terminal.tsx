@@ -49,7 +49,8 @@ async function newShell(session: string): Promise<void> {
   const { token } = await import("../lib/auth");
   const answer = await fetch(`/api/sessions/${encodeURIComponent(session)}/shell`, { method: "POST", headers: { Authorization: `Bearer ${token()}`, "Content-Type": "application/json" }, body: "{}" });
   if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
-  const { pty } = (await answer.json()) as { pty: number };
+  const { ok, message, pty } = (await answer.json()) as { ok?: boolean; message?: string; pty: number };
+  if (ok === false) throw new Error(message);
   await processes.now();
   go("t", `session:${session}.${pty}`);
 }
@@ -94,7 +95,7 @@ export function TerminalView() {
       </header>
       <Tabs p={p} />
       {p.kind === "pipes" && <p class="note">{w.term.noTerminal}</p>}
-      <TermPane key={p.id} p={p} />
+      <TermPane key={p.name ?? p.id} p={p} />
     </section>
   );
 }

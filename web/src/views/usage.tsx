@@ -3,7 +3,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
 import { bytes } from "../lib/clock";
 import { call, onReset } from "../lib/link";
 import { isDark } from "../lib/settings";
@@ -25,11 +24,12 @@ interface Answer {
 }
 
 const METRICS = [
-  { key: "cpu", label: w.usage.cpu, show: (n: number) => `${n.toFixed(1)} ${w.usage.cpuUnit}` },
+  { key: "cpu", label: w.usage.cpuTitle, show: (n: number) => `${n.toFixed(n < 10 ? 1 : 0)} ${w.usage.cpuUnit}` },
   { key: "memory", label: w.usage.memory, show: (n: number) => bytes(n) },
   { key: "output", label: w.usage.output, show: (n: number) => bytes(n) },
 ];
 const COLOURS = ["#2f7fc1", "#c1632f", "#3f9a52", "#9a4fb5", "#b5912f", "#2fa3a3", "#c14f7d", "#6b7480"];
+const shortTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const RANGES = { hour: 3600, day: 86400, week: 7 * 86400 } as const;
 
 function nameOf(s: Series): string {
@@ -63,7 +63,7 @@ function Plot({ title, data, names, show }: { title: string; data: uPlot.Aligned
     const line = getComputedStyle(element).getPropertyValue("--line").trim() || "#ccc";
     const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
     const plot = new uPlot({
-      width: element.clientWidth, height: 180, legend: { show: true, live: false }, cursor: { y: false }, axes: [axis, { ...axis, size: 80, values: (_u, ticks) => ticks.map(show) }],
+      width: element.clientWidth, height: 180, legend: { show: false }, cursor: { y: false }, axes: [{ ...axis, values: (_u, ticks) => ticks.map((t) => shortTime.format(t * 1000)) }, { ...axis, size: 80, values: (_u, ticks) => ticks.map(show) }],
       series: [{}, ...names.map((label, i) => ({ label, stroke: COLOURS[i] ?? "#888", width: 1.5, dash: i >= 4 ? [6, 3] : undefined, points: { show: false } }))],
     }, data, element);
     const watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: 180 }));
@@ -78,6 +78,7 @@ function Plot({ title, data, names, show }: { title: string; data: uPlot.Aligned
     <figure class="plot">
       <figcaption>{title}</figcaption>
       <div ref={place} class="plot-place" aria-hidden="true" />
+      <ul class="legend" role="list">{names.map((name, i) => <li key={name + i}><svg aria-hidden="true" viewBox="0 0 36 12"><line x1="0" y1="6" x2="36" y2="6" stroke={COLOURS[i]} stroke-width="4" stroke-dasharray={i >= 4 ? "8 4" : undefined} /></svg> {name}</li>)}</ul>
       <details><summary>{w.usage.table}</summary>
         <table><thead><tr><th scope="col">{w.usage.agent}</th><th scope="col">{w.usage.average}</th><th scope="col">{w.usage.peak}</th><th scope="col">{w.usage.last}</th></tr></thead>
           <tbody>{names.map((name, i) => {

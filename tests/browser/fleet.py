@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""The fleet in a browser: nobody, one, news without a reload, the filter, keys only, a second press before something ends."""
+from browser import PHONE, SMALL_PHONE, Browser, serve
+from console_fleet import looked_at, session
+from harness import check, equal, eventually
+
+
+def _names(page):
+    return page.texts(".fleet .c-agent a")
+
+
+def test_nobody():
+    with looked_at() as d, Browser() as b:
+        page = b.open(serve(d))
+        page.has("muster new -- claude")
+        check("token" not in page.value("location.href"), "the token stays in the address")
+        page.axe()
+
+
+def test_a_new_agent_comes_by_itself():
+    with looked_at() as d, Browser() as b:
+        page = b.open(serve(d))
+        page.wait(".empty")
+        session(d, "nlst")
+        page.has("nlst", ".fleet")
+        page.has("running", ".fleet .c-state")
+        with d.native() as n:
+            n.result("fleet.kill", {"name": "session:nlst"})
+        page.until("!document.querySelector('.fleet .tone-good')")
+
+
+def test_filter_and_keys():
+    """Everything without a mouse: filter, walk, open, leave, end with two presses."""
+    with looked_at() as d, Browser() as b:
+        for name in ("api", "web", "docs"):
+            session(d, name)
+        page = b.open(serve(d))
+        page.has("docs", ".fleet")
+        equal(sorted(_names(page)), ["api", "docs", "web"])
+        page.press("/")
+        page.type("we")
+        page.until("document.querySelectorAll('.fleet tbody tr').length === 1")
+        page.press("Escape")
+        page.until("document.querySelectorAll('.fleet tbody tr').length === 3")
+        page.press("j", "j", "k", "Enter")
+        page.wait(".view-terminal")
+        page.shows("ready")
+        page.press("Control+]")
+        page.wait(".fleet")
+        page.press("j", "e")
+        page.wait(".armed")
+        equal(len([p for p in d.ps() if p["state"] == "running"]), 3)
+        page.press("e")
+        eventually(lambda: len([p for p in d.ps() if p["state"] == "running"]) == 2, what="the end of one")
+
+
+def test_palette_and_help():
+    with looked_at() as d, Browser() as b:
+        session(d, "nlst")
+        page = b.open(serve(d))
+        page.has("nlst", ".fleet")
+        page.press("Control+k")
+        page.wait(".dialog-palette")
+        page.axe()
+        page.type("nls")
+        page.press("Enter")
+        page.wait(".view-terminal")
+        page.press("Control+]", "?")
+        page.has("Ctrl+K", ".dialog-help")
+        page.press("Escape", "g", "s")
+        page.wait(".view-settings")
+
+
+def test_many_and_hostile_names():
+    """Two hundred agents, of which one says that it is markup."""
+    with looked_at() as d, Browser() as b:
+        for i in range(12):
+            session(d, "agent-%d" % i)
+        session(d, "evil", "sh", "-c", "printf '\\033]0;<img src=x onerror=alert(1)>\\007'; exec cat")
+        page = b.open(serve(d))
+        page.until("document.querySelectorAll('.fleet tbody tr').length === 13")
+        equal(page.value("document.querySelectorAll('.fleet img').length"), 0)
+        page.axe()
+
+
+def test_phones():
+    with looked_at() as d, Browser() as b:
+        session(d, "a-session-with-a-rather-long-name-that-has-to-break")
+        session(d, "web")
+        for i, device in enumerate((PHONE, SMALL_PHONE, {**SMALL_PHONE, "viewport": {"width": 320, "height": 640}})):
+            page = b.open(serve(d), device)
+            page.has("web", ".fleet")
+            page.fits()
+            page.axe()
+            page.shot("phone-fleet-%d" % i)
+            page.close()
+
+
+def test_the_daemon_is_killed_and_comes_back():
+    """What is seen stays, says how old it is, and goes on without a reload."""
+    with looked_at() as d, Browser() as b:
+        session(d, "nlst")
+        address = serve(d)
+        page = b.open(address)
+        page.has("nlst", ".fleet")
+        page.value("void (window.stillHere = true)")
+        d.kill()
+        page.wait(".bar-warn")
+        page.has("nlst", ".fleet")
+        with looked_at(home=d.home) as next_one:
+            page.wait(".link-live")
+            page.has("restarted")
+            session(next_one, "another")
+            page.has("another", ".fleet")
+            equal(page.value("window.stillHere"), True)
+
+
+def test_a_frozen_tab():
+    with looked_at() as d, Browser() as b:
+        page = b.open(serve(d))
+        page.wait(".empty")
+        page.do("lifecycle", "frozen")
+        session(d, "nlst")
+        page.do("lifecycle", "active")
+        page.has("nlst", ".fleet")
+
+
+def test_idle_asks_nothing():
+    """An idle console is silent: after what it loads at first there is no request, and the daemon is asked nothing."""
+    with looked_at() as d, Browser() as b:
+        page = b.open(serve(d))
+        page.wait(".empty")
+        page.until("performance.getEntriesByType('resource').length > 0")
+        page.do("requests")
+        before = d.info()["connections"]["accepted"]
+        page.do("waitForTimeout", 3000)
+        equal(page.do("requests"), [])
+        check(d.info()["connections"]["accepted"] - before <= 1, "connections were made")
+
+
