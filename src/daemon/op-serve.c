@@ -8,6 +8,7 @@
 #include "core/web/servers.h"
 #include "core/web/tokens.h"
 #include "daemon/web-servers.h"
+#include "daemon/web-tls.h"
 #include "dialect/http/http-server.h"
 #include "gen/coop-ops.h"
 
@@ -20,6 +21,11 @@ typedef struct Serve { /* in the call's arena */
         size_t n_waiting; /* … of which these are still to be forgotten */
         int r;
         Str token;
+        /* Of the one that is to be opened. */
+        char host[HTTP_HOST_MAX], digest[SHA256_HEX_MAX];
+        HttpServerSpec spec;
+        Str tls; /* empty: none */
+        char why[TLS_WHY_MAX];
 } Serve;
 
 static void serve_close(Endpoint *endpoint) {
@@ -75,7 +81,7 @@ static int serve_stop(const CoopServeArgs *args, Serve *serve) {
         char host[HTTP_HOST_MAX] = "";
 
         if (args->host.n && !http_server_host(args->host.data, host))
-                return call_fail(call, CALL_E_INVALID_ADDRESS, "'" STR_FMT "' is no IPv4 address",
+                return call_fail(call, CALL_E_INVALID_ADDRESS, "'" STR_FMT "' is no address",
                                  STR_ARG(args->host));
         for (Endpoint *e = call->daemon->endpoints; e; e = e->next)
                 if (serve_is_meant(e, args, host))
@@ -107,7 +113,7 @@ static int serve_token(Call *call, const CoopServeArgs *args, const char *host, 
                 return call_fail(call, CALL_E_INVALID_PARAMS,
                                  "token has at most %d printable ASCII characters and no blanks",
                                  TOKEN_SECRET_MAX);
-        if (args->token.n && args->token.n < TOKEN_GIVEN_MIN && strncmp(host, "127.", 4) != 0)
+        if (args->token.n && args->token.n < TOKEN_GIVEN_MIN && !http_host_is_of_this_machine(host))
                 return call_fail(call, CALL_E_INVALID_PARAMS,
                                  "token needs at least %d characters where other machines can connect",
                                  TOKEN_GIVEN_MIN);
@@ -121,7 +127,8 @@ static int serve_token(Call *call, const CoopServeArgs *args, const char *host, 
 
 static int serve_fail(Call *call, int r, const char *host, unsigned port) {
         if (r == HTTP_SERVER_E_IN_USE)
-                return call_fail(call, CALL_E_ADDRESS_IN_USE, "something listens at %s:%u already", host, port);
+                return call_fail(call, CALL_E_ADDRESS_IN_USE, "something listens at %s:%u already", host,
+                                 port);
         if (r == HTTP_SERVER_E_ADDRESS)
                 return call_fail(call, CALL_E_INVALID_ADDRESS, "cannot listen at %s:%u: %s", host, port,
                                  strerror(errno));
@@ -132,15 +139,15 @@ static int serve_fail(Call *call, int r, const char *host, unsigned port) {
 static void serve_on_kept(void *user, int r) {
         const Serve *serve = user;
         const HttpServer *server = http_server_of(serve->opened);
+        char fingerprint[TLS_FINGERPRINT_MAX];
         JsonWriter *w;
 
         if (r) {
                 serve_close(serve->opened);
-                r = r == SERVERS_E_FULL
-                            ? call_fail(serve->call, CALL_E_RESOURCE_LIMIT, "there are %d servers already",
-                                        SERVERS_MAX)
-                            : serve_fail(serve->call, r < 0 ? r : HTTP_SERVER_E_IN_USE, server->host,
-                                         server->port);
+                r = r == SERVERS_E_FULL ? call_fail(serve->call, CALL_E_RESOURCE_LIMIT,
+                                                    "there are %d servers already", SERVERS_MAX)
+                                        : serve_fail(serve->call, r < 0 ? r : HTTP_SERVER_E_IN_USE,
+                                                     server->host, server->port);
                 call_finish(serve->call, r);
                 return;
         }
@@ -149,6 +156,10 @@ static void serve_on_kept(void *user, int r) {
         jw_field_uint(w, "port", server->port);
         jw_field_cstr(w, "host", server->host);
         jw_field_str(w, "token", serve->token);
+        if (server->tls) {
+                tls_server_fingerprint(server->tls, fingerprint);
+                jw_field_cstr(w, "fingerprint", fingerprint);
+        }
         jw_end_object(w);
         call_finish(serve->call, 0);
 }
@@ -158,7 +169,7 @@ static int serve_keep(Serve *serve) {
         HttpServer *server = http_server_of(serve->opened);
         ServerRecord record = {.host = server->host,
                                .port = server->port,
-                               .tls = (char *)"",
+                               .tls = serve->tls.n ? (char *)serve->tls.data : (char *)"",
                                .scope = server->scope,
                                .since_us = loop_wall_us(daemon->loop)};
         int r;
@@ -170,32 +181,69 @@ static int serve_keep(Serve *serve) {
         return r ? r : CALL_LATER;
 }
 
-static int serve_start(const CoopServeArgs *args, Serve *serve) {
-        const char *said = args->host.n ? args->host.data : "127.0.0.1";
-        HttpServerSpec spec = {.port = (uint16_t)(args->has_port ? args->port : SERVE_PORT), .is_bound = true};
-        char host[HTTP_HOST_MAX], digest[SHA256_HEX_MAX];
+static int serve_open(Serve *serve) {
         Call *call = serve->call;
-        int r;
+        int r = http_server_new(&serve->opened, call->daemon, &serve->spec);
 
-        if (!http_server_host(said, host))
-                return call_fail(call, CALL_E_INVALID_ADDRESS, "'%.64s' is no IPv4 address", said);
-        r = serve_token(call, args, host, &serve->token);
-        if (!r)
-                r = token_digest(serve->token, digest);
-        if (r)
+        if (r) {
+                r = serve_fail(call, r, serve->host, serve->spec.port);
+                serve->spec.tls = tls_server_free(serve->spec.tls);
                 return r;
-        spec.host = host;
-        spec.digest = digest;
-        (void)web_scope_from_name(args->scope, &spec.scope);
-        r = http_server_new(&serve->opened, call->daemon, &spec);
-        if (r)
-                return serve_fail(call, r, host, spec.port);
+        }
         if (endpoint_open(serve->opened)) {
                 r = call_fail(call, CALL_E_INTERNAL, "%s", serve->opened->reason);
                 serve_close(serve->opened);
                 return r;
         }
         return serve_keep(serve);
+}
+
+/* On a worker: certificates are files. */
+static void serve_load_tls(void *user) {
+        Serve *serve = user;
+
+        serve->r = web_tls_load(&serve->spec.tls, serve->call->daemon->home, serve->tls.data, serve->host,
+                                serve->why);
+}
+
+static void serve_on_loaded(void *user) {
+        Serve *serve = user;
+        int r = serve->r;
+
+        if (r == TLS_E_UNUSABLE)
+                r = call_fail(serve->call, CALL_E_INVALID_PARAMS, "tls: %s", serve->why);
+        else if (!r)
+                r = serve_open(serve);
+        if (r != CALL_LATER)
+                call_finish(serve->call, r);
+}
+
+static int serve_start(const CoopServeArgs *args, Serve *serve) {
+        const char *said = args->host.n ? args->host.data : "127.0.0.1";
+        Call *call = serve->call;
+        int r;
+
+        if (!http_server_host(said, serve->host))
+                return call_fail(call, CALL_E_INVALID_ADDRESS, "'%.64s' is no address", said);
+        if (args->tls.n && !web_tls_is_word(args->tls))
+                return call_fail(call, CALL_E_INVALID_PARAMS,
+                                 "tls is \"auto\", or CERT:KEY, two absolute paths of at most %d bytes",
+                                 SERVER_TLS_MAX);
+        r = serve_token(call, args, serve->host, &serve->token);
+        if (!r)
+                r = token_digest(serve->token, serve->digest);
+        if (r)
+                return r;
+        serve->spec = (HttpServerSpec){.host = serve->host,
+                                       .port = (uint16_t)(args->has_port ? args->port : SERVE_PORT),
+                                       .digest = serve->digest,
+                                       .is_bound = true};
+        (void)web_scope_from_name(args->scope, &serve->spec.scope);
+        serve->tls = args->tls;
+        if (!serve->tls.n)
+                return serve_open(serve);
+        r = loop_work(call->daemon->loop, serve_load_tls, serve_on_loaded, serve);
+        return r ? error_trace(r) : CALL_LATER;
 }
 
 int op_coop_serve(Call *call, const CoopServeArgs *args) {

@@ -6,22 +6,33 @@
 #include <string.h>
 
 #include "core/web/servers.h"
+#include "daemon/web-tls.h"
 #include "dialect/http/http-server.h"
 
-void web_servers_open(Daemon *daemon) {
-        for (const ServerRecord *record = servers_first(daemon->servers); record; record = record->next) {
-                HttpServerSpec spec = {.host = record->host,
-                                       .port = (uint16_t)record->port,
-                                       .scope = record->scope,
-                                       .digest = record->digest};
-                Endpoint *endpoint = NULL;
+/* One that was asked for with TLS is not served without it. */
+static void web_servers_open_one(Daemon *daemon, const ServerRecord *record) {
+        HttpServerSpec spec = {.host = record->host,
+                               .port = (uint16_t)record->port,
+                               .scope = record->scope,
+                               .digest = record->digest};
+        char why[TLS_WHY_MAX] = "";
+        Endpoint *endpoint = NULL;
+        int r = *record->tls ? web_tls_load(&spec.tls, daemon->home, record->tls, record->host, why) : 0;
 
-                if (http_server_new(&endpoint, daemon, &spec))
-                        log_warning(&daemon->log, "-", "a server is not served again host=%s port=%u",
-                                    record->host, record->port);
-                else
-                        (void)endpoint_open(endpoint);
+        if (!r)
+                r = http_server_new(&endpoint, daemon, &spec);
+        if (!r) {
+                (void)endpoint_open(endpoint);
+                return;
         }
+        tls_server_free(spec.tls);
+        log_warning(&daemon->log, "-", "a server is not served again host=%s port=%u: %s", record->host,
+                    record->port, why);
+}
+
+void web_servers_open(Daemon *daemon) {
+        for (const ServerRecord *record = servers_first(daemon->servers); record; record = record->next)
+                web_servers_open_one(daemon, record);
 }
 
 void web_servers_forget(Daemon *daemon) {

@@ -42,7 +42,7 @@ class Conn:
     """A stream socket; address is a path or (host, port)."""
 
     def __init__(self, address, deadline=DEADLINE, rcvbuf=None):
-        family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+        family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         self.s = socket.socket(family, socket.SOCK_STREAM)
         if rcvbuf:
             self.s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)

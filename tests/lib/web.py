@@ -38,7 +38,12 @@ def frame(opcode, payload, fin=True, mask=True, rsv=0, length=None):
 
 
 class Http(Conn):
-    """One connection that speaks HTTP."""
+    """One connection that speaks HTTP; tls: through this context of ssl."""
+
+    def __init__(self, address, tls=None, **kw):
+        super().__init__(address, **kw)
+        if tls:
+            self.s = tls.wrap_socket(self.s, server_hostname=address[0])
 
     def head(self):
         while b"\r\n\r\n" not in self.buf:
@@ -57,7 +62,7 @@ class Http(Conn):
 
     def answer(self, method="GET"):
         status, headers = self.head()
-        n = 0 if method == "HEAD" or status in (101, 204, 304) else int(headers["content-length"])
+        n = 0 if method == "HEAD" or status in (100, 101, 204, 304) else int(headers["content-length"])
         return status, headers, self.body(n)
 
     def request(self, method, target, host, headers=(), body=None):
@@ -183,9 +188,9 @@ class WebSocket(Http):
 class Web:
     """One server."""
 
-    def __init__(self, port, token, host="127.0.0.1"):
-        self.port, self.token, self.ip = port, token, host
-        self.host = "%s:%d" % (host, port)
+    def __init__(self, port, token, host="127.0.0.1", tls=None):
+        self.port, self.token, self.ip, self.more = port, token, host, {"tls": tls} if tls else {}
+        self.host = ("[%s]:%d" if ":" in host else "%s:%d") % (host, port)
 
     @classmethod
     def serve(cls, coop, **kw):
@@ -193,7 +198,7 @@ class Web:
         return cls(reply["port"], reply["token"], "127.0.0.1")
 
     def connect(self, **kw):
-        return Http((self.ip, self.port), **kw)
+        return Http((self.ip, self.port), **self.more, **kw)
 
     def request(self, method, target, token=None, body=None, headers=(), host=None):
         more = ["Authorization: Bearer " + token] if token else []
@@ -214,7 +219,7 @@ class Web:
         token = self.token if token == "" else token
         if token is not None:
             target += ("&" if "?" in target else "?") + "token=" + quote(token)
-        return WebSocket((self.ip, self.port), target, self.host, headers, **kw)
+        return WebSocket((self.ip, self.port), target, self.host, headers, **self.more, **kw)
 
     def rpc(self, **kw):
         return self.socket("/rpc", **kw)

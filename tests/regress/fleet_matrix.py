@@ -469,7 +469,21 @@ def test_coop_shows_all():
             with f.s.client() as c:
                 equal(c.good({"cmd": "attach", "session": name})["writer"], kind == "actor")
                 c.until(PAST[kind])
-        equal([s["name"] for s in f.s.good({"cmd": "ls"})["sessions"]], ["api"], "its list is its own")
+
+
+def test_contracts_list_and_end_what_is_theirs():
+    """Native `ps` lists all; what a contract lists, ends and attaches to is its own."""
+    with Fleet() as f:
+        equal([s["name"] for s in f.s.good({"cmd": "ls"})["sessions"]], ["api"])
+        equal([a["id"] for a in ok(f.d, "actor_list", group_id=f.group)["actors"]], ["dev"])
+        equal([t["id"] for t in f.tasks.result("task.list", {})], [f.names["task"]["short"]])
+        for kind in ("actor", "task", "run"):
+            with f.s.client() as c:
+                equal(c.ask({"cmd": "kill", "session": f.names[kind]["name"]})["error"], "SESSION_NOT_FOUND", kind)
+        for kind in ("session", "task", "run"):
+            equal(f.d.cccc("term_attach", {"group_id": f.group, "actor_id": f.names[kind]["short"]})["error"]["code"], "actor_not_running", kind)
+            check("error" in f.tasks.call("task.get", {"taskId": f.names["session"]["short"]}), kind)
+        equal(len(f.d.ps()), 4, "all of them run")
 
 
 def test_from_a_folder_below():

@@ -154,6 +154,7 @@ def test_one_window_decides():
             one.ws.write(b"\n")
             one.until("30 90\r\n30 90")
             equal(one.event("owner")["owner"], True)
+        eventually(lambda: s.listed(name)["web_clients"] == 0)
         with Term(web, name, cols=40, rows=10) as three:
             equal(three.first["owner"], True)
 

@@ -4,12 +4,13 @@ of others it is said that nobody knows. docs/mcp.md."""
 import json
 import os
 import signal
+import subprocess
 import sys
 
 from collab import ledger, ok
 from collab_actors import add, project, started
 from harness import DEADLINE, MUSTER, Daemon, Home, check, equal, eventually, read_text, shared, write_text
-from mcp import REVISION, Bridge, meta, outcome
+from mcp import NO_IDENTITY, REVISION, Bridge, meta, outcome
 
 MODERN = {"_meta": meta()}
 PATIENT = ["--wait", "600"]  # a daemon may be slow to come on a machine that has much to do
@@ -154,6 +155,48 @@ def test_more_than_are_under_way_wait_in_order():
         check(behind not in b.answers, "there was room")
         b.notify("notifications/cancelled", {"requestId": stuck[7]})
         equal(outcome(b.wait(behind)["result"])[0], False)
+
+
+def test_a_write_that_is_cancelled_is_done_as_a_whole():
+    """What has reached the daemon is finished; nothing is said of it."""
+    with Daemon() as d, Bridge(d.home) as b:
+        group, _ = _group(d, "cancelled")
+        who = {"group_id": group, "actor_id": "alice"}
+        b.tool("cccc_inbox_list", **who)
+        d.signal(signal.SIGSTOP)
+        write = b.begin("tools/call", {"name": "cccc_note_add", "arguments": {**who, "content": "whole"}})
+        eventually(lambda: _queued(d) >= 1, what="a connection to the daemon")
+        equal(b.result("ping"), {}, "the bridge has sent what it had before it reads on")
+        b.notify("notifications/cancelled", {"requestId": write})
+        equal(b.result("ping"), {})
+        d.signal(signal.SIGCONT)
+        eventually(lambda: [one["content"] for one in b.tool("cccc_context_get", **who)["notes"]] == ["whole"], what="the note")
+        equal(b.end(), 0)
+        check(write not in b.answers, "an answer to what was cancelled")
+
+
+def test_a_client_that_does_not_read_any_more():
+    """Who closes its end of our output hears nothing, so it is left."""
+    home = _d().home
+    argv = [MUSTER, "mcp", "--socket", home.native_sock]
+    with subprocess.Popen(argv, env=home.env(NO_IDENTITY), cwd=home.cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as p:
+        p.stdout.close()
+        p.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+        p.stdin.flush()
+        equal(p.wait(DEADLINE), 1)
+
+
+def test_where_the_daemon_is():
+    """By --socket (all other tests), by the environment, and where every command looks; from inside of what is hosted none is started."""
+    d = _d()
+    for env in ({"MUSTER_SOCKET": d.home.native_sock}, {}):
+        with Bridge(d.home, socket=False, env=env) as b:
+            equal(b.tool("muster_whoami")["principal"], "user")
+            equal(b.end(), 0)
+    with Home() as home, Bridge(home, socket=False, args=["--wait", "0.2"], env={"MUSTER_HOSTED": os.path.join(home.muster_home, "host", "0123456789abcdef")}) as b:
+        equal(b.tool_error("muster_whoami"), "daemon_unavailable")
+        equal(b.end(), 0)
+        equal(home.muster("status")[0], 3)
 
 
 def test_progress_of_waits():

@@ -83,6 +83,11 @@ def test_what_changes_what():
             ok(d, "send", group_id=group, by="bob", to=["alice"], text="by bob")
             equal(l.until(other), [other], "what bob wrote is no news for bob")
             check(l.is_quiet(), "nothing more")
+            with d.native() as n:
+                n.result("daemon.advance", {"ms": 1000})
+            ok(d, "group_delete", group_id=group)
+            equal(sorted(l.until("muster://groups")), sorted([base, "muster://groups"]))
+            check(group not in str(tool(d, "cccc_group_list")), "it is listed still")
 
 
 def test_states_and_screens():
@@ -156,6 +161,13 @@ def test_what_is_refused():
     for notifications in (None, [], "x", {"resourceSubscriptions": "muster://fleet"}, {"resourceSubscriptions": ["muster://fleet"] * 65}):
         reply = exchange(d, "subscriptions/listen", {"notifications": notifications})
         equal(reply["error"]["code"], -32602, notifications)
+    odd = ["muster://agent/%/state", "muster://agent/%2/state", "muster://agent/%zz/screen", "muster://agent/%00/state", "muster://agent//state", "muster://agent/x",
+           "muster://group/a/b/c", "", "x" * 100000]
+    with Listener(d, odd + [7, None, {}]) as l:
+        equal(l.honoured, {"resourceSubscriptions": []})
+    for uri in odd[:4]:
+        reply = exchange(d, "resources/read", {"uri": uri})
+        check("error" in reply or json.loads(reply["result"]["contents"][0]["text"]) == {"processes": []}, reply)
 
 
 def test_rights():

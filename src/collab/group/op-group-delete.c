@@ -49,6 +49,14 @@ static void group_delete_on_feed_done(void *user, _unused_ int r) {
         group_delete_finish(user);
 }
 
+/* For who follows the daemon's own feed; its ledger, where all other news come from, is gone. */
+static void group_delete_announce(const Deletion *self) {
+        FeedPlace place;
+
+        feed_place(&place, "collab", str_from(self->group->id), STR("group.deleted"), FEED_NOWHERE);
+        (void)feed_push(self->group->collab->daemon->feed, &place, chunk_new(buf_str(&self->feed)));
+}
+
 static void group_delete_write_feed(Deletion *self) {
         char id[EVENT_ID_DIGITS + 1] = "", ts[TIME_TEXT_MAX];
         JsonWriter w = JSON_WRITER(&self->feed);
@@ -65,6 +73,8 @@ static void group_delete_write_feed(Deletion *self) {
         jw_field_cstr(&w, "group_id", self->group->id);
         jw_end_object(&w);
         jw_end_object(&w);
+        if (!w.failed)
+                group_delete_announce(self);
         if (w.failed || buf_append_str(&self->feed, STR("\n")) ||
             events_file_append(self->group->collab, buf_str(&self->feed), group_delete_on_feed_done, self))
                 group_delete_finish(self);

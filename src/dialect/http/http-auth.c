@@ -35,10 +35,10 @@ static void http_peers_prune(HttpPeers *peers, int64_t minute) {
         }
 }
 
-static HttpPeer *http_peers_find(HttpPeers *peers, uint32_t address, int64_t minute) {
+static HttpPeer *http_peers_find(HttpPeers *peers, struct in6_addr network, int64_t minute) {
         HttpPeer *peer = peers->first;
 
-        while (peer && peer->address != address)
+        while (peer && !address_eq(&peer->network, &network))
                 peer = peer->next;
         if (peer)
                 return peer;
@@ -48,7 +48,7 @@ static HttpPeer *http_peers_find(HttpPeers *peers, uint32_t address, int64_t min
         peer = calloc(1, sizeof(*peer));
         if (!peer)
                 return NULL;
-        *peer = (HttpPeer){.next = peers->first, .address = address, .minute = minute};
+        *peer = (HttpPeer){.next = peers->first, .network = network, .minute = minute};
         peers->first = peer;
         peers->n++;
         return peer;
@@ -80,7 +80,7 @@ void http_visitor_init(HttpVisitor *visitor, Client *client) {
         if (!server)
                 return;
         (void)principal_be_web(client, NULL); /* until it has shown a token it may call nothing */
-        visitor->peer = http_peers_find(&server->peers, conn_peer(client->conn)->address,
+        visitor->peer = http_peers_find(&server->peers, address_network(&conn_peer(client->conn)->ip),
                                         http_auth_minute(client));
         if (!visitor->peer)
                 return;
@@ -123,20 +123,19 @@ static void http_auth_on_delay(Timer *timer) {
 }
 
 static void http_auth_log(const HttpRequest *request, const HttpPeer *peer) {
-        char address[INET_ADDRSTRLEN] = "-";
-        struct in_addr in = {.s_addr = htonl(peer->address)};
+        char address[ADDRESS_TEXT_MAX];
 
-        (void)inet_ntop(AF_INET, &in, address, sizeof(address));
+        address_text(&peer->network, address);
         log_notice(&request->client->daemon->log, request->client->endpoint->address,
                    "requests without a right token are refused address=%s", address);
 }
 
-static void http_auth_refuse(HttpRequest *request) {
+void http_auth_refuse(HttpRequest *request) {
         HttpVisitor *visitor = &request->conn->visitor;
         HttpPeer *peer = visitor->peer;
         int64_t minute = http_auth_minute(request->client);
 
-        request->closes |= request->head.n_body > 0;
+        request->closes |= request->head.n_body > 0 && request->route->access != HTTP_OPEN; /* its body comes yet */
         if (!peer) {
                 http_answer_status(request, 403);
                 return;
@@ -185,7 +184,8 @@ bool http_auth_host(const HttpRequest *request) {
                 return true;
         if (http_endpoint_is_loopback(client->endpoint))
                 return http_host_is_loopback(&host);
-        return !strcmp(server->host, "0.0.0.0") && (http_auth_is_literal(&host) || http_host_is_loopback(&host));
+        return (!strcmp(server->host, "0.0.0.0") || !strcmp(server->host, "::")) &&
+               (http_auth_is_literal(&host) || http_host_is_loopback(&host));
 }
 
 /* Where a browser says what page it is of, that has to be one of this server. What only reads without a WebSocket is
@@ -195,10 +195,10 @@ static bool http_auth_origin(const HttpRequest *request) {
 
         if (!http_head_find(&request->head, STR("Origin"), &origin))
                 return true;
-        if (!request->head.wants_websocket &&
-            (request->is_head || str_is(request->head.method, "GET")))
+        if (!request->head.wants_websocket && (request->is_head || str_is(request->head.method, "GET")))
                 return true;
-        return http_origin_is_host(origin, request->head.host, false);
+        return http_origin_is_host(origin, request->head.host,
+                                   http_endpoint_is_secure(request->client->endpoint));
 }
 
 /* ---- tokens ---------------------------------------------------------------------------------- */

@@ -25,11 +25,11 @@ enum {
 /* One address that has connections or was refused lately. */
 struct HttpPeer {
         HttpPeer *next;
-        uint32_t address;
-        size_t n_visitors;  /* connections */
-        size_t n_strangers; /* … that have shown no token yet */
-        size_t n_waiting;   /* refusals that are on their way */
-        unsigned n_refused; /* in this minute */
+        struct in6_addr network; /* address_network() */
+        size_t n_visitors;       /* connections */
+        size_t n_strangers;      /* … that have shown no token yet */
+        size_t n_waiting;        /* refusals that are on their way */
+        unsigned n_refused;      /* in this minute */
         int64_t minute;
 };
 
@@ -55,8 +55,11 @@ void http_visitor_deinit(HttpVisitor *visitor);
 bool http_auth_host(const HttpRequest *request);
 /* then() follows if the route is for this caller; else the request is answered, now or later. */
 void http_auth(HttpRequest *request, void (*then)(HttpRequest *request));
+/* Answers that this is nothing for the caller, as slowly as its address deserves. */
+void http_auth_refuse(HttpRequest *request);
 /* The token that let the caller in; NULL: it needed none. Good in this turn. */
 Token *http_auth_token(const HttpRequest *request);
 
 /* http-endpoint.c */
 bool http_endpoint_is_loopback(const Endpoint *endpoint);
+bool http_endpoint_is_secure(const Endpoint *endpoint); /* it speaks TLS */

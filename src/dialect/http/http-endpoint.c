@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define LOG_MODULE "http/endpoint"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,15 +21,38 @@ HttpServer *http_server_of(const Endpoint *endpoint) {
 bool http_endpoint_is_loopback(const Endpoint *endpoint) {
         const HttpServer *server = http_server_of(endpoint);
 
-        return server && !strncmp(server->host, "127.", 4);
+        return server && http_host_is_of_this_machine(server->host);
+}
+
+bool http_endpoint_is_secure(const Endpoint *endpoint) {
+        const HttpServer *server = http_server_of(endpoint);
+
+        return server && server->tls;
 }
 
 bool http_server_host(const char *said, char out[HTTP_HOST_MAX]) {
-        struct in_addr address;
+        struct sockaddr_storage address;
+        TcpEnd end;
 
         if (!strcmp(said, "localhost"))
                 said = "127.0.0.1";
-        return inet_pton(AF_INET, said, &address) == 1 && inet_ntop(AF_INET, &address, out, HTTP_HOST_MAX);
+        if (!address_parse(said, 0, &address) || !address_from_socket(&address, &end))
+                return false;
+        address_text(&end.ip, out);
+        return true;
+}
+
+bool http_host_is_of_this_machine(const char *host) {
+        struct sockaddr_storage address;
+        TcpEnd end;
+
+        return address_parse(host, 0, &address) && address_from_socket(&address, &end) &&
+               address_is_loopback(&end.ip);
+}
+
+void http_server_where(const HttpServer *server, char out[HTTP_WHERE_MAX]) {
+        snprintf(out, HTTP_WHERE_MAX, strchr(server->host, ':') ? "[%s]:%u" : "%s:%u", server->host,
+                 server->port);
 }
 
 /* As its network knows it, too. */
@@ -54,14 +76,16 @@ static int http_bind(HttpServer *server) {
 static int http_open(Endpoint *endpoint) {
         HttpServer *server = endpoint->context;
         Daemon *daemon = endpoint->daemon;
+        char where[HTTP_WHERE_MAX];
         int r = http_bind(server);
 
+        http_server_where(server, where);
         if (r)
-                return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "cannot listen on %s:%u: %s", server->host,
-                                       server->port, strerror(-r));
+                return endpoint_refuse(endpoint, ENDPOINT_E_REFUSED, "cannot listen on %s: %s", where,
+                                       strerror(-r));
         if (gethostname(server->name, sizeof(server->name) - 1))
                 server->name[0] = 0;
-        endpoint_set_address(endpoint, "http://%s:%u", server->host, server->port);
+        endpoint_set_address(endpoint, "%s://%s", server->tls ? "https" : "http", where);
         server->token = tokens_begin_server(daemon->tokens, server->scope, str_from(endpoint->where),
                                             server->digest);
         r = server->token ? endpoint_listen(endpoint, server->fd) : -ENOMEM;
@@ -73,11 +97,12 @@ static int http_open(Endpoint *endpoint) {
                 return error_trace(r);
         }
         server->fd = -1; /* the listener's */
-        endpoint_warn(endpoint,
-                      http_endpoint_is_loopback(endpoint)
-                              ? NULL
-                              : "served without TLS at an address that other machines can reach: who reads along "
-                                "on the network sees the token");
+        endpoint_warn(
+                endpoint,
+                http_endpoint_is_loopback(endpoint) || server->tls
+                        ? NULL
+                        : "served without TLS at an address that other machines can reach: who reads along "
+                          "on the network sees the token");
         return 0;
 }
 
@@ -95,12 +120,19 @@ static void http_free(Endpoint *endpoint) {
                 return;
         close_fd(server->fd);
         http_peers_deinit(&server->peers);
+        tls_server_free(server->tls);
         free(server);
 }
 
 /* Whoever it is: the token decides. */
 static bool http_admit(_unused_ Endpoint *endpoint, _unused_ const ConnPeer *peer) {
         return true;
+}
+
+static int http_secure(Endpoint *endpoint, Conn *conn) {
+        const HttpServer *server = endpoint->context;
+
+        return server->tls ? error_trace(tls_begin(server->tls, conn)) : 0;
 }
 
 const EndpointType http_endpoint = {
@@ -116,6 +148,7 @@ const EndpointType http_endpoint = {
         .close = http_close,
         .free = http_free,
         .admit = http_admit,
+        .secure = http_secure,
 };
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -144,10 +177,10 @@ static int http_bind_now(HttpServer *server) {
 
 static int http_enlist(Endpoint **ret, Daemon *daemon, HttpServer *server) {
         Endpoint **end = &daemon->endpoints;
-        char where[HTTP_HOST_MAX + 8];
+        char where[HTTP_WHERE_MAX];
         int r;
 
-        snprintf(where, sizeof(where), "%s:%u", server->host, server->port);
+        http_server_where(server, where);
         while (*end)
                 end = &(*end)->next;
         r = endpoint_new(end, daemon, &http_endpoint, where);
@@ -178,6 +211,7 @@ int http_server_new(Endpoint **ret, Daemon *daemon, const HttpServerSpec *spec) 
         if (r) {
                 close_fd(server->fd);
                 free(server);
-        }
+        } else
+                server->tls = spec->tls;
         return r;
 }

@@ -69,7 +69,8 @@ static void http_reply_date(Daemon *daemon, char out[40]) {
 static bool http_reply_is_safe(const HttpRequest *request) {
         const Endpoint *endpoint = request->client->endpoint;
 
-        return request->client->is_native || http_endpoint_is_loopback(endpoint);
+        return request->client->is_native || http_endpoint_is_loopback(endpoint) ||
+               http_endpoint_is_secure(endpoint);
 }
 
 static int http_reply_head(const HttpRequest *request, const HttpReply *reply, Buf *out) {

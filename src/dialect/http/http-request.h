@@ -14,6 +14,7 @@
 typedef struct HttpConn HttpConn;
 typedef struct HttpRequest HttpRequest;
 typedef struct HttpRoute HttpRoute;
+typedef struct HttpLogin HttpLogin;
 
 /* Who may ask for it. */
 typedef enum HttpAccess {
@@ -43,6 +44,7 @@ struct HttpRequest {
         bool closes;  /* the connection ends with the answer */
         bool awaits_body;
 
+        HttpLogin *login; /* that waits for the tokens; NULL: none */
         Buf out;   /* result of the operation that it became, or its error */
         int error; /* CALL_E_*; 0: none */
         void (*done)(HttpRequest *request); /* … and what is made of it */
@@ -89,6 +91,8 @@ const char *http_status_text(unsigned status);
 const HttpRoute *http_route_find(const HttpRequest *request, const char **ret_allowed);
 
 /* What routes run. */
+void http_login(HttpRequest *request, Str body);
+void http_login_leave(HttpLogin *login); /* its request goes; NULL: fine */
 void http_assets_get(HttpRequest *request, Str body);
 void http_rest_list(HttpRequest *request, Str body);
 void http_rest_create(HttpRequest *request, Str body);

@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "core/daemon.h"
-#include "core/principal/principal.h"
+#include "core/web/access.h"
 #include "dialect/coop/coop.h"
 #include "dialect/http/http-request.h"
 #include "gen/coop-ops.h"
@@ -223,8 +223,8 @@ void http_rest_resize(HttpRequest *request, Str body) {
 
         if (!args)
                 return;
-        if (!right_is_in(principal_rights(client, principal_of(client)), RIGHT_TYPE))
-                return http_rest_fail(request, CALL_E_FORBIDDEN, "the token has not the right type");
+        if (!web_access_allows(client, WEB_SCOPE_CONTROL))
+                return http_rest_fail(request, CALL_E_FORBIDDEN, "the token may only look");
         if (!http_rest_side(args, "cols", &cols) || !http_rest_side(args, "rows", &rows) ||
             !http_rest_number(request->target.segments[4], &id))
                 return http_rest_fail(request, CALL_E_INVALID_PARAMS, "cols, rows and the PTY are numbers");

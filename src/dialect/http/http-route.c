@@ -46,7 +46,17 @@ static const HttpRoute http_routes[] = {
          .is_of_one = true,
          .is_websocket = true,
          .run = ws_term_open},
-        {"GET", {"rpc"}, .access = HTTP_TOKEN, .is_websocket = true, .run = ws_rpc_open},
+        {"GET",
+         {"rpc"},
+         .access = HTTP_TOKEN,
+         .is_of_one = true,
+         .is_websocket = true,
+         .run = ws_rpc_open},
+        {"POST",
+         {"api", "login"},
+         .access = HTTP_OPEN,
+         .n_body_max = HTTP_LOGIN_MAX,
+         .run = http_login},
 };
 
 static const HttpRoute http_files = {"GET", {NULL}, .access = HTTP_OPEN, .run = http_assets_get};

@@ -42,6 +42,7 @@ HttpConn *http_conn_of(Client *client) {
 static void http_request_free(HttpRequest *request) {
         if (!request)
                 return;
+        http_login_leave(request->login);
         arena_deinit(&request->arena);
         buf_deinit(&request->out);
         free(request);

@@ -7,13 +7,15 @@ import { Backoff, onWake } from "./backoff";
 import { CallError, LinkError, Rpc } from "./rpc";
 
 export interface FeedItem {
-  number: number;
+  /* Missing of what a search has found in a file. */
+  number?: number;
   at: string;
   domain: string;
   owner: string;
   kind: string;
   position: number | null;
   event: Record<string, unknown> | null;
+  part?: string;
 }
 
 export type LinkState = "connecting" | "live" | "lost";
@@ -76,7 +78,7 @@ feed.onnotice = (method, params) => {
   heard();
   if (method === "feed.item") {
     const item = params as FeedItem;
-    number = item.number;
+    number = item.number ?? number;
     for (const listener of itemListeners) listener(item);
   } else if (method === "feed.gap") {
     const gap = params as { from: number; to: number };

@@ -11,6 +11,7 @@ import { w } from "../words";
 
 export function errorText(e: unknown): string {
   if (e instanceof LinkError) return w.errorLink;
+  if (e instanceof CallError && e.code === -32601) return w.notThere(e.method);
   if (e instanceof CallError) return `${w.error(e.code)}: ${e.message}`;
   return String(e);
 }

@@ -58,7 +58,7 @@ function Thumb({ p }: { p: Process }) {
   const s = shot.value;
   return (
     <li class={`thumb tone-${state.tone}`} ref={watch}>
-      <a data-row href={link("t", p.name ?? p.id)} aria-label={`${w.grid.focus}: ${shortName(p)}, ${state.word}`}>
+      <a data-row href={link("t", p.name ?? p.id)}>
         <header><span class="thumb-name">{shortName(p)}</span> <StateMark state={state} now={now.value} /></header>
         <pre aria-hidden="true" style={{ "--cols": String(s?.cols ?? 80) }}>{visible(s?.text ?? "")}</pre>
       </a>

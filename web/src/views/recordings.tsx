@@ -2,12 +2,11 @@
 // Recordings: the list, and a player that draws into the same terminal as everything else, so that finding and copying work as they do there.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { token } from "../lib/auth";
 import { age, bytes, clock } from "../lib/clock";
 import { call, onItem, onReset } from "../lib/link";
 import { link, route } from "../lib/route";
 import { isDark, settings } from "../lib/settings";
-import { findProcess, isLive, shortName } from "../lib/store";
+import { isLive, shorten } from "../lib/store";
 import type { Screen } from "../term/xterm";
 import { Act, Empty, ErrorNote, View } from "../ui/parts";
 import { parseCast, type Cast } from "../term/cast";
@@ -16,7 +15,6 @@ import { w } from "../words";
 interface Recording {
   id: string;
   object: string;
-  name?: string;
   started: string;
   seconds: number;
   bytes: number;
@@ -29,14 +27,26 @@ function length(seconds: number): string {
 }
 
 function title(r: Recording): string {
-  const p = findProcess(r.object);
-  return r.name?.replace(/^\w+:/, "") ?? (p ? shortName(p) : r.object);
+  return shorten(r.object);
+}
+
+const PIECE = 512 * 1024;
+
+/* The whole file, piece by piece: one that grows is read as far as it is. */
+async function fetchFile(id: string): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  for (let offset = 0; ; ) {
+    const { data } = await call<{ data: string }>("recording.read", { id, offset, limit: PIECE });
+    const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+    pieces.push(bytes);
+    offset += bytes.length;
+    if (bytes.length < PIECE) break;
+  }
+  return new Uint8Array(await new Blob(pieces as BlobPart[]).arrayBuffer());
 }
 
 async function fetchCast(id: string): Promise<Cast> {
-  const answer = await fetch(`/recordings/${encodeURIComponent(id)}.cast`, { headers: { Authorization: `Bearer ${token()}` } });
-  if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
-  return parseCast(await answer.text());
+  return parseCast(new TextDecoder().decode(await fetchFile(id)));
 }
 
 function Player({ recording }: { recording: Recording }) {
@@ -132,11 +142,8 @@ function Player({ recording }: { recording: Recording }) {
   );
 }
 
-/* The token must not be in an address, so the file is fetched and given to the browser as a whole. */
 async function download(r: Recording): Promise<void> {
-  const answer = await fetch(`/recordings/${encodeURIComponent(r.id)}.cast`, { headers: { Authorization: `Bearer ${token()}` } });
-  if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
-  const address = URL.createObjectURL(await answer.blob());
+  const address = URL.createObjectURL(new Blob([(await fetchFile(r.id)) as BlobPart], { type: "application/x-asciicast" }));
   const a = document.createElement("a");
   a.href = address;
   a.download = `${title(r).replace(/[^\w.-]+/g, "-")}.cast`;
@@ -164,7 +171,7 @@ export function Recordings() {
         <table><thead><tr><th scope="col">{columns.object}</th><th scope="col">{columns.started}</th><th scope="col">{columns.length}</th><th scope="col">{columns.size}</th><th scope="col"><span class="offscreen">{w.acts.more}</span></th></tr></thead>
           <tbody>{all.value.map((r) => (
             <tr key={r.id} class="row"><td><a data-row href={link("recordings", r.id)}>{title(r)}</a> {r.is_live && <span class="rec">⏺ {w.recordings.live}</span>}</td><td title={clock(r.started)}>{w.ago(age(r.started))}</td><td>{length(r.seconds)}</td><td>{bytes(r.bytes)}</td>
-              <td class="c-acts"><Act label={w.recordings.download} method="GET /recordings/ID.cast" params={{ id: r.id }} object={title(r)} needsControl={false} run={() => download(r)} />
+              <td class="c-acts"><Act label={w.recordings.download} method="recording.read" params={{ id: r.id }} object={title(r)} needsControl={false} run={() => download(r)} />
                 {r.is_live ? <Act label={w.recordings.stop} method="recording.stop" params={{ id: r.id }} object={title(r)} onDone={() => void load()} /> : <Act label={w.recordings.remove} method="recording.rm" params={{ id: r.id }} object={title(r)} danger onDone={() => void load()} />}</td></tr>
           ))}</tbody></table>
       )}

@@ -4,12 +4,14 @@ import { effect, useSignal, type Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { bytes, number } from "../lib/clock";
 import { copy } from "../lib/copy";
+import { call } from "../lib/link";
 import { cameFrom } from "../lib/route";
 import { isDark, isTouch, set, settings } from "../lib/settings";
 import { canControl, shortName, type Process } from "../lib/store";
 import { TermLink, type TermState } from "../lib/term-link";
 import { isRiskyPaste, modified } from "../term/keys";
 import type { Screen } from "../term/xterm";
+import { visible } from "../ui/agent-text";
 import { Dialog, ErrorNote } from "../ui/parts";
 import { w } from "../words";
 import { ComposeBar, KeyBar, type Held } from "./key-bar";
@@ -59,8 +61,16 @@ function QuestionBox({ question, p, seat }: { question: Signal<Question>; p: Pro
   );
 }
 
-function FindBar({ seat, onClose }: { seat: Seat; onClose: () => void }) {
+interface Hits {
+  hits: { at: number; line: string }[];
+  searched: number;
+}
+
+function FindBar({ seat, p, onClose }: { seat: Seat; p: Process; onClose: () => void }) {
   const word = useSignal("");
+  const all = useSignal<Hits | null>(null);
+  const error = useSignal<unknown>(null);
+  const findAll = () => call<Hits>("term.search", { query: word.value, ids: [p.id], limit: 100 }).then((r) => ((all.value = r), (error.value = null)), (e: unknown) => (error.value = e));
   const found = useSignal<[number, number]>([0, 0]);
   useEffect(() => {
     seat.screen.onFound = (at, n) => (found.value = [at, n]);
@@ -74,7 +84,15 @@ function FindBar({ seat, onClose }: { seat: Seat; onClose: () => void }) {
       <span role="status">{word.value && w.term.findCount(...found.value)}</span>
       <button onClick={() => find(true)}>{w.term.findBefore}</button>
       <button onClick={() => find(false)}>{w.term.findNext}</button>
+      <button onClick={() => word.value && void findAll()}>{w.term.findAll}</button>
       <button onClick={onClose}>{w.close}</button>
+      <ErrorNote error={error.value} />
+      {all.value && (
+        <div class="hits">
+          <p role="status">{w.term.searchHits(all.value.hits.length, bytes(all.value.searched))}</p>
+          <ol role="list" tabIndex={0}>{all.value.hits.map((h) => <li key={h.at}><span class="note">{number(h.at)}</span> <code>{visible(h.line)}</code></li>)}</ol>
+        </div>
+      )}
     </div>
   );
 }
@@ -226,7 +244,7 @@ export function TermPane({ p }: { p: Process }) {
   return (
     <div class="term">
       <ErrorNote error={failed.value} />
-      {s && finding.value && <FindBar seat={s} onClose={() => ((finding.value = false), s.screen.focus())} />}
+      {s && finding.value && <FindBar seat={s} p={p} onClose={() => ((finding.value = false), s.screen.focus())} />}
       <div class="term-place" ref={place} data-term={p.id} data-live={state?.link} />
       {s && state && <Foot seat={s} state={state} filter={filter} onFind={() => (finding.value = !finding.value)} />}
       {s && state && wantsKeyBar() && canControl.value && state.canType && (

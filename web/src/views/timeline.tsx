@@ -21,7 +21,7 @@ function text(item: FeedItem): string {
   const e = item.event ?? {};
   const data = (e.data ?? {}) as Record<string, unknown>;
   const words = [data.text, data.title, e.text, e.title, e.prompt, e.note, e.name, e.object, e.label].find((x) => typeof x === "string" && x !== "");
-  return typeof words === "string" ? visible(words) : "";
+  return visible(typeof words === "string" ? words : item.part ?? "");
 }
 
 function who(item: FeedItem): string {
@@ -37,6 +37,12 @@ function place(item: FeedItem): string {
   if (item.domain === "host") return link("t", item.owner);
   if (item.domain === "collab") return link("chat", item.owner, String(item.event?.id ?? ""));
   return item.domain === "tasks" ? link("tasks", item.owner, String(item.event?.id ?? item.event?.taskId ?? "")) : link("needs");
+}
+
+/* What the feed told and a search finds again is one thing: an event has an id, anything else its time and kind. */
+function keyOf(i: FeedItem): string {
+  const id = i.event?.id;
+  return i.domain === "collab" && typeof id === "string" ? id : i.number !== undefined ? `#${i.number}` : `${i.at} ${i.owner} ${i.kind}`;
 }
 
 export function Timeline() {
@@ -71,8 +77,8 @@ export function Timeline() {
   }, [domain.value, word.value]);
   const q = word.value.toLowerCase();
   const fits = (i: FeedItem) => (!domain.value || i.domain === domain.value) && (!q || `${i.kind} ${who(i)} ${text(i)}`.toLowerCase().includes(q));
-  const known = new Set<number | string>();
-  const rows = [...[...items.value].reverse(), ...older.value].filter((i) => fits(i) && !known.has(i.number ?? `${i.at}${i.kind}`) && known.add(i.number ?? `${i.at}${i.kind}`));
+  const known = new Set<string>();
+  const rows = [...[...items.value].reverse().filter(fits), ...older.value].filter((i) => !known.has(keyOf(i)) && known.add(keyOf(i)));
   return (
     <View title={w.views.timeline} name="timeline" bar={
       <>
@@ -85,7 +91,7 @@ export function Timeline() {
       {rows.length === 0 && !isFirst.value && <Empty title={w.timeline.empty} />}
       <ol class="timeline" role="list">
         {rows.map((i) => (
-          <li key={i.number}><a data-row href={place(i)}><time dateTime={i.at}>{clock(i.at)}</time> <span class="tl-domain">{w.contracts[i.domain] ?? i.domain}</span> <span class="tl-kind">{i.kind}</span> <span class="tl-who">{who(i)}</span> <span class="tl-text">{text(i).slice(0, 300)}</span></a></li>
+          <li key={keyOf(i)}><a data-row href={place(i)}><time dateTime={i.at}>{clock(i.at)}</time> <span class="tl-domain">{w.contracts[i.domain] ?? i.domain}</span> <span class="tl-kind">{i.kind}</span> <span class="tl-who">{who(i)}</span> <span class="tl-text">{text(i).slice(0, 300)}</span></a></li>
         ))}
       </ol>
       {next.value !== undefined && next.value !== null && <p><button onClick={() => void load()}>{w.timeline.older}</button></p>}
