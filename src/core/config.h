@@ -11,6 +11,10 @@
 
 #include "base/strvec.h"
 
+enum { CONFIG_SETTINGS_MAX = 64 };
+
+typedef enum ConfigSource { CONFIG_DEFAULT, CONFIG_FILE, CONFIG_ENVIRONMENT, CONFIG_FLAG } ConfigSource;
+
 typedef struct Config {
         StrVec only; /* endpoint names; empty: all */
         char *muster_home;
@@ -44,6 +48,8 @@ typedef struct Config {
         int64_t handshake_ms;    /* for every endpoint; 0: each its own */
         int64_t max_connections; /* per peer; 0: no limit */
         int64_t max_queued_mb;   /* per peer; 0: no limit */
+        uint8_t sources
+                [CONFIG_SETTINGS_MAX]; /* ConfigSource of each setting, in the order of the daemon's table */
 } Config;
 
 void config_deinit(Config *config);

@@ -194,7 +194,8 @@ void daemon_release_stop(Daemon *daemon) {
 
 static bool serves_contract(const Daemon *daemon) {
         for (const Endpoint *e = daemon->endpoints; e; e = e->next)
-                if (e->state == ENDPOINT_LISTENING && !e->type->is_beside && strcmp(e->type->name, "native") != 0)
+                if (e->state == ENDPOINT_LISTENING && !e->type->is_beside &&
+                    strcmp(e->type->name, "native") != 0)
                         return true;
         return false;
 }

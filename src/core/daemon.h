@@ -68,7 +68,7 @@ struct Daemon {
         bool has_test_clock; /* it stands still until daemon.advance turns it */
         bool is_stopping;
         bool is_dismissed; /* somebody asked for the stop, instead of a signal: web servers are forgotten */
-        bool ends_agents;                 /* the stop ends what is hosted, too */
+        bool ends_agents;  /* the stop ends what is hosted, too */
         void (*stopping)(Daemon *daemon); /* told once, when a stop begins; may be NULL */
         /* Another try for an endpoint that its clients do not find us at; false: there was nothing to do.
          * May be NULL. */
@@ -103,6 +103,7 @@ struct Daemon {
         const struct FleetOwner *const
                 *fleet; /* who names what is hosted (core/fleet/fleet.h); NULL: nobody */
 
+        struct Load *load;           /* what hosted processes use over time; NULL before setup */
         struct Attention *attention; /* what waits for a person; NULL before setup */
         const struct AttentionKind *const
                 *attention_kinds; /* who answers that (core/attention/attention.h); NULL: nobody */

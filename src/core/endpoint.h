@@ -31,7 +31,7 @@ typedef struct EndpointType {
         const Dialect *dialect;
         ConnLimits limits;
         bool same_uid_only;
-        bool is_beside;  /* no contract of its own: it neither keeps a daemon whose last contract was stopped, nor
+        bool is_beside; /* no contract of its own: it neither keeps a daemon whose last contract was stopped, nor
                             lets one end for want of work */
         bool can_reopen; /* to close it and open it again ends nothing, except in a stand-in */
         int served_exit; /* exit status when it alone was asked for and is served elsewhere */

@@ -57,7 +57,6 @@ static void tell_gap(Follower *follower, uint64_t from, uint64_t to) {
         JsonWriter w = JSON_WRITER(conn_out(follower->client->conn));
         size_t mark = begin_notification(&w, "feed.gap");
 
-
         jw_field_uint(&w, "from", from);
         jw_field_uint(&w, "to", to);
         end_notification(follower, &w, mark);
@@ -66,7 +65,6 @@ static void tell_gap(Follower *follower, uint64_t from, uint64_t to) {
 static void tell_item(Follower *follower, const FeedItem *item) {
         JsonWriter w = JSON_WRITER(conn_out(follower->client->conn));
         size_t mark = begin_notification(&w, "feed.item");
-
 
         jw_field_uint(&w, "number", item->number);
         jw_field_time_ms(&w, "at", item->at_us);

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "core/attention/attention.h"
 #include "core/fleet/fleet.h"
 #include "core/host/host.h"
+#include "core/host/load.h"
 #include "daemon/overview.h"
 #include "gen/native-ops.h"
 
@@ -18,30 +16,14 @@ static void field_time(JsonWriter *w, const char *key, int64_t us) {
                 jw_field_time_ms(w, key, us);
 }
 
-/* CPU time and memory of the first process, from /proc (never a disk). */
+/* Processor time and memory of the first process. */
 static void ps_write_usage(pid_t pid, JsonWriter *w) {
-        char path[64], text[1024];
-        unsigned long user = 0, system = 0;
-        long pages = 0;
-        const char *at;
-        ssize_t n;
-        int fd;
+        int64_t cpu_ms, rss_kb;
 
-        snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-        n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-        close_fd(fd);
-        if (n <= 0)
+        if (!load_look(pid, &cpu_ms, &rss_kb))
                 return;
-        text[n] = 0;
-        at = strrchr(text, ')');
-        if (!at || sscanf(at + 1,
-                          " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d %*u "
-                          "%*u %ld",
-                          &user, &system, &pages) != 3)
-                return;
-        jw_field_int(w, "cpu_ms", (int64_t)((user + system) * 1000 / (unsigned long)sysconf(_SC_CLK_TCK)));
-        jw_field_int(w, "rss_kb", pages * (sysconf(_SC_PAGESIZE) / 1024));
+        jw_field_int(w, "cpu_ms", cpu_ms);
+        jw_field_int(w, "rss_kb", rss_kb);
 }
 
 /* What a list of terminals shows of one without looking at it. */

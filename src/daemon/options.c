@@ -112,6 +112,7 @@ const Option option_table[] = {
          AT(max_queued_mb), "MB", "bytes queued for one user or TCP host; 0: no limit (default 512)", NULL},
 };
 const size_t n_option_table = ARRAY_SIZE(option_table);
+_Static_assert(ARRAY_SIZE(option_table) <= CONFIG_SETTINGS_MAX, "a source for each");
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -168,11 +169,18 @@ static int options_push_list(StrVec *vec, const Option *option, const char *text
         return 0;
 }
 
+static ConfigSource options_source(const Option *option, const char *source) {
+        if (!strncmp(source, "--", 2))
+                return CONFIG_FLAG;
+        return strcmp(source, option->env) ? CONFIG_FILE : CONFIG_ENVIRONMENT;
+}
+
 int option_set(Config *config, const Option *option, const char *text, bool *is_first, const char *source,
                char reterr[OPTIONS_FAULT_MAX]) {
         void *value = (char *)config + option->offset;
         const char *wanted = NULL;
 
+        config->sources[option - option_table] = (uint8_t)options_source(option, source);
         switch (option->type) {
         case OPTION_STRING:
                 if (!options_is_allowed(option, text))

@@ -18,6 +18,7 @@
 #include "company/company.h"
 #include "company/run/runs.h"
 #include "core/attention/attention.h"
+#include "core/host/load.h"
 #include "core/principal/audit.h"
 #include "core/trust.h"
 #include "core/web/servers.h"
@@ -195,7 +196,7 @@ int setup_home(Daemon *daemon) {
 /* ---- hosted processes ------------------------------------------------------------------------ */
 
 /* Our other programs stand beside this one, in the build folder as well as when installed. */
-static char *find_program(const char *name) {
+char *setup_find_program(const char *name) {
         char self[PATH_MAX], *slash, *path = NULL;
         ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -227,18 +228,28 @@ static void found(Hosted *hosted, void *user) {
                 log_warning(&daemon->log, hosted->id, "belongs to nobody here owner=%s", hosted->owner);
 }
 
+static void setup_on_changed(Hosted *hosted, void *user) {
+        Daemon *daemon = user;
+
+        attention_process_changed(hosted, daemon);
+        if (hosted->state == HOSTED_RUNNING)
+                load_wake(daemon->load);
+}
+
 int setup_host(Daemon *daemon) {
         int r;
 
-        daemon->shim_path = find_program("muster-shim");
-        daemon->project_path = find_program("muster-project");
+        daemon->shim_path = setup_find_program("muster-shim");
+        daemon->project_path = setup_find_program("muster-project");
         daemon->fleet = fleet_owners;
         daemon->attention_kinds = attention_kinds;
         r = daemon->shim_path && daemon->project_path ? host_new(&daemon->host, daemon) : -ENOMEM;
         if (!r)
                 r = attention_new(&daemon->attention, daemon);
         if (!r)
-                host_watch(daemon->host, attention_process_changed, daemon);
+                r = load_new(&daemon->load, daemon);
+        if (!r)
+                host_watch(daemon->host, setup_on_changed, daemon);
         if (!r)
                 r = trust_open(&daemon->trust, daemon);
         if (!r)
@@ -268,6 +279,7 @@ void setup_unhost(Daemon *daemon) {
         daemon->trust = trust_free(daemon->trust);
         daemon->audit = audit_free(daemon->audit);
         daemon->attention = attention_free(daemon->attention);
+        daemon->load = load_free(daemon->load);
         free(daemon->shim_path);
         daemon->shim_path = NULL;
         free(daemon->project_path);

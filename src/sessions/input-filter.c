@@ -118,7 +118,7 @@ int input_filter_new(InputFilter **ret, const Coopfile *config) {
         if (!filter || n >= UINT32_MAX)
                 return error_origin(-ENOMEM);
         filter->debounce_ms = config->ctrl_c_debounce_ms;
-        filter->text = malloc(n);
+        filter->text = malloc(n + 1);
         filter->nodes = calloc(n + 1, sizeof(*filter->nodes));
         order = calloc(n + 1, sizeof(*order));
         if (!filter->text || !filter->nodes || !order)

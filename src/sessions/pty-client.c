@@ -41,7 +41,8 @@ static void pty_attach(Pty *pty, PtyClient *client) {
         client->viewer = (Viewer){.output = pty_client_on_output,
                                   .room = pty_client_on_room,
                                   .resized = pty_client_on_resized,
-                                  .is_passive = client->is_passive};
+                                  .is_passive = client->is_passive,
+                                  .is_web = client->is_web};
         if (pty->hosted)
                 viewer_attach(&client->viewer, pty->hosted);
         pty_fit(pty);
@@ -81,7 +82,8 @@ static void visit(Hosted *hosted, PtyClient *client) {
                                   .room = pty_client_on_room,
                                   .resized = pty_client_on_resized,
                                   .ended = pty_client_on_ended,
-                                  .is_passive = client->is_passive};
+                                  .is_passive = client->is_passive,
+                                  .is_web = client->is_web};
         client->seat = (Seat){.by = client->by, .promoted = pty_client_on_promoted};
         viewer_attach(&client->viewer, hosted);
         if (!client->is_passive)

@@ -269,8 +269,8 @@ static void pty_stream_put_right(PtyStream *stream, Str past) {
                 pty_stream_draw(stream);
 }
 
-void pty_stream_begin_at(PtyStream *stream, Client *client, const PtyStreamKind *kind, const PtyTarget *target,
-                         Str past) {
+void pty_stream_begin_at(PtyStream *stream, Client *client, const PtyStreamKind *kind,
+                         const PtyTarget *target, Str past) {
         const Pty *pty = target->pty;
 
         *stream = (PtyStream){.client = client,
@@ -293,7 +293,8 @@ void pty_stream_begin_at(PtyStream *stream, Client *client, const PtyStreamKind 
         }
 }
 
-void pty_stream_begin(PtyStream *stream, Client *client, const PtyStreamKind *kind, const PtyTarget *target) {
+void pty_stream_begin(PtyStream *stream, Client *client, const PtyStreamKind *kind,
+                      const PtyTarget *target) {
         pty_stream_begin_at(stream, client, kind, target, pty_target_scrollback(target));
 }
 

@@ -17,9 +17,11 @@ enum {
         PTY_STREAM_QUEUE_MAX = 4 << 20, /* bytes queued for one client: above it output is dropped */
         PTY_STREAM_BACKLOG_MAX =
                 4 << 20, /* input of one client that waits for the process: above it the client is held */
-        PTY_STREAM_MISSED_MAX = 256 << 10, /* output while a screen is drawn that is sent behind it; more: it is
+        PTY_STREAM_MISSED_MAX =
+                256 << 10, /* output while a screen is drawn that is sent behind it; more: it is
                                               drawn again */
-        PTY_STREAM_LEAVE_MAX = 16 << 20, /* all input that waits: what a client that leaves has not brought in
+        PTY_STREAM_LEAVE_MAX =
+                16 << 20, /* all input that waits: what a client that leaves has not brought in
                                             by then is lost */
 };
 
@@ -35,10 +37,10 @@ typedef enum PtyEvent {
 } PtyEvent;
 
 typedef struct PtyStreamKind {
-        bool is_web;        /* listed as such */
-        bool shares_size;   /* one of them decides the size (pty_own()), and all are told of it */
-        bool skips_stderr;  /* of what has no terminal only stdout is shown, so that its bytes can be counted */
-        HostFrame frame; /* output and screens: made once for all of the kind */
+        bool is_web;      /* listed as such */
+        bool shares_size; /* one of them decides the size (pty_own()), and all are told of it */
+        bool skips_stderr; /* of what has no terminal only stdout is shown, so that its bytes can be counted */
+        HostFrame frame;   /* output and screens: made once for all of the kind */
         /* Appends what an event is on the wire. Without memory it closes the connection. */
         void (*put_event)(PtyStream *stream, Buf *out, PtyEvent event, int64_t value);
         void (*end)(PtyStream *stream); /* the terminal is over, and all of it is queued */
@@ -66,8 +68,8 @@ struct PtyStream {
 /* Shows the terminal from now on, with what was printed before; the client has its stream's dialect already. */
 void pty_stream_begin(PtyStream *stream, Client *client, const PtyStreamKind *kind, const PtyTarget *target);
 /* The same with another past than the usual one: the end of its output, or nothing. */
-void pty_stream_begin_at(PtyStream *stream, Client *client, const PtyStreamKind *kind, const PtyTarget *target,
-                         Str past);
+void pty_stream_begin_at(PtyStream *stream, Client *client, const PtyStreamKind *kind,
+                         const PtyTarget *target, Str past);
 /* What is typed out of turn is dropped: nobody wants his keys to arrive when somebody else has left. */
 void pty_stream_type(PtyStream *stream, Str bytes);
 void pty_stream_resize(PtyStream *stream, unsigned cols, unsigned rows);
@@ -75,7 +77,8 @@ void pty_stream_resize(PtyStream *stream, unsigned cols, unsigned rows);
 void pty_stream_catch_up(PtyStream *stream);
 /* What does not count towards its queue is full: output is dropped from now on, until pty_stream_catch_up(). */
 bool pty_stream_is_behind(const PtyStream *stream);
-void pty_stream_put(PtyStream *stream, PtyEvent event, int64_t value); /* behind a screen that is being drawn */
+void pty_stream_put(PtyStream *stream, PtyEvent event,
+                    int64_t value); /* behind a screen that is being drawn */
 /* The client leaves: what it has typed is brought in, its seat is free at once. */
 void pty_stream_leave(PtyStream *stream);
 /* The daemon leaves: the last event. */

@@ -155,7 +155,7 @@ void pty_resize(PtyClient *client, unsigned cols,
  * At a terminal with seats it is always the one that types. */
 void pty_own(PtyClient *client);
 bool pty_owns(const PtyClient *client);
-bool pty_will_own(const PtyTarget *target); /* one that attaches now */
+bool pty_will_own(const PtyTarget *target);                              /* one that attaches now */
 PtyTarget *pty_target(Call *call, Pty *pty, int64_t cols, int64_t rows); /* NULL without memory */
 /* The domain's part in the life of its processes. */
 extern const HostedHandler pty_hosted_handler;

@@ -3,6 +3,7 @@
 
 /* RFC 6750, 2.1: token68. */
 static bool bearer_is_good(Str token) {
+        static const char others[] = "-._~+/";
         size_t n = token.n;
 
         while (n && token.data[n - 1] == '=')
@@ -11,7 +12,7 @@ static bool bearer_is_good(Str token) {
                 char c = token.data[i];
 
                 if (!(c >= '0' && c <= '9') && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z') &&
-                    !memchr("-._~+/", c, 6))
+                    !memchr(others, c, sizeof(others) - 1))
                         return false;
         }
         return n;

@@ -117,7 +117,7 @@ void tls_server_fingerprint(const TlsServer *server, char out[TLS_FINGERPRINT_MA
         if (!cert || !X509_digest(cert, EVP_sha256(), digest, &n) || n * 3 > TLS_FINGERPRINT_MAX)
                 n = 0;
         for (unsigned i = 0; i < n; i++)
-                snprintf(out + i * 3, 4, "%02X%s", digest[i], i + 1 < n ? ":" : "");
+                snprintf(out + (size_t)i * 3, 4, "%02X%s", digest[i], i + 1 < n ? ":" : "");
 }
 
 /* ---- one of our own -------------------------------------------------------------------------- */
@@ -171,7 +171,7 @@ static X509 *tls_make_certificate(EVP_PKEY *key, const char *host) {
         X509_NAME *name = cert ? X509_get_subject_name(cert) : NULL;
 
         if (cert && X509_set_version(cert, X509_VERSION_3) && tls_add_serial(cert) &&
-            X509_gmtime_adj(X509_getm_notBefore(cert), -24 * 3600) &&
+            X509_gmtime_adj(X509_getm_notBefore(cert), -24L * 3600) &&
             X509_time_adj_ex(X509_getm_notAfter(cert), TLS_DAYS, 0, NULL) && X509_set_pubkey(cert, key) &&
             X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"muster", -1, -1,
                                        0) &&

@@ -28,7 +28,7 @@ def test_only_watching():
         page.has("nlst", ".fleet")
         page.wait("[href='#/new']", "detached")
         page.click(".fleet .more")
-        page.click("text=End")
+        page.value("document.querySelector('[data-hotkey=e]').click()")
         page.wait(".armed", "detached")
         equal(d.ps()[0]["state"], "running")
         page.go("#/t/session%3Anlst")

@@ -24,6 +24,7 @@ DESKTOP = {"viewport": {"width": 1200, "height": 720}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "hasTouch": True, "isMobile": True}
 SMALL_PHONE = {"viewport": {"width": 360, "height": 640}, "hasTouch": True, "isMobile": True}
 SETTINGS = {"webgl": False}  # without it the letters of a terminal are DOM nodes, which can be read
+WIDEST = "[...document.querySelectorAll('main *')].filter((e) => e.getBoundingClientRect().right > innerWidth).slice(0, 3).map((e) => e.outerHTML.slice(0, 150))"
 HARMLESS = ("GL Driver Message", "task queue exceeded", "WebSocket connection to", "net::ERR_", "Failed to load resource")  # the machine's, and links that were cut on purpose
 
 
@@ -113,7 +114,7 @@ class Page:
         """Nothing has to be scrolled sideways."""
         wide = self.value("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         inner = self.value("((m) => m ? m.scrollWidth - m.clientWidth : 0)(document.querySelector('main'))")
-        check(wide <= 0 and inner <= 1, lambda: "sideways: page %s, main %s" % (wide, inner))
+        check(wide <= 0 and inner <= 1, lambda: "sideways: page %s, main %s at %s: %s" % (wide, inner, self.value("location.hash"), self.value(WIDEST)))
 
     def silent(self):
         said = [x for x in self.do("said") if not any(word in x for word in HARMLESS)]

@@ -82,7 +82,8 @@ class WebSocket(Http):
         self.send(("\r\n".join(["GET %s HTTP/1.1" % target, "Host: " + host, "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Key: " + key,
                                 "Sec-WebSocket-Version: 13", *headers]) + "\r\n\r\n").encode() + first)
         self.status, self.headers = self.head()
-        self.data, self.texts, self.pongs, self.pings, self.code, self.reason, self.answers_pings = b"", [], [], 0, None, b"", True
+        self.at = 0  # of self.buf: where the next frame begins
+        self.data, self.texts, self.pongs, self.pings, self.code, self.reason, self.answers_pings = bytearray(), [], [], 0, None, b"", True
         if self.status == 101:
             expected = base64.b64encode(hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()).decode()
             check(self.headers["sec-websocket-accept"] == expected, "Sec-WebSocket-Accept")
@@ -102,20 +103,21 @@ class WebSocket(Http):
         """(opcode, payload); None at the end of the stream."""
         end = time.monotonic() + (self.deadline if deadline is None else deadline)
         while True:
-            if len(self.buf) >= 2:
-                check(not self.buf[1] & 0x80, "a frame of the server is masked")
-                n, at = self.buf[1] & 127, 2
-                if n == 126 and len(self.buf) >= 4:
-                    n, at = struct.unpack_from(">H", self.buf, 2)[0], 4
-                elif n == 127 and len(self.buf) >= 10:
-                    n, at = struct.unpack_from(">Q", self.buf, 2)[0], 10
+            there, begin = len(self.buf) - self.at, self.at
+            if there >= 2:
+                check(not self.buf[begin + 1] & 0x80, "a frame of the server is masked")
+                n, head = self.buf[begin + 1] & 127, 2
+                if n == 126 and there >= 4:
+                    n, head = struct.unpack_from(">H", self.buf, begin + 2)[0], 4
+                elif n == 127 and there >= 10:
+                    n, head = struct.unpack_from(">Q", self.buf, begin + 2)[0], 10
                 elif n > 125:
                     n = 1 << 62
-                if len(self.buf) >= at + n:
-                    check(self.buf[0] & 0x80, "a frame of the server is a part")
-                    found = self.buf[0] & 15, self.buf[at:at + n]
-                    self.buf = self.buf[at + n:]
-                    return found
+                if there >= head + n:
+                    check(self.buf[begin] & 0x80, "a frame of the server is a part")
+                    self.at = begin + head + n
+                    return self.buf[begin] & 15, bytes(self.buf[begin + head:self.at])
+            self.buf, self.at = self.buf[self.at:], 0
             if time.monotonic() > end:
                 raise TimeoutError("no frame")
             if not self.fill(end - time.monotonic()):
@@ -144,12 +146,16 @@ class WebSocket(Http):
 
     def until(self, text, deadline=None):
         text = text.encode() if isinstance(text, str) else text
-        end = time.monotonic() + (deadline or self.deadline)
-        while text not in self.data:
+        end, looked = time.monotonic() + (deadline or self.deadline), 0
+        while True:
+            at = self.data.find(text, max(0, looked - len(text)))
+            if at >= 0:
+                break
+            looked = len(self.data)
             if not self.pump(end - time.monotonic()):
                 raise Closed("the end, code %r; before it %r" % (self.code, self.data[-300:]))
-        at = self.data.index(text) + len(text)
-        before, self.data = self.data[:at], self.data[at:]
+        at += len(text)
+        before, self.data = bytes(self.data[:at]), self.data[at:]
         return before
 
     def text(self, found=lambda m: True, deadline=None):

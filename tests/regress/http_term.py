@@ -14,7 +14,7 @@ class Term:
         self.ws, self.acks = web.socket("/term?" + text), acks
         equal(self.ws.status, 101)
         self.first = self.ws.text()
-        self.at, self.seen, self.events, self.places, self.screen_left = self.first["at"], b"", [], [self.first], 0
+        self.at, self.seen, self.events, self.places = self.first["at"], b"", [], [self.first]
 
     def __enter__(self):
         return self
@@ -26,7 +26,7 @@ class Term:
         if not self.ws.pump(deadline):
             return False
         if self.ws.data:
-            data, self.ws.data = self.ws.data, b""
+            data, self.ws.data = bytes(self.ws.data), bytearray()
             self.at += len(data)
             self.seen += data
             if self.acks:

@@ -213,10 +213,10 @@ struct Viewer {
         bool is_passive; /* no terminal: it only looks */
         bool is_web;     /* a page of a browser */
         void (*output)(Viewer *viewer, HostOutput *output);
-        void (*closed)(Viewer *viewer); /* an output has ended, perhaps before the process; may be NULL */
+        void (*closed)(Viewer *viewer);  /* an output has ended, perhaps before the process; may be NULL */
         void (*resized)(Viewer *viewer); /* the terminal has another size; may be NULL */
-        void (*room)(Viewer *viewer);   /* input is taken again after host_write() said FULL; may be NULL */
-        void (*ended)(Viewer *viewer);  /* after its last output, before the domain is told; may be NULL */
+        void (*room)(Viewer *viewer);    /* input is taken again after host_write() said FULL; may be NULL */
+        void (*ended)(Viewer *viewer);   /* after its last output, before the domain is told; may be NULL */
 };
 
 /*

@@ -3,7 +3,6 @@
 
 #include "dialect/http/http-auth.h"
 
-#include <arpa/inet.h>
 #include <stdlib.h>
 
 #include "core/daemon.h"
@@ -122,10 +121,10 @@ static void http_auth_on_delay(Timer *timer) {
         client_release(client);
 }
 
-static void http_auth_log(const HttpRequest *request, const HttpPeer *peer) {
+static void http_auth_log(const HttpRequest *request) {
         char address[ADDRESS_TEXT_MAX];
 
-        address_text(&peer->network, address);
+        address_text(&conn_peer(request->client->conn)->ip, address);
         log_notice(&request->client->daemon->log, request->client->endpoint->address,
                    "requests without a right token are refused address=%s", address);
 }
@@ -135,7 +134,8 @@ void http_auth_refuse(HttpRequest *request) {
         HttpPeer *peer = visitor->peer;
         int64_t minute = http_auth_minute(request->client);
 
-        request->closes |= request->head.n_body > 0 && request->route->access != HTTP_OPEN; /* its body comes yet */
+        request->closes |=
+                request->head.n_body > 0 && request->route->access != HTTP_OPEN; /* its body comes yet */
         if (!peer) {
                 http_answer_status(request, 403);
                 return;
@@ -144,7 +144,7 @@ void http_auth_refuse(HttpRequest *request) {
                 peer->n_refused = 0;
         peer->minute = minute;
         if (!peer->n_refused++)
-                http_auth_log(request, peer);
+                http_auth_log(request);
         if (peer->n_refused <= HTTP_REFUSED_FREE)
                 http_answer_status(request, 403);
         else if (peer->n_waiting >= HTTP_REFUSED_WAITING || timer_set(&visitor->delay, HTTP_REFUSED_MS))
@@ -159,14 +159,14 @@ void http_auth_refuse(HttpRequest *request) {
 /* ---- Host and Origin ------------------------------------------------------------------------- */
 
 static bool http_auth_is_literal(const HttpHost *host) {
-        struct in_addr in;
-        char text[INET_ADDRSTRLEN];
+        struct sockaddr_storage address;
+        char text[ADDRESS_TEXT_MAX];
 
-        if (host->is_v6 || host->name.n >= sizeof(text))
-                return host->is_v6;
+        if (host->name.n >= sizeof(text))
+                return false;
         memcpy(text, host->name.data, host->name.n);
         text[host->name.n] = 0;
-        return inet_pton(AF_INET, text, &in) == 1;
+        return address_parse(text, 0, &address);
 }
 
 /* A page of somebody else's name that is made to point here (rebinding) names that name. Literal addresses cannot be
@@ -184,7 +184,7 @@ bool http_auth_host(const HttpRequest *request) {
                 return true;
         if (http_endpoint_is_loopback(client->endpoint))
                 return http_host_is_loopback(&host);
-        return (!strcmp(server->host, "0.0.0.0") || !strcmp(server->host, "::")) &&
+        return http_server_is_anywhere(server) &&
                (http_auth_is_literal(&host) || http_host_is_loopback(&host));
 }
 

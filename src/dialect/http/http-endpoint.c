@@ -50,6 +50,10 @@ bool http_host_is_of_this_machine(const char *host) {
                address_is_loopback(&end.ip);
 }
 
+bool http_server_is_anywhere(const HttpServer *server) {
+        return !strcmp(server->host, "0.0.0.0") || !strcmp(server->host, "::");
+}
+
 void http_server_where(const HttpServer *server, char out[HTTP_WHERE_MAX]) {
         snprintf(out, HTTP_WHERE_MAX, strchr(server->host, ':') ? "[%s]:%u" : "%s:%u", server->host,
                  server->port);

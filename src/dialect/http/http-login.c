@@ -15,7 +15,7 @@
 
 enum { LOGIN_VALUES = 16 };
 
-struct HttpLogin { /* its own, until the tokens have answered */
+struct HttpLogin {            /* its own, until the tokens have answered */
         HttpRequest *request; /* NULL: the client has gone */
 };
 
@@ -67,16 +67,16 @@ void http_login(HttpRequest *request, Str body) {
         Json *json = NULL;
         HttpLogin *login;
 
-        if (!text.data || json_parse(&request->arena, text.data, text.n, &(JsonLimits){.n_values = LOGIN_VALUES},
-                                     &json, NULL) ||
+        if (!text.data ||
+            json_parse(&request->arena, text.data, text.n, &(JsonLimits){.n_values = LOGIN_VALUES}, &json,
+                       NULL) ||
             !json_is(json, JSON_OBJECT)) {
                 http_answer_wrong(request, 400, "the body is no JSON object");
                 return;
         }
         login = malloc(sizeof(*login));
-        if (!login ||
-            tokens_login(client->daemon->tokens, json_text_of(json, "code"), json_text_of(json, "label"),
-                         http_login_done, login)) {
+        if (!login || tokens_login(client->daemon->tokens, json_text_of(json, "code"),
+                                   json_text_of(json, "label"), http_login_done, login)) {
                 free(login);
                 http_answer_status(request, 503);
                 return;

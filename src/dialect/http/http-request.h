@@ -44,9 +44,9 @@ struct HttpRequest {
         bool closes;  /* the connection ends with the answer */
         bool awaits_body;
 
-        HttpLogin *login; /* that waits for the tokens; NULL: none */
-        Buf out;   /* result of the operation that it became, or its error */
-        int error; /* CALL_E_*; 0: none */
+        HttpLogin *login;                   /* that waits for the tokens; NULL: none */
+        Buf out;                            /* result of the operation that it became, or its error */
+        int error;                          /* CALL_E_*; 0: none */
         void (*done)(HttpRequest *request); /* … and what is made of it */
 };
 

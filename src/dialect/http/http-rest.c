@@ -28,8 +28,8 @@ static Json *http_rest_args(HttpRequest *request, Str body) {
                 http_answer_status(request, 500);
         else if (!str_trim(text).n)
                 return json_new(&request->arena, JSON_OBJECT);
-        else if (json_parse(&request->arena, text.data, text.n, &(JsonLimits){.n_values = REST_VALUES}, &json,
-                            &fault) ||
+        else if (json_parse(&request->arena, text.data, text.n, &(JsonLimits){.n_values = REST_VALUES},
+                            &json, &fault) ||
                  !json_is(json, JSON_OBJECT))
                 http_answer_wrong(request, 400, "the body is no JSON object");
         else
@@ -68,8 +68,8 @@ static void http_rest_answer(HttpRequest *request, Str more) {
         if (http_rest_has_failed(request))
                 return;
         if (buf_append_str(&text, STR("{\"ok\":true")) || (has_members && buf_append_str(&text, STR(","))) ||
-            (has_members && buf_append(&text, result.data + 1, result.n - 2)) || buf_append_str(&text, more) ||
-            buf_append_str(&text, STR("}")))
+            (has_members && buf_append(&text, result.data + 1, result.n - 2)) ||
+            buf_append_str(&text, more) || buf_append_str(&text, STR("}")))
                 http_answer_status(request, 500);
         else
                 http_answer_json(request, 200, buf_str(&text));
@@ -78,7 +78,8 @@ static void http_rest_answer(HttpRequest *request, Str more) {
 static Json *http_rest_result(HttpRequest *request) {
         Json *json = NULL;
 
-        return json_parse(&request->arena, request->out.data, request->out.n, NULL, &json, NULL) ? NULL : json;
+        return json_parse(&request->arena, request->out.data, request->out.n, NULL, &json, NULL) ? NULL
+                                                                                                 : json;
 }
 
 /* The answer with one of its members once more, under the name that coop's page knows. */

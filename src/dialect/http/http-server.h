@@ -7,6 +7,7 @@
 #include "core/endpoint.h"
 #include "core/web/tokens.h"
 #include "dialect/http/http-auth.h"
+#include "wire/address.h"
 #include "wire/http-host.h"
 #include "wire/tls.h"
 
@@ -40,6 +41,7 @@ typedef struct HttpServerSpec {
  * says which. */
 int http_server_new(Endpoint **ret, Daemon *daemon, const HttpServerSpec *spec);
 HttpServer *http_server_of(const Endpoint *endpoint); /* NULL: it is none */
+bool http_server_is_anywhere(const HttpServer *server); /* at all addresses of this machine */
 bool http_server_has_name(const HttpServer *server, const HttpHost *host);
 /* An address, or localhost, as it is kept. False: it is none. */
 bool http_server_host(const char *said, char out[HTTP_HOST_MAX]);

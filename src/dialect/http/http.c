@@ -101,8 +101,7 @@ static void http_await_body(HttpRequest *request) {
                 conn_abort(conn, "out of memory");
         if (timer_set(&request->conn->deadline, HTTP_BODY_MS))
                 conn_abort(conn, "out of memory");
-        conn_set_framing(conn,
-                         &(Framing){.kind = FRAMING_COUNT, .n_max = (size_t)request->head.n_body});
+        conn_set_framing(conn, &(Framing){.kind = FRAMING_COUNT, .n_max = (size_t)request->head.n_body});
 }
 
 /* The caller is known, or need not be. */

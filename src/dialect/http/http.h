@@ -22,11 +22,11 @@
 #include "core/endpoint.h"
 
 enum {
-        HTTP_BODY_MAX = 1 << 20,         /* bytes of a request's body; more: 413 */
-        HTTP_LOGIN_MAX = 4096,           /* … of one that asks for a device token */
-        HTTP_HEAD_MS = 10000,            /* to the end of the first head; then closed */
-        HTTP_BODY_MS = 10000,            /* from there to the end of its body; then 408 */
-        HTTP_KEEP_ALIVE_MS = 75000,      /* from an answer to the end of the next head; then closed */
+        HTTP_BODY_MAX = 1 << 20,    /* bytes of a request's body; more: 413 */
+        HTTP_LOGIN_MAX = 4096,      /* … of one that asks for a device token */
+        HTTP_HEAD_MS = 10000,       /* to the end of the first head; then closed */
+        HTTP_BODY_MS = 10000,       /* from there to the end of its body; then 408 */
+        HTTP_KEEP_ALIVE_MS = 75000, /* from an answer to the end of the next head; then closed */
 };
 
 extern const Dialect http_dialect;

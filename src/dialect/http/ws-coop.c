@@ -22,10 +22,10 @@ enum { WS_COOP_CONTROL_VALUES = 64, WS_COOP_COLS = 120, WS_COOP_ROWS = 40 };
 typedef struct WsCoop {
         PtyStream stream;
         WsInput input;
-        bool is_open;     /* the terminal was found */
-        bool is_page;     /* text is input */
-        int error;        /* of attach */
-        Buf answer;       /* of attach, which nobody gets */
+        bool is_open; /* the terminal was found */
+        bool is_page; /* text is input */
+        int error;    /* of attach */
+        Buf answer;   /* of attach, which nobody gets */
 } WsCoop;
 
 static const Dialect ws_coop_dialect;
@@ -58,10 +58,8 @@ static void ws_coop_end(PtyStream *stream) {
         ws_close(stream->client, WS_CODE_NORMAL, "the terminal has ended");
 }
 
-static const PtyStreamKind ws_coop_kind = {.is_web = true,
-                                           .frame = ws_frame_bytes,
-                                           .put_event = ws_coop_put_event,
-                                           .end = ws_coop_end};
+static const PtyStreamKind ws_coop_kind = {
+        .is_web = true, .frame = ws_frame_bytes, .put_event = ws_coop_put_event, .end = ws_coop_end};
 
 /* ---- from the client ------------------------------------------------------------------------- */
 
@@ -237,7 +235,8 @@ static bool ws_coop_is_allowed(const HttpRequest *request, Arena *arena, const J
         if (!token || !*token->object)
                 return true;
         (void)json_uint64(json_get(args, "pty"), &pty);
-        name = pty ? arena_printf(arena, "session:" STR_FMT ".%llu", STR_ARG(session), (unsigned long long)pty)
+        name = pty ? arena_printf(arena, "session:" STR_FMT ".%llu", STR_ARG(session),
+                                  (unsigned long long)pty)
                    : arena_printf(arena, "session:" STR_FMT, STR_ARG(session));
         return name.data && str_is(name, token->object);
 }

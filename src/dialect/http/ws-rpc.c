@@ -20,8 +20,6 @@
 #include "dialect/native/native.h"
 #include "gen/native-ops.h"
 
-enum { WS_RPC_FOREIGN = -32000 }; /* what another contract refuses */
-
 static const Dialect *const ws_rpc_others[] = {&cccc_dialect, &coop_dialect, &aiwg_dialect.dialect,
                                                &agentcompany_dialect.dialect};
 
@@ -76,7 +74,8 @@ static int ws_rpc_serving(const Client *client, const Dialect *dialect, Str proj
                     !ws_rpc_is_place(e, project))
                         continue;
                 if (*ret) {
-                        snprintf(why, JSONRPC_WHY_MAX, "several projects are served: say which, by its folder");
+                        snprintf(why, JSONRPC_WHY_MAX,
+                                 "several projects are served: say which, by its folder");
                         return CALL_E_INVALID_PARAMS;
                 }
                 *ret = e;
@@ -103,8 +102,8 @@ static int ws_rpc_enter(Client *client, const OpTable *ops, const Op *op, const 
         }
         if (!dialect || dialect == &agentcompany_dialect.dialect)
                 return 0;
-        error = ws_rpc_serving(client, dialect, is_aiwg ? json_text_of(params, "project") : STR_NULL, &endpoint,
-                               why);
+        error = ws_rpc_serving(client, dialect, is_aiwg ? json_text_of(params, "project") : STR_NULL,
+                               &endpoint, why);
         if (!error)
                 ws_visit(client, endpoint);
         return error;
@@ -122,7 +121,7 @@ static void ws_rpc_on_replied(Client *client) {
 static void ws_rpc_write_foreign(const Call *call, JsonWriter *w) {
         const Dialect *dialect = ws_rpc_dialect_of(call->ops);
 
-        jw_field_int(w, "code", WS_RPC_FOREIGN);
+        jw_field_int(w, "code", native_error_code(CALL_E_OTHER_CONTRACT));
         jw_field_str(w, "message", call->message);
         jw_key(w, "data");
         jw_begin_object(w);

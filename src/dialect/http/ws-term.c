@@ -19,7 +19,7 @@
 #include "gen/native-ops.h"
 
 enum {
-        WS_TERM_AHEAD_MAX = 1 << 20, /* bytes sent and not acknowledged: above it output is dropped */
+        WS_TERM_AHEAD_MAX = 1 << 20,  /* bytes sent and not acknowledged: above it output is dropped */
         WS_TERM_RESUME_MAX = 1 << 20, /* bytes behind which one that comes back gets a screen instead */
         WS_TERM_RECEIPTS_MAX = 64,    /* keys whose receipt is due; more are refused */
         WS_TERM_LOOK_MS = 20,         /* between two looks whether the terminal has taken them */
@@ -38,9 +38,9 @@ typedef struct WsTerm {
         char process[17];       /* that `at` counts the bytes of */
         Str name;               /* in its own memory, `names` */
         char *names;
-        int64_t at;       /* of the next byte, as the page counts */
-        int64_t acked;    /* drawn up to here */
-        int error;        /* of the operation */
+        int64_t at;    /* of the next byte, as the page counts */
+        int64_t acked; /* drawn up to here */
+        int error;     /* of the operation */
         uint64_t receipts[WS_TERM_RECEIPTS_MAX];
         size_t n_receipts;
         Timer look; /* for them */
@@ -73,7 +73,8 @@ static uint64_t ws_term_oldest(const Hosted *hosted) {
 }
 
 /* Where the count goes on, and how things stand. */
-static void ws_term_put_place(WsTerm *self, const Hosted *hosted, bool is_owner, uint64_t head, size_t n_screen) {
+static void ws_term_put_place(WsTerm *self, const Hosted *hosted, bool is_owner, uint64_t head,
+                              size_t n_screen) {
         JsonWriter w = JSON_WRITER(conn_out(self->stream.client->conn));
         size_t mark = w.out->n;
 
@@ -210,8 +211,9 @@ static void ws_term_on_look(Timer *timer) {
 static const char *ws_term_key_name(const char *name) {
         static const struct {
                 const char *page, *ours;
-        } names[] = {{"Esc", "Escape"}, {"Backspace", "BSpace"}, {"ArrowUp", "Up"},     {"ArrowDown", "Down"},
-                     {"ArrowLeft", "Left"}, {"ArrowRight", "Right"}, {"ShiftTab", "BTab"}, {"Del", "Delete"}};
+        } names[] = {{"Esc", "Escape"},     {"Backspace", "BSpace"}, {"ArrowUp", "Up"},
+                     {"ArrowDown", "Down"}, {"ArrowLeft", "Left"},   {"ArrowRight", "Right"},
+                     {"ShiftTab", "BTab"},  {"Del", "Delete"}};
 
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
                 if (!strcmp(names[i].page, name))
@@ -265,8 +267,8 @@ static void ws_term_on_text(WsTerm *self, Str text) {
         Client *client = self->stream.client;
         Json *message = NULL;
 
-        if (json_parse(&client->daemon->envelope, text.data, text.n, &(JsonLimits){.n_values = WS_TERM_VALUES},
-                       &message, NULL))
+        if (json_parse(&client->daemon->envelope, text.data, text.n,
+                       &(JsonLimits){.n_values = WS_TERM_VALUES}, &message, NULL))
                 return;
         if (json_get(message, "ack"))
                 ws_term_ack(self, json_get(message, "ack"));
@@ -328,7 +330,8 @@ static void ws_term_on_close(Client *client) {
 static bool ws_term_resume(const WsTerm *self, const Hosted *hosted, Str *ret) {
         uint64_t end = hosted->shown_out;
 
-        if (self->after > end || self->after < ws_term_oldest(hosted) || end - self->after > WS_TERM_RESUME_MAX)
+        if (self->after > end || self->after < ws_term_oldest(hosted) ||
+            end - self->after > WS_TERM_RESUME_MAX)
                 return false;
         *ret = hosted_scrollback(hosted, (size_t)(end - self->after));
         return true;

@@ -212,10 +212,11 @@ static Str ws_choose_protocol(const HttpRequest *request) {
 static int ws_put_answer(const HttpRequest *request, const char *accept) {
         Buf *out = conn_out(request->client->conn);
         Str protocol = ws_choose_protocol(request);
-        int r = buf_printf(out,
-                           "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                           "Sec-WebSocket-Accept: %s\r\n",
-                           accept);
+        int r = buf_printf(
+                out,
+                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                "Sec-WebSocket-Accept: %s\r\n",
+                accept);
 
         if (!r && protocol.n)
                 r = buf_printf(out, "Sec-WebSocket-Protocol: " STR_FMT "\r\n", STR_ARG(protocol));
@@ -244,8 +245,9 @@ static bool ws_is_upgrade(HttpRequest *request, char accept[WS_ACCEPT_MAX]) {
         const HttpHead *head = &request->head;
 
         if (!head->wants_websocket || !str_is(http_head_get(head, STR("Sec-WebSocket-Version")), "13"))
-                http_answer(request, &(HttpReply){.status = 426,
-                                                  .more = "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"});
+                http_answer(request,
+                            &(HttpReply){.status = 426,
+                                         .more = "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"});
         else if (ws_accept_key(http_head_get(head, STR("Sec-WebSocket-Key")), accept))
                 http_answer_wrong(request, 400, "Sec-WebSocket-Key is not 16 bytes in base64");
         else

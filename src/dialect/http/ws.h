@@ -22,7 +22,8 @@ enum {
 };
 
 /* Of a Dialect that is spoken on one. */
-#define WS_FRAMING {.kind = FRAMING_WEBSOCKET, .n_max = WS_MESSAGE_MAX}
+#define WS_FRAMING                                                                                          \
+        { .kind = FRAMING_WEBSOCKET, .n_max = WS_MESSAGE_MAX }
 
 /* Answers the request, if it is an upgrade, and makes the client speak this dialect: true. The request is gone then. */
 bool ws_upgrade(HttpRequest *request, const Dialect *dialect);

@@ -36,7 +36,8 @@ static const Op *jsonrpc_find(const Client *client, Str method, const OpTable **
 }
 
 /* Where it has to be served by somebody else, that is looked at first. */
-static void jsonrpc_run(Client *client, const OpTable *ops, const Op *op, const Json *params, Str id, Buf *out) {
+static void jsonrpc_run(Client *client, const OpTable *ops, const Op *op, const Json *params, Str id,
+                        Buf *out) {
         const JsonRpcDialect *profile = jsonrpc_of(client);
         char why[JSONRPC_WHY_MAX] = "";
         int error = profile->enter ? profile->enter(client, ops, op, params, why) : 0;

@@ -34,7 +34,8 @@ typedef struct JsonRpcDialect {
          * What has to be so for it is made so, or it is refused: 0, or a condition and why, in words. How what one of
          * them fails with is written. NULL: it has none. */
         const Op *(*find)(Str method, const OpTable **ret_ops);
-        int (*enter)(Client *client, const OpTable *ops, const Op *op, const Json *params, char why[JSONRPC_WHY_MAX]);
+        int (*enter)(Client *client, const OpTable *ops, const Op *op, const Json *params,
+                     char why[JSONRPC_WHY_MAX]);
         void (*write_foreign)(const Call *call, JsonWriter *w);
         void (*trace)(const Client *client, const char *direction,
                       Str text); /* AIWG_IPC_DEBUG; may be NULL */

@@ -20,7 +20,9 @@
 
 enum {
         MCP_LISTEN_MS = 1000,
-        MCP_LISTEN_MAX = 64,         /* resources of one connection */
+        MCP_LISTEN_MAX = 64,    /* resources of one connection … */
+        MCP_LISTEN_AGENTS = 16, /* … and agents of these, which are looked for among all that is hosted */
+        MCP_LISTEN_URI = 4096,  /* bytes of an address; of a longer one nothing is known */
         MCP_LISTEN_QUEUE = 64 << 10, /* bytes that wait for a client that does not read */
         MCP_LISTEN_TURN = 256,       /* items of the feed in one turn */
         MCP_TOOL_WORDS = 4,
@@ -47,6 +49,7 @@ typedef struct McpListener {
         bool wants_tools;
         uint64_t tools[MCP_TOOL_WORDS]; /* bit n: it may call tool n */
         bool has_screen;
+        size_t n_agents;
 } McpListener;
 
 /* ---- telling --------------------------------------------------------------------------------- */
@@ -239,26 +242,27 @@ static void listen_on_closed(Client *client) {
 
 /* What a word of an agent's address means: one thing, that the caller may look at. */
 static bool listen_find_agent(McpListener *self, McpTopic *topic) {
-        Daemon *daemon = self->client->daemon;
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         FleetSearch search;
         const FleetThing *thing;
 
-        if (fleet_search(daemon, &self->arena, topic->words[0], &search) || search.n_found != 1 ||
+        if (self->n_agents++ >= MCP_LISTEN_AGENTS ||
+            fleet_search(self->client->daemon, &arena, topic->words[0], &search) || search.n_found != 1 ||
             !search.found->owner)
                 return false;
         thing = search.found;
         if (topic->news == NEWS_OF_SCREEN && !principal_may(self->client, RIGHT_LOOK, thing->name))
                 return false;
         topic->owner = str_from(thing->owner->owner);
-        topic->object = thing->object;
-        if (!strcmp(thing->owner->kind, "actor"))
-                topic->object = arena_printf(&self->arena, STR_FMT "/" STR_FMT, STR_ARG(thing->place),
-                                             STR_ARG(thing->object));
-        return true;
+        topic->object = !strcmp(thing->owner->kind, "actor")
+                                ? arena_printf(&self->arena, STR_FMT "/" STR_FMT, STR_ARG(thing->place),
+                                               STR_ARG(thing->object))
+                                : arena_str(&self->arena, thing->object);
+        return topic->object.data;
 }
 
 static void listen_add(McpListener *self, Str uri) {
-        McpWatch watch = {.uri = arena_str(&self->arena, uri)};
+        McpWatch watch = {.uri = uri.n <= MCP_LISTEN_URI ? arena_str(&self->arena, uri) : STR_NULL};
         McpFound found;
 
         if (!watch.uri.data || !mcp_resource_find(&self->arena, watch.uri, &found) || !found.tool ||

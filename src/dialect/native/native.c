@@ -12,6 +12,7 @@
 #include "dialect/aiwg/aiwg.h"
 #include "dialect/cccc/cccc.h"
 #include "dialect/coop/coop.h"
+#include "dialect/http/http.h"
 #include "dialect/mcp/mcp.h"
 #include "gen/native-ops.h"
 
@@ -196,12 +197,27 @@ static const Dialect *recognise(Client *client, Str line) {
                                                           : native_dialect_of(json);
 }
 
+/* The process at the other end is who it is: no token is asked for. */
+static void native_enter_http(Client *client) {
+        client_switch(client, &http_dialect, client->endpoint, STR_NULL);
+        conn_reframe(client->conn, &http_dialect.framing);
+}
+
+static bool native_is_http(Str text) {
+        static const Str end = {" HTTP/1.1", 9};
+
+        return text.n > end.n && text.data[0] >= 'A' && text.data[0] <= 'Z' &&
+               str_eq((Str){text.data + text.n - end.n, end.n}, end);
+}
+
 static void first_line(Client *client, Str line) {
         Str text = str_trim(line);
 
         if (!text.n)
                 return;
-        if (text.data[0] == '@')
+        if (native_is_http(text))
+                native_enter_http(client);
+        else if (text.data[0] == '@')
                 preface(client, text);
         else
                 native_enter(client, recognise(client, line), STR_NULL, line);

@@ -8,6 +8,7 @@
  *   @DIALECT [project=DIR]  one line that names the dialect; it is not answered
  *   {"op": …}               CCCC
  *   {"jsonrpc": …}          the dialect that has the first message's method: native, AIWG or AgentCompany
+ *   GET … HTTP/1.1          HTTP, as a web server speaks it (dialect/http)
  *   anything else           native JSON-RPC, which says what is wrong with it
  */
 #include "core/endpoint.h"

@@ -76,7 +76,8 @@ export function Act({ label, method, params, object = "", danger = false, primar
     busy.value = true;
     error.value = null;
     try {
-      onDone?.(await (run ? run() : call(method, params)));
+      const result = await (run ? run() : call(method, params));
+      onDone?.(result);
     } catch (e) {
       error.value = e;
     } finally {

@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { clock } from "../lib/clock";
 import { call, gaps, onItem, type FeedItem } from "../lib/link";
 import { link, route } from "../lib/route";
-import { findProcess, shortName } from "../lib/store";
+import { findProcess, groups, shorten, shortName } from "../lib/store";
 import { visible } from "../ui/agent-text";
 import { Empty, ErrorNote, Field, View } from "../ui/parts";
 import { w } from "../words";
@@ -20,7 +20,7 @@ onItem((item) => {
 function text(item: FeedItem): string {
   const e = item.event ?? {};
   const data = (e.data ?? {}) as Record<string, unknown>;
-  const words = [data.text, data.title, e.text, e.title, e.prompt, e.note, e.name, e.object, e.label].find((x) => typeof x === "string" && x !== "");
+  const words = [data.text, data.title, e.text, e.title, e.prompt, e.note, e.label].find((x) => typeof x === "string" && x !== "");
   return visible(typeof words === "string" ? words : item.part ?? "");
 }
 
@@ -30,7 +30,9 @@ function who(item: FeedItem): string {
     const p = findProcess(item.owner);
     return p ? shortName(p) : String(e.object ?? item.owner);
   }
-  return [e.by, item.owner].filter((x) => typeof x === "string" && x).join(" · ");
+  if (item.domain === "tasks") return [item.owner.split("/").pop(), e.id ?? e.taskId].filter(Boolean).join("/");
+  if (item.domain === "collab") return [groups.value.value?.get(item.owner) || item.owner, e.by].filter(Boolean).join("/");
+  return shorten(item.owner);
 }
 
 function place(item: FeedItem): string {
