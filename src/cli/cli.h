@@ -32,14 +32,16 @@ typedef struct Options {
         bool json, help, detach, once, read_only, watch, follow, await, strip, raw, enter, literal, all,
                 force, stop_agents, no_wait, no_reconnect;
         bool attention, read, daemon, timestamps, reveal, verbose, remove;
+        bool view, stop, no_qr, ascii, code;
         int64_t wait_ms, timeout_ms, max_idle_ms;                 /* -1: not given */
-        int64_t pty, tail, limit;                                 /* -1: not given */
+        int64_t pty, tail, limit, port, ttl;                      /* -1: not given */
         double speed;                                             /* 0: not given */
         const char *project, *name, *sandbox, *network, *program; /* NULL: not given */
         const char *detach_keys, *socket;
         const char *group, *as, *key, *kind, *since, *older_than;
         OptionList to, env;
         const char *agent, *priority, *state; /* the same */
+        const char *host, *token, *token_file, *tls, *scope, *object;
         char **operands;
         int n_operands;
         char **command; /* runs_command: what stands behind -- */
@@ -102,5 +104,7 @@ int cmd_events(const Options *options);
 int cmd_task(const Options *options);
 int cmd_env(const Options *options);
 int cmd_token(const Options *options);
+int cmd_serve(const Options *options);
+int cmd_open(const Options *options);
 int cmd_chat(const Options *options);
 int cmd_project(const Options *options);

@@ -73,6 +73,19 @@ static const Row rows[] = {
         {"socket", 0, KIND_TEXT, AT(socket)},
         {"verbose", 0, KIND_FLAG, AT(verbose)},
         {"remove", 0, KIND_FLAG, AT(remove)},
+        {"port", 'p', KIND_COUNT, AT(port)},
+        {"host", 'H', KIND_TEXT, AT(host)},
+        {"view", 0, KIND_FLAG, AT(view)},
+        {"token", 0, KIND_TEXT, AT(token)},
+        {"token-file", 0, KIND_TEXT, AT(token_file)},
+        {"tls", 0, KIND_TEXT, AT(tls)},
+        {"stop", 0, KIND_FLAG, AT(stop)},
+        {"no-qr", 0, KIND_FLAG, AT(no_qr)},
+        {"ascii", 0, KIND_FLAG, AT(ascii)},
+        {"scope", 0, KIND_TEXT, AT(scope)},
+        {"object", 0, KIND_TEXT, AT(object)},
+        {"ttl", 0, KIND_COUNT, AT(ttl)},
+        {"code", 0, KIND_FLAG, AT(code)},
 };
 
 enum { N_ROWS = ARRAY_SIZE(rows), N_LETTERS = 2 * N_ROWS + 3 };
@@ -250,8 +263,14 @@ int options_parse(const Command *command, int argc, char **argv, Options *ret) {
         char letters[N_LETTERS];
         int c;
 
-        *ret = (Options){
-                .wait_ms = -1, .timeout_ms = -1, .max_idle_ms = -1, .pty = -1, .tail = -1, .limit = -1};
+        *ret = (Options){.wait_ms = -1,
+                         .timeout_ms = -1,
+                         .max_idle_ms = -1,
+                         .pty = -1,
+                         .tail = -1,
+                         .limit = -1,
+                         .port = -1,
+                         .ttl = -1};
         argc = cut_command(command, argc, argv, ret);
         options_choose(command, known, letters);
         optind = 0; /* glibc: begin anew, with these letters */

@@ -11,6 +11,7 @@
 #include "core/version.h"
 #include "daemon/overview.h"
 #include "dialect/aiwg/aiwg.h"
+#include "dialect/http/assets.h"
 #include "gen/native-ops.h"
 #include "tasks/project.h"
 
@@ -104,6 +105,9 @@ void info_write(const Daemon *daemon, JsonWriter *w) {
         jw_field_int(w, "uptime_seconds", (loop_now_ms(daemon->loop) - daemon->started_ms) / 1000);
         jw_field_cstr(w, "home", daemon->home);
         jw_field_cstr(w, "durability", ledger_policy_name(ledger_policy_of(&daemon->config)));
+        jw_field_cstr(w, "console", assets_kind());
+        if (assets_reason()[0])
+                jw_field_cstr(w, "console_reason", assets_reason());
         if (daemon->standstill.is_on)
                 jw_field_bool(w, "agents_stopped", true);
         write_endpoints(daemon, w);

@@ -37,7 +37,6 @@ static void end_agents(Daemon *daemon) {
 }
 
 static void daemon_shutdown_stop(Call *call) {
-        call->daemon->is_dismissed = true;
         daemon_stop(call->daemon, "asked over the native socket");
 }
 
@@ -85,6 +84,7 @@ int op_native_daemon_shutdown(Call *call, const NativeDaemonShutdownArgs *args) 
         shutdown_write_processes(call->daemon, ends_agents, w);
         write_tasks(call->daemon, ends_agents, w);
         jw_end_object(w);
+        call->daemon->is_dismissed = !args->keep_web;
         call_after(call, ends_agents ? stop_with_agents : daemon_shutdown_stop);
         return 0;
 }

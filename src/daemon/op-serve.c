@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "core/daemon.h"
+#include "core/web/news.h"
 #include "core/web/servers.h"
 #include "core/web/tokens.h"
 #include "daemon/web-servers.h"
@@ -29,6 +30,7 @@ typedef struct Serve { /* in the call's arena */
 } Serve;
 
 static void serve_close(Endpoint *endpoint) {
+        web_news_server(endpoint->daemon, endpoint->address ? endpoint->address : endpoint->where, "closed");
         endpoint->is_removed = true;
         endpoint_close(endpoint);
 }
@@ -144,13 +146,18 @@ static void serve_on_kept(void *user, int r) {
 
         if (r) {
                 serve_close(serve->opened);
-                r = r == SERVERS_E_FULL ? call_fail(serve->call, CALL_E_RESOURCE_LIMIT,
-                                                    "there are %d servers already", SERVERS_MAX)
-                                        : serve_fail(serve->call, r < 0 ? r : HTTP_SERVER_E_IN_USE,
-                                                     server->host, server->port);
+                if (r < 0)
+                        r = call_fail(serve->call, CALL_E_NOT_KEPT,
+                                      "not served, since it cannot be kept: %s", strerror(-r));
+                else if (r == SERVERS_E_FULL)
+                        r = call_fail(serve->call, CALL_E_RESOURCE_LIMIT, "there are %d servers already",
+                                      SERVERS_MAX);
+                else
+                        r = serve_fail(serve->call, HTTP_SERVER_E_IN_USE, server->host, server->port);
                 call_finish(serve->call, r);
                 return;
         }
+        web_news_server(serve->call->daemon, serve->opened->address, "opened");
         w = call_result(serve->call);
         jw_begin_object(w);
         jw_field_uint(w, "port", server->port);

@@ -115,7 +115,7 @@ static void series_choose(LoadQuestion *q, const Load *load, int64_t now_s, int6
 
         q->step_s = wanted_s ? wanted_s : MAX(span_s / SERIES_POINTS, (int64_t)LOAD_FINE_S);
         q->step_s = MAX(q->step_s, least_s);
-        is_fine = q->step_s < LOAD_COARSE_S && q->from_s >= now_s - LOAD_FINE_DAYS * SERIES_DAY_S;
+        is_fine = q->step_s < LOAD_COARSE_S && q->from_s >= now_s - (int64_t)LOAD_FINE_DAYS * SERIES_DAY_S;
         if (!is_fine)
                 q->step_s = MAX(q->step_s, (int64_t)LOAD_COARSE_S);
         q->path = load_path(load, is_fine);

@@ -252,7 +252,8 @@ static void test_writing(void **state) {
         assert_true(str_eq(buf_str(&out), STR("\x88\7\3\xe9going")));
         out.n = 0;
         memset(reason, 'x', sizeof(reason));
-        memcpy(reason + WS_REASON_MAX - 1, "\xc3\xa4", 2); /* would be cut in two */
+        reason[WS_REASON_MAX - 1] = '\xc3'; /* would be cut in two */
+        reason[WS_REASON_MAX] = '\xa4';
         assert_int_equal(ws_append_close(&out, 1000, (Str){reason, sizeof(reason)}), 0);
         assert_int_equal(out.n, 2 + 2 + WS_REASON_MAX - 1);
         assert_int_equal(out.data[1], 2 + WS_REASON_MAX - 1);

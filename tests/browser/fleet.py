@@ -72,7 +72,7 @@ def test_palette_and_help():
 
 
 def test_many_and_hostile_names():
-    """Two hundred agents, of which one says that it is markup."""
+    """A dozen agents, and one whose title is markup."""
     with looked_at() as d, Browser() as b:
         for i in range(12):
             session(d, "agent-%d" % i)
@@ -126,7 +126,7 @@ def test_a_frozen_tab():
 
 
 def test_idle_asks_nothing():
-    """An idle console is silent: after what it loads at first there is no request, and the daemon is asked nothing."""
+    """An idle console is silent: after what it loads at first there is no request. Silence has to be listened to for a while."""
     with looked_at() as d, Browser() as b:
         page = b.open(serve(d))
         page.wait(".empty")

@@ -2,7 +2,7 @@
 """Every view, empty and filled, on a desk, on phones, dark, and twice as large: it comes up, fits, and keeps nobody out (axe)."""
 from browser import DESKTOP, PHONE, SMALL_PHONE, Browser, serve
 from console_fleet import group, looked_at, session
-from harness import check, equal
+from harness import check, equal, eventually
 
 VIEWS = ("fleet", "needs", "grid", "chat", "tasks", "timeline", "recordings", "usage", "company", "settings", "new")
 CLASS = {"new": "create"}
@@ -126,3 +126,38 @@ def test_new_agent():
         page.wait(".view-terminal")
         page.shows("it runs")
         check("muster new" not in page.screen(), "")
+
+
+def test_needs_you_is_answered_once():
+    """Two people see what waits; one answers, and it is gone for both."""
+    with looked_at() as d, Browser() as b:
+        _filled(d)
+        address = serve(d)
+        one, two = b.open(address), b.open(address, PHONE)
+        for page in (one, two):
+            page.wait(".link-live")
+            page.go("#/needs")
+            page.wait(".need[data-kind=message]")
+        equal(two.value("document.querySelectorAll('.need b').length"), 0)
+        one.click(".need[data-kind=message] button.primary")
+        one.has("answered by you", ".need")
+        two.gone(".need[data-kind=message]")
+        one.gone(".need[data-kind=message]")
+
+
+def test_a_recording_is_played():
+    with looked_at() as d, Browser() as b:
+        session(d, "nlst", "sh", "-c", "stty -echo; printf 'ready\\n'; while read l; do echo \"said $l\"; done")
+        with d.native() as n:
+            recording = n.result("fleet.record", {"name": "session:nlst"})
+            n.result("fleet.type", {"name": "session:nlst", "text": "one", "submit": True})
+            eventually(lambda: "said one" in n.result("fleet.screen", {"name": "session:nlst"})["text"], what="an answer")
+            recordings = n.result("recording.ls")["recordings"]
+        equal(len(recordings), 1, repr(recording))
+        page = b.open(serve(d))
+        page.wait(".link-live")
+        page.go("#/recordings/" + recordings[0]["id"])
+        page.wait(".player")
+        page.shows("said one")
+        page.axe()
+        page.has("live", ".view-recordings table")

@@ -183,6 +183,10 @@ def test_scopes_of_all_operations():
             check(right in ("read", "look"), method["name"])
         if right in ("start", "stop", "type", "write", "approve", "message", "task"):
             equal(scope, "control", method["name"])
+    verbs = {"stop", "rm", "start", "record", "kill", "answer", "set", "add", "create", "send", "type", "restart", "revoke", "open", "close", "clear"}
+    for method in methods:  # by what they are called: a right that only looks does not make an act a look
+        words = set(method["x-op"].replace("_", ".").split("."))
+        check(method["x-scope"] != "view" or not words & verbs or method["name"] in ("agentcompany.workspace.open",), method["name"])
     admins = {m["name"] for m in methods if m["x-scope"] == "admin"}
     for name in ("native.daemon.shutdown", "native.daemon.reopen", "coop.shutdown", "cccc.shutdown", "coop.serve", "coop.tunnel", "aiwg.daemon.stop",
                  "cccc.observability_update", "cccc.debug_snapshot", "cccc.debug_tail_logs", "cccc.debug_clear_logs", "native.env.show", "native.env.set"):

@@ -126,7 +126,7 @@ export const en = {
     play: "Play", pause: "Pause", speed: "Speed", idle: "Cut pauses to 2 s", position: "Position", download: "Download", remove: "Remove", markers: "Markers", stop: "Stop recording", end: "The end",
   },
   usage: {
-    none: "Nothing was measured yet.", cpu: "Processor", cpuTitle: "Processor, in percent of one core", memory: "Memory", output: "Output", range: "Range", hour: "1 hour", day: "1 day", week: "7 days", table: "As a table", average: "average", peak: "peak", last: "last", cpuUnit: "%",
+    none: "Nothing was measured yet.", cpu: "Processor", cpuTitle: "Processor, in percent of one core", memory: "Memory", output: "Output", outputTitle: "Output, per second", range: "Range", hour: "1 hour", day: "1 day", week: "7 days", table: "As a table", average: "average", peak: "peak", last: "last", cpuUnit: "%",
     sum: "All agents now", agent: "Agent",
   },
   company: {

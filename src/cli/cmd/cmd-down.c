@@ -65,8 +65,8 @@ int cmd_down(const Options *options) {
         if (r && r != LINK_E_ABSENT)
                 return link_complain(r, path);
         if (!r) {
-                int status =
-                        stop_daemon(&link, path, options->stop_agents, &arena, &pid, &answer, &is_passed_on);
+                int status = stop_daemon(&link, path, options->stop_agents ? STOP_AGENTS : STOP_PLAIN,
+                                         &arena, &pid, &answer, &is_passed_on);
 
                 if (status)
                         return status;

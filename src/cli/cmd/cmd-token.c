@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * muster token: the word that clients on other machines say first, to the CCCC endpoint over TCP. A file of
+ * muster token: who may come in over the web (cli/web/web-token.c), and the word that clients on other machines say first, to the CCCC endpoint over TCP. A file of
  * the state folder; a daemon that runs is told to read it again.
  */
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include "cli/link/find.h"
 #include "cli/link/native.h"
 #include "cli/print/report.h"
+#include "cli/web/web-token.h"
 
 enum { TOKEN_DIGITS = 64, TOKEN_FILE_MAX = 2048, TOKEN_ASK_MS = 10000 };
 
@@ -124,6 +125,8 @@ int cmd_token(const Options *options) {
 
         if (!path)
                 return complain(CLI_FAILED, "cannot tell where the state folder is: is HOME set?");
+        if (!strcmp(verb, "ls") || !strcmp(verb, "create") || !strcmp(verb, "revoke"))
+                return web_token(options, verb);
         if (!*verb)
                 return token_look(options, path);
         if (!strcmp(verb, "new"))
@@ -132,5 +135,6 @@ int cmd_token(const Options *options) {
                 return token_show(options, path);
         if (!strcmp(verb, "rm"))
                 return token_remove(options, path);
-        return complain(CLI_USAGE, "usage: muster token [new | show | rm]");
+        return complain(CLI_USAGE,
+                        "usage: muster token [new | show | rm | ls | create [LABEL] | revoke ID]");
 }

@@ -91,8 +91,8 @@ static int upgrade_stop(Upgrade *upgrade, int64_t wait_ms) {
         if (r)
                 return r;
         upgrade_look(upgrade);
-        return stop_daemon(&link, upgrade->socket, false, &upgrade->arena, &upgrade->pid, &upgrade->answer,
-                           NULL);
+        return stop_daemon(&link, upgrade->socket, STOP_KEEP_WEB, &upgrade->arena, &upgrade->pid,
+                           &upgrade->answer, NULL);
 }
 
 /* How many processes of the old daemon run on below the new one. */

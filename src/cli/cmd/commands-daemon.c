@@ -108,28 +108,100 @@ const Command daemon_commands[] = {
                 .run = cmd_env,
         },
         {
-                .name = "token",
-                .summary = "what clients on other machines have to say first",
-                .usage = "[VERB] [--json]",
-                .details = "For CCCC over TCP with cccc.allow_remote. While there is a token, a connection "
-                           "of another\n"
-                           "machine begins with the line {\"token\":\"…\"}, or is closed. Kept in "
-                           "cccc.token in the\n"
-                           "state folder, which only you can read. Without a verb: whether there is one. "
-                           "Needs no\n"
-                           "daemon; one that runs takes it at once, and ends connections of other "
-                           "machines.\n"
+                .name = "serve",
+                .summary = "show all of it in a browser, also to other devices",
+                .usage = "[-p PORT] [-H ADDRESS] [--view] [--token-file FILE] [--tls auto|CERT:KEY] "
+                         "[--stop] [--detach] [--no-qr] "
+                         "[--ascii] "
+                         "[--json]",
+                .details =
+                        "Opens a web server of the daemon, prints where it is, and closes it at Ctrl+C. "
+                        "For other\n"
+                        "devices the address, also as a QR code, holds a code that is good once, for 10 "
+                        "minutes.\n"
+                        "\n"
+                        "  -p, --port PORT      default 8888; 0: one that is free\n"
+                        "  -H, --host ADDRESS   IPv4 address to listen at (default 127.0.0.1: this "
+                        "machine only;\n"
+                        "                       0.0.0.0: all)\n"
+                        "  --view               who comes in may only look\n"
+                        "  --token-file FILE    the server's token is what this file holds; else a "
+                        "random one.\n"
+                        "                       Where other machines can connect it has at least 22 "
+                        "characters\n"
+                        "  --token TOKEN        the same on the command line, where everybody here can "
+                        "read it\n"
+                        "  --tls auto|CERT:KEY  https, by a certificate of our own or by these files (PEM)\n"
+                        "  --stop               close the server at -p and -H, by default all\n"
+                        "  -d, --detach         leave it open; the next daemon opens it again after a "
+                        "crash or an\n"
+                        "                       upgrade, not after `muster down`\n"
+                        "  --no-qr              no QR code\n"
+                        "  --ascii              the QR code without half blocks\n"
+                        "  --json               host, port, token, local, network as one JSON object\n",
+                .examples = "  muster serve\n"
+                            "  muster serve -H 0.0.0.0 --view\n"
+                            "  muster serve --detach && muster serve --stop\n",
+                .takes = "port host view token-file token tls stop detach no-qr ascii json",
+                .run = cmd_serve,
+        },
+        {
+                .name = "open",
+                .summary = "the console in a browser of this machine",
+                .usage = "[SESSION] [--json]",
+                .details = "Uses a server that this machine can reach, or opens one at 127.0.0.1 and leaves "
+                           "it, and\n"
+                           "gives the browser ($BROWSER, else xdg-open) an address with a code that is good "
+                           "once.\n"
+                           "Without a browser the address is printed.\n"
                            "\n"
-                           "Verbs:\n"
-                           "  new    make one; an older one does not hold any more\n"
-                           "  show   print it\n"
-                           "  rm     remove it\n"
-                           "\n"
-                           "  --json   the outcome as one JSON object\n",
-                .examples = "  muster token new\n"
-                            "  muster token show | ssh build1 'umask 77; cat > .cccc-token'\n",
+                           "  SESSION   begin at the terminal of this one: any name that `muster ps` shows\n"
+                           "  --json    the address as one JSON object; no browser is started\n",
+                .examples = "  muster open\n"
+                            "  muster open api/reviewer\n",
                 .takes = "json",
                 .n_max = 1,
+                .run = cmd_open,
+        },
+        {
+                .name = "token",
+                .summary = "who may come in over the web, and the word for CCCC over TCP",
+                .usage = "VERB [LABEL | ID] [--scope SCOPE] [--object NAME] [--ttl HOURS] [--code] [--json]",
+                .details = "Tokens of the web: a browser or program that has one comes in at every server "
+                           "of this\n"
+                           "daemon (`muster serve`). It is shown once; what is kept is its digest.\n"
+                           "\n"
+                           "  ls               all of them, with codes that nobody has used yet\n"
+                           "  create [LABEL]   make one\n"
+                           "  revoke ID        take one back, and close what is open by it\n"
+                           "\n"
+                           "  --scope SCOPE    view (looks; the default), control (acts on agents) or admin "
+                           "(acts on\n"
+                           "                   the daemon)\n"
+                           "  --object NAME    for this one hosted thing only\n"
+                           "  --ttl HOURS      how long it holds; else until it was not used for 30 days\n"
+                           "  --code           a code for a link instead: good once, for 10 minutes, and "
+                           "becomes\n"
+                           "                   such a token\n"
+                           "  --json           the outcome as one JSON object\n"
+                           "\n"
+                           "The word for CCCC over TCP with cccc.allow_remote: while there is one, a "
+                           "connection of\n"
+                           "another machine begins with the line {\"token\":\"…\"}, or is closed. Kept in "
+                           "cccc.token\n"
+                           "in the state folder, which only you can read. Without a verb: whether there is "
+                           "one. Needs\n"
+                           "no daemon; one that runs takes it at once, and ends connections of other "
+                           "machines.\n"
+                           "\n"
+                           "  new    make it; an older one does not hold any more\n"
+                           "  show   print it\n"
+                           "  rm     remove it\n",
+                .examples = "  muster token create phone --scope control\n"
+                            "  muster token create --object nlst --ttl 1 --code\n"
+                            "  muster token show | ssh build1 'umask 77; cat > .cccc-token'\n",
+                .takes = "json scope object ttl code",
+                .n_max = 2,
                 .run = cmd_token,
         },
         {

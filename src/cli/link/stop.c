@@ -66,20 +66,21 @@ static bool stop_await_silence(Link *link, const char *path, bool is_passed_on, 
         }
 }
 
-static Json *stop_arguments(Arena *arena, bool stop_agents) {
+static Json *stop_arguments(Arena *arena, StopHow how) {
         Json *args = json_new(arena, JSON_OBJECT), *truth = json_new_bool(arena, true);
+        Str name = how == STOP_AGENTS ? STR("stop_agents") : STR("keep_web");
 
-        if (!stop_agents)
+        if (how == STOP_PLAIN)
                 return args;
-        return args && truth && !json_set(arena, args, STR("stop_agents"), truth) ? args : NULL;
+        return args && truth && !json_set(arena, args, name, truth) ? args : NULL;
 }
 
 /* The handle is opened while the daemon is known to live, and the same connection then carries the request
  * to stop. */
-int stop_daemon(Link *link, const char *path, bool stop_agents, Arena *arena, int64_t *ret_pid,
+int stop_daemon(Link *link, const char *path, StopHow how, Arena *arena, int64_t *ret_pid,
                 const Json **ret_answer, bool *ret_is_passed_on) {
         _cleanup_(closep) int pidfd = -1;
-        const Json *answer, *args = stop_arguments(arena, stop_agents);
+        const Json *answer, *args = stop_arguments(arena, how);
         bool is_gone, is_passed_on;
         int r = native_call(link, path, "daemon.info", arena, &answer);
 

@@ -6,8 +6,14 @@
  */
 #include "cli/link/exchange.h"
 
+typedef enum StopHow {
+        STOP_PLAIN,
+        STOP_AGENTS,   /* with all that it hosts */
+        STOP_KEEP_WEB, /* for the next daemon, which opens its web servers again */
+} StopHow;
+
 /* An exit status; unless it is CLI_OK, stderr says why. *ret_answer is that of daemon.shutdown, in the
  * arena; NULL: nothing. *ret_is_passed_on (may be NULL): a service manager has its socket, and starts the
  * next one when somebody connects. */
-int stop_daemon(Link *link, const char *path, bool stop_agents, Arena *arena, int64_t *ret_pid,
+int stop_daemon(Link *link, const char *path, StopHow how, Arena *arena, int64_t *ret_pid,
                 const Json **ret_answer, bool *ret_is_passed_on);

@@ -195,7 +195,7 @@ static size_t asking_collect(const Group *group, uint64_t *positions) {
         if (ledger_cursor_init(&cursor, group->ledger, wanted, ARRAY_SIZE(wanted),
                                ledger_n_committed(group->ledger), true))
                 return 0;
-        while (n < ASKING_LOOK_MAX && n_looked++ < 100 * ASKING_LOOK_MAX &&
+        while (n < ASKING_LOOK_MAX && n_looked++ < ASKING_WALK_MAX &&
                ledger_cursor_next(&cursor, &position)) {
                 bool is_notice = str_is(ledger_entry(group->ledger, position).kind, "system.notify");
 

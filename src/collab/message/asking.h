@@ -10,7 +10,7 @@
 #include "collab/parts.h"
 #include "core/attention/attention.h"
 
-enum { ASKING_LOOK_MAX = 100 };
+enum { ASKING_LOOK_MAX = 100, ASKING_WALK_MAX = 10000 /* entries of the index looked at for them */ };
 
 extern const CollabPart asking_part;
 extern const AttentionKind attention_message, attention_notice;

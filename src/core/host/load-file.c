@@ -43,7 +43,7 @@ static int load_file_open(const char *path, int flags, LoadHeader *header) {
 
 /* The header last: what it does not count is written again. */
 int load_file_append(const char *path, const LoadRecord *records, size_t n) {
-        LoadHeader header;
+        LoadHeader header = {.n_places = 0};
         _cleanup_(closep) int fd = load_file_open(path, O_RDWR | O_CREAT, &header);
 
         if (fd < 0)
@@ -68,7 +68,7 @@ static size_t load_file_take(int fd, LoadRecord *to, uint64_t first, size_t n) {
 }
 
 int load_file_read(const char *path, LoadRecord **ret, size_t *ret_n) {
-        LoadHeader header;
+        LoadHeader header = {.n_places = 0};
         _cleanup_(closep) int fd = load_file_open(path, O_RDONLY, &header);
         size_t n, n_front, n_got;
         uint64_t first;

@@ -201,12 +201,12 @@ static void load_on_look(Timer *timer) {
                 self->n_looks = 0;
         load_write(self);
         if (is_running)
-                (void)timer_set(&self->look, LOAD_FINE_S * 1000);
+                (void)timer_set(&self->look, (int64_t)LOAD_FINE_S * 1000);
 }
 
 void load_wake(Load *load) {
         if (load && !timer_is_set(&load->look))
-                (void)timer_set(&load->look, LOAD_FINE_S * 1000);
+                (void)timer_set(&load->look, (int64_t)LOAD_FINE_S * 1000);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -68,5 +68,5 @@ typedef struct EventFiles {
 } EventFiles;
 
 int event_files_add(EventFiles *files, const char *domain, Str owner, Str path); /* copied */
-void event_files_run(EventFiles *files);                                         /* on a worker */
-void event_files_deinit(EventFiles *files);                                      /* on the loop */
+void event_files_run(EventFiles *self);                                          /* on a worker */
+void event_files_deinit(EventFiles *self);                                       /* on the loop */

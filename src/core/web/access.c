@@ -41,7 +41,8 @@ bool web_access_reaches(Client *client, Str word) {
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 static int access_refuse(Call *call, Str claim, const char *why) {
-        return principal_refuse(call, CALL_E_FORBIDDEN, call->op->right, principal_of(call->client), claim, why);
+        return principal_refuse(call, CALL_E_FORBIDDEN, call->op->right, principal_of(call->client), claim,
+                                why);
 }
 
 int web_access_check(Call *call) {

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#define LOG_MODULE "core/web"
+
 #include "core/web/news.h"
+
+#include "base/utf8.h"
+#include "core/principal/audit.h"
 
 static void news_write_token(JsonWriter *w, const Token *token) {
         jw_field_cstr(w, "token", token->id);
@@ -28,4 +33,53 @@ void web_news_token(Feed *feed, const Token *token, const char *what) {
         jw_end_object(&w);
         if (!w.failed)
                 news_push(feed, str_from(token->id), what, &text);
+}
+
+void web_news_login(Daemon *daemon, const Token *token, const ConnPeer *peer, Str agent) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&text);
+        char address[ADDRESS_TEXT_MAX] = "-";
+
+        if (peer->is_remote)
+                address_text(&peer->ip, address);
+        log_notice(&daemon->log, token->id, "login scope=%s address=%s", web_scope_name(token->scope),
+                   address);
+        jw_begin_object(&w);
+        news_write_token(&w, token);
+        jw_field_cstr(&w, "address", address);
+        jw_field_str(&w, "agent", utf8_first(agent, NEWS_AGENT_MAX));
+        jw_end_object(&w);
+        if (!w.failed)
+                news_push(daemon->feed, str_from(token->id), "login", &text);
+}
+
+void web_news_refused(Daemon *daemon, const char *server, const char *address) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&text);
+
+        audit_refused(daemon, &(Refused){.code = cccc_error_code(CALL_E_PERMISSION_DENIED),
+                                         .principal = "web:-",
+                                         .proof = "web",
+                                         .dialect = "http",
+                                         .op = server,
+                                         .right = right_name(RIGHT_READ),
+                                         .claimed = str_from(address)});
+        jw_begin_object(&w);
+        jw_field_cstr(&w, "server", server);
+        jw_field_cstr(&w, "address", address);
+        jw_end_object(&w);
+        if (!w.failed)
+                news_push(daemon->feed, str_from(server), "refused", &text);
+}
+
+void web_news_server(Daemon *daemon, const char *address, const char *what) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&text);
+
+        log_notice(&daemon->log, address, "web server %s", what);
+        jw_begin_object(&w);
+        jw_field_cstr(&w, "server", address);
+        jw_end_object(&w);
+        if (!w.failed)
+                news_push(daemon->feed, str_from(address), what, &text);
 }

@@ -14,3 +14,9 @@ enum { NEWS_AGENT_MAX = 80 /* characters of what a browser says of itself */ };
 
 /* Of a token, for the feed; feed may be NULL. */
 void web_news_token(Feed *feed, const Token *token, const char *what);
+/* A device has got this token for a code. agent: what it says it is. */
+void web_news_login(Daemon *daemon, const Token *token, const ConnPeer *peer, Str agent);
+/* The first of a burst of requests without a right token, from that address: also a line in the ledger of refusals. */
+void web_news_refused(Daemon *daemon, const char *server, const char *address);
+/* A server was opened or closed by somebody. */
+void web_news_server(Daemon *daemon, const char *address, const char *what);

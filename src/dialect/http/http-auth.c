@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/daemon.h"
+#include "core/web/news.h"
 #include "dialect/http/http-request.h"
 #include "dialect/http/http-server.h"
 #include "wire/http-host.h"
@@ -127,6 +128,7 @@ static void http_auth_log(const HttpRequest *request) {
         address_text(&conn_peer(request->client->conn)->ip, address);
         log_notice(&request->client->daemon->log, request->client->endpoint->address,
                    "requests without a right token are refused address=%s", address);
+        web_news_refused(request->client->daemon, request->client->endpoint->address, address);
 }
 
 void http_auth_refuse(HttpRequest *request) {

@@ -38,6 +38,14 @@ static void http_login_answer(HttpRequest *request, const Token *token, const ch
                 http_answer_json(request, 200, buf_str(&text));
 }
 
+static void http_login_tell(const HttpRequest *request, const Token *token) {
+        const Client *client = request->client;
+        Str agent = STR_NULL;
+
+        (void)http_head_find(&request->head, STR("User-Agent"), &agent);
+        web_news_login(client->daemon, token, conn_peer(client->conn), agent);
+}
+
 static void http_login_done(void *user, int r, const Token *token, const char *secret) {
         HttpLogin *login = user;
         HttpRequest *request = login->request;
@@ -47,10 +55,11 @@ static void http_login_done(void *user, int r, const Token *token, const char *s
         if (!request)
                 return;
         request->login = NULL;
-        if (!r)
+        if (!r) {
+                http_login_tell(request, token);
                 http_login_answer(request, token, secret);
-        else if (r < 0 || r == TOKENS_E_FULL)
-                http_answer_status(request, r < 0 ? 500 : 503);
+        } else if (r < 0 || r == TOKENS_E_FULL)
+                http_answer_status(request, 503);
         else
                 http_auth_refuse(request);
         client_release(client);

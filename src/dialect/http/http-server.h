@@ -40,7 +40,7 @@ typedef struct HttpServerSpec {
 /* Makes the endpoint, which is to be opened then. Conditions: HTTP_SERVER_E_IN_USE, HTTP_SERVER_E_ADDRESS; errno
  * says which. */
 int http_server_new(Endpoint **ret, Daemon *daemon, const HttpServerSpec *spec);
-HttpServer *http_server_of(const Endpoint *endpoint); /* NULL: it is none */
+HttpServer *http_server_of(const Endpoint *endpoint);   /* NULL: it is none */
 bool http_server_is_anywhere(const HttpServer *server); /* at all addresses of this machine */
 bool http_server_has_name(const HttpServer *server, const HttpHost *host);
 /* An address, or localhost, as it is kept. False: it is none. */

@@ -106,7 +106,47 @@ interface CheckRow {
   name: string;
   state: string;
   text: string;
-  hint?: string;
+  path?: string;
+}
+
+const DOCTOR_TONES: Record<string, string> = { ok: "good", note: "quiet", warning: "ask", error: "bad" };
+
+interface Server {
+  address: string;
+  state: string;
+  reason?: string;
+  warning?: string;
+  scope: string;
+  clients: number;
+  since: string;
+}
+
+interface Setting {
+  name: string;
+  value: unknown;
+  source: string;
+  help: string;
+}
+
+/* What only somebody who may do everything is shown: other web servers, and settings with where each comes from. */
+function Inside() {
+  const servers = useSignal<Server[]>([]);
+  const config = useSignal<Setting[]>([]);
+  useEffect(() => {
+    if (!isLive.value || scope.value !== "admin") return;
+    call<{ servers: Server[] }>("web.ls").then((r) => (servers.value = r.servers), () => {});
+    call<{ settings: Setting[] }>("config.show").then((r) => (config.value = r.settings), () => {});
+  }, [isLive.value, scope.value]);
+  const x = w.settings;
+  return (
+    <>
+      {servers.value.length > 0 && <section aria-labelledby="set-servers"><h2 id="set-servers">{x.servers}</h2>
+        <ul class="endpoints" role="list">{servers.value.map((s) => <li key={s.address}><code>{s.address}</code> <span>{s.state}</span> <span class="note">{x.scopes[s.scope] ?? s.scope}, {x.clients(s.clients)}, {w.ago(age(s.since))}</span>{(s.warning ?? s.reason) && <span class="error">{s.warning ?? s.reason}</span>}</li>)}</ul></section>}
+      {config.value.length > 0 && <section aria-labelledby="set-config"><h2 id="set-config">{x.config}</h2>
+        <table><thead><tr><th scope="col">{x.label}</th><th scope="col">{x.value}</th><th scope="col">{x.source}</th></tr></thead>
+          <tbody>{config.value.map((c) => <tr key={c.name} title={c.help}><td><code>{c.name}</code></td><td>{c.value === null ? "–" : String(c.value)}</td><td>{c.source}</td></tr>)}</tbody></table></section>}
+    </>
+  );
 }
 
 function Doctor() {
@@ -115,7 +155,7 @@ function Doctor() {
   return (
     <section aria-labelledby="set-doctor"><h2 id="set-doctor">{x.doctor}</h2>
       <Act label={x.runDoctor} method="doctor" params={{}} needsControl={false} onDone={(r) => (rows.value = (r as { checks: CheckRow[] }).checks)} />
-      <ul class="checks" role="list">{rows.value.map((c) => <li key={c.name}><strong>{c.name}</strong> <span class={`state tone-${c.state === "ok" || c.state === "good" ? "good" : "bad"}`}>{c.state}</span> {c.text} {c.hint && <span class="note">{c.hint}</span>}</li>)}</ul>
+      <ul class="checks" role="list">{rows.value.map((c) => <li key={c.name}><strong>{c.name}</strong> <span class={`state tone-${DOCTOR_TONES[c.state] ?? "bad"}`}>{c.state}</span> {c.text} {c.path && <code>{c.path}</code>}</li>)}</ul>
     </section>
   );
 }
@@ -126,6 +166,7 @@ export function SettingsView() {
       <Device />
       <Daemon />
       <Links />
+      <Inside />
       <Doctor />
     </View>
   );

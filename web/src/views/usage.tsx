@@ -12,21 +12,22 @@ import { w } from "../words";
 
 interface Series {
   id: string;
-  name?: string;
   metric: string;
-  points: (number | null)[] | [number, number][];
+  /* Seconds since 1970 and a value, where something was seen; in between nothing has changed. */
+  points: [number, number][];
 }
 
 interface Answer {
   step_s: number;
-  from?: string | number;
+  from: string;
+  to: string;
   series: Series[];
 }
 
 const METRICS = [
-  { key: "cpu", label: w.usage.cpuTitle, show: (n: number) => `${n.toFixed(n < 10 ? 1 : 0)} ${w.usage.cpuUnit}` },
-  { key: "memory", label: w.usage.memory, show: (n: number) => bytes(n) },
-  { key: "output", label: w.usage.output, show: (n: number) => bytes(n) },
+  { key: "cpu_ms", label: w.usage.cpuTitle, scale: (v: number, step: number) => v / step / 10, isLevel: false, show: (n: number) => `${n.toFixed(n < 10 ? 1 : 0)} ${w.usage.cpuUnit}` },
+  { key: "rss_kb", label: w.usage.memory, scale: (v: number) => v * 1024, isLevel: true, show: (n: number) => bytes(n) },
+  { key: "bytes", label: w.usage.outputTitle, scale: (v: number, step: number) => v / step, isLevel: false, show: (n: number) => bytes(Math.round(n)) },
 ];
 const COLOURS = ["#2f7fc1", "#c1632f", "#3f9a52", "#9a4fb5", "#b5912f", "#2fa3a3", "#c14f7d", "#6b7480"];
 const shortTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
@@ -34,24 +35,28 @@ const RANGES = { hour: 3600, day: 86400, week: 7 * 86400 } as const;
 
 function nameOf(s: Series): string {
   const p = findProcess(s.id);
-  return s.name?.replace(/^\w+:/, "") ?? (p ? shortName(p) : s.id.slice(0, 8));
+  return p ? shortName(p) : s.id.slice(0, 8);
 }
 
-/* Points come as values on a common step, or as pairs of time and value. */
-function table(answer: Answer, metric: string, fromS: number): { data: uPlot.AlignedData; names: string[] } {
-  const all = answer.series.filter((s) => s.metric === metric).slice(0, COLOURS.length);
-  const times = new Set<number>();
-  const maps = all.map((s) => {
-    const map = new Map<number, number>();
-    s.points.forEach((p, i) => {
-      const [t, v] = Array.isArray(p) ? p : [fromS + i * answer.step_s, p];
-      if (v !== null && v !== undefined) map.set(t, v);
-      times.add(t);
-    });
-    return map;
+/* Points on a common grid. A level (memory) holds until the next point, an amount (time, bytes) is 0 where nothing was seen. */
+function table(answer: Answer, metric: (typeof METRICS)[number]): { data: uPlot.AlignedData; names: string[] } {
+  const step = answer.step_s;
+  const begin = Math.floor(Date.parse(answer.from) / 1000 / step) * step;
+  const n = Math.ceil((Date.parse(answer.to) / 1000 - begin) / step) + 1;
+  const total = (s: Series) => s.points.reduce((sum, p) => sum + p[1], 0);
+  const all = answer.series.filter((s) => s.metric === metric.key && s.points.length > 0).sort((x, y) => total(y) - total(x)).slice(0, COLOURS.length);
+  const rows = all.map((s) => {
+    const row: (number | null)[] = new Array<number | null>(n).fill(null);
+    const at = (t: number) => Math.min(n - 1, Math.max(0, Math.round((t - begin) / step)));
+    /* The step that is not over yet has no amount. */
+    const last = at(s.points[s.points.length - 1]?.[0] ?? begin);
+    const end = findProcess(s.id) !== undefined && (metric.isLevel || n - 1 - last > 2) ? n - 1 : last;
+    for (let i = at(s.points[0]?.[0] ?? begin); i <= end; i++) row[i] = metric.isLevel ? null : 0;
+    for (const [t, v] of s.points) row[at(t)] = metric.scale(v, step);
+    if (metric.isLevel) for (let i = at(s.points[0]?.[0] ?? begin) + 1; i <= end; i++) row[i] ??= row[i - 1] ?? null;
+    return row;
   });
-  const xs = [...times].sort((a, b) => a - b);
-  return { data: [xs, ...maps.map((m) => xs.map((x) => m.get(x) ?? null))] as uPlot.AlignedData, names: all.map(nameOf) };
+  return { data: [Array.from({ length: n }, (_, i) => begin + i * step), ...rows] as uPlot.AlignedData, names: all.map(nameOf) };
 }
 
 function Plot({ title, data, names, show }: { title: string; data: uPlot.AlignedData; names: string[]; show: (n: number) => string }) {
@@ -63,7 +68,7 @@ function Plot({ title, data, names, show }: { title: string; data: uPlot.Aligned
     const line = getComputedStyle(element).getPropertyValue("--line").trim() || "#ccc";
     const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
     const plot = new uPlot({
-      width: element.clientWidth, height: 180, legend: { show: false }, cursor: { y: false }, axes: [{ ...axis, values: (_u, ticks) => ticks.map((t) => shortTime.format(t * 1000)) }, { ...axis, size: 80, values: (_u, ticks) => ticks.map(show) }],
+      width: element.clientWidth, height: 180, legend: { show: false }, scales: { y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.1 : 1] } }, cursor: { y: false }, axes: [{ ...axis, values: (_u, ticks) => ticks.map((t) => shortTime.format(t * 1000)) }, { ...axis, size: 80, values: (_u, ticks) => ticks.map(show) }],
       series: [{}, ...names.map((label, i) => ({ label, stroke: COLOURS[i] ?? "#888", width: 1.5, dash: i >= 4 ? [6, 3] : undefined, points: { show: false } }))],
     }, data, element);
     const watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: 180 }));
@@ -98,20 +103,20 @@ function Now() {
 
 export function Usage() {
   const range = useSignal<keyof typeof RANGES>("hour");
-  const answer = useSignal<{ a: Answer; from: number } | null>(null);
+  const answer = useSignal<Answer | null>(null);
   const error = useSignal<unknown>(null);
   useEffect(() => {
     const load = () => {
       const to = Math.floor(Date.now() / 1000);
       const from = to - RANGES[range.value];
       call<Answer>("usage.series", { from: new Date(from * 1000).toISOString(), to: new Date(to * 1000).toISOString(), step_s: range.value === "hour" ? 10 : 300 })
-        .then((a) => ((answer.value = { a, from }), (error.value = null)), (e: unknown) => (error.value = e));
+        .then((a) => ((answer.value = a), (error.value = null)), (e: unknown) => (error.value = e));
     };
     if (isLive.peek()) load();
     return onReset(load);
   }, [range.value]);
   const x = answer.value;
-  const isEmpty = x && x.a.series.every((s) => s.points.length === 0);
+  const isEmpty = x && x.series.every((s) => s.points.length === 0);
   return (
     <View title={w.views.usage} name="usage" bar={
       <Field label={w.usage.range}><select value={range.value} onChange={(e) => (range.value = e.currentTarget.value as keyof typeof RANGES)}>{(Object.keys(RANGES) as (keyof typeof RANGES)[]).map((r) => <option key={r} value={r}>{w.usage[r]}</option>)}</select></Field>
@@ -120,7 +125,7 @@ export function Usage() {
       <ErrorNote error={error.value} />
       {isEmpty && <Empty title={w.usage.none} />}
       {x && !isEmpty && METRICS.map((m) => {
-        const t = table(x.a, m.key, x.from);
+        const t = table(x, m);
         return t.names.length > 0 && <Plot key={m.key} title={m.label} data={t.data} names={t.names} show={m.show} />;
       })}
     </View>
