@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,10 @@
 #include "daemon/web-servers.h"
 #include "dialect/native/native.h"
 
-enum { DESCRIPTORS_WANTED = 65536 };
+enum {
+        DESCRIPTORS_WANTED = 65536,
+        MOVED_BY_PAGES = 2 << 20, /* bytes */
+};
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
@@ -216,11 +220,19 @@ static bool is_in_wrong_place(void) {
         return true;
 }
 
+/* A buffer that grows is moved by its pages instead of its bytes, once it is long: the allocator would raise the bound
+ * with each one that is freed, up to 32 MiB, and then a reply that grows holds the loop while it is copied. */
+static void limit_copies(void) {
+        (void)mallopt(M_MMAP_THRESHOLD, MOVED_BY_PAGES);
+        (void)mallopt(M_TRIM_THRESHOLD, MOVED_BY_PAGES);
+}
+
 int main(int argc, char **argv) {
         char wrong[OPTIONS_FAULT_MAX] = "out of memory";
         Daemon daemon = {.lock_fd = -1, .argc = argc, .argv = argv};
         int r, status;
 
+        limit_copies();
         open_standard_streams();
         (void)setlocale(LC_CTYPE, "C.UTF-8"); /* what is a letter, and nothing else */
         r = options_load(&daemon.config, argc, argv, wrong);
