@@ -7,12 +7,13 @@ import { copy } from "../lib/copy";
 import { call } from "../lib/link";
 import { cameFrom } from "../lib/route";
 import { isDark, isTouch, set, settings } from "../lib/settings";
-import { canControl, shortName, type Process } from "../lib/store";
+import { canControl, findProcess, processes, shortName, type Process } from "../lib/store";
 import { TermLink, type TermState } from "../lib/term-link";
 import { isRiskyPaste, modified } from "../term/keys";
 import type { Screen } from "../term/xterm";
 import { visible } from "../ui/agent-text";
 import { Dialog, ErrorNote } from "../ui/parts";
+import { seen } from "../ui/state";
 import { w } from "../words";
 import { ComposeBar, KeyBar, type Held } from "./key-bar";
 
@@ -137,6 +138,12 @@ function pageKey(e: KeyboardEvent, acts: { find(): void; copy(): void; paste(): 
   return false;
 }
 
+/* It prints: where the list says that it has been quiet for long, that is asked anew. */
+function heard(p: Process): void {
+  const known = findProcess(p.name ?? p.id);
+  if (known && seen(known, Date.now()).tone === "quiet") processes.want(500);
+}
+
 export function TermPane({ p }: { p: Process }) {
   const place = useRef<HTMLDivElement>(null);
   const seat = useSignal<Seat | null>(null);
@@ -193,7 +200,10 @@ export function TermPane({ p }: { p: Process }) {
       onSelect: (text) => settings.peek().copyOnSelect && text && void copy(text),
     });
     const term: TermLink = new TermLink({ id: p.name ?? p.id, mode: canControl.peek() && p.kind === "pty" ? "type" : "watch", filter: filter.peek(), size: () => screen.proposed() }, {
-      draw: (data, isOld, done) => screen.draw(data, isOld, done),
+      draw: (data, isOld, done) => {
+        if (!isOld) heard(p);
+        screen.draw(data, isOld, done);
+      },
       jump: (missed) => {
         screen.note(w.term.missedLine(bytes(missed)));
       },
