@@ -8,7 +8,8 @@ import os
 
 from collab import ok
 from collab_actors import project, started
-from harness import Daemon, Home, check, equal, eventually, is_alive, muster_ok
+from harness import Daemon, Home, check, equal, eventually, muster_ok
+from home import HOSTED_EXITED
 from mcp import Bridge
 
 LOOKING = (["ps"], ["ps", "--json"], ["ls"], ["logs", "x"], ["logs", "g_1/a"], ["kill", "x"], ["kill", "--all"], ["status"], ["inbox", "--group", "g"],
@@ -27,6 +28,12 @@ def _pid(home, group, name="a"):
     """The process of an actor, 0 when none runs."""
     rows = json.loads(muster_ok(home, "ps", "--json"))["processes"]
     return next((p["pid"] for p in rows if p["object"] == "%s/%s" % (group, name) and p["state"] == "running"), 0)
+
+
+def _kill_with_nobody_there(home, pid):
+    """The next daemon finds it ended: one that was still there would be adopted, and would end under its eyes."""
+    os.kill(pid, 9)
+    eventually(lambda: any(h.child_pid == pid and h.state == HOSTED_EXITED for h in home.hosted()), what="its end in its record")
 
 
 def _await_running(home, group):
@@ -146,8 +153,7 @@ def test_a_group_that_is_started_is_not_held_down():
             pid = _pid(home, first)
             check(pid, "not started")
             d.kill()
-        os.kill(pid, 9)
-        eventually(lambda: not is_alive(pid, 1), what="its end")
+        _kill_with_nobody_there(home, pid)
         with Daemon(home=home) as d:
             _await_running(home, first)
             equal(_pid(home, second), 0, "the other one is back")
@@ -166,7 +172,7 @@ def test_plain_down_and_up_bring_everything_back():
         with Daemon(home=home) as d:
             equal(_pid(home, group), pid, "not adopted")
             d.kill()
-        os.kill(pid, 9)
+        _kill_with_nobody_there(home, pid)
         with Daemon(home=home) as d:
             _await_running(home, group)
             ok(d, "group_stop", group_id=group, by="user")
