@@ -258,6 +258,8 @@ int op_coop_serve(Call *call, const CoopServeArgs *args) {
 
         if (!serve)
                 return error_origin(-ENOMEM);
+        if (!call->daemon->servers)
+                return call_fail(call, CALL_E_RESOURCE_LIMIT, "this daemon has no place for web servers");
         *serve = (Serve){.call = call};
         web_servers_tidy(call->daemon);
         return args->stop ? serve_stop(args, serve) : serve_start(args, serve);

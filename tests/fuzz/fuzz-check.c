@@ -130,3 +130,44 @@ void fuzz_check_coop(const FuzzRun *run) {
                 rest = (Str){rest.data + n, rest.n - n};
         }
 }
+
+/* ---- HTTP
+ * ------------------------------------------------------------------------------------------------------- */
+
+/* Frames of ours: whole, unmasked, in one part, of a known kind. */
+static void check_frames(Str text) {
+        while (text.n) {
+                unsigned first = (unsigned char)text.data[0], kind = first & 0x0f, length;
+                size_t n_head = 2, n;
+
+                FUZZ_CHECK(text.n >= 2 && (first & 0xf0) == 0x80);
+                FUZZ_CHECK(kind == 1 || kind == 2 || (kind >= 8 && kind <= 10));
+                length = (unsigned char)text.data[1];
+                if (length == 127) /* `rpc.discover` is */
+                        return;
+                n = length;
+                if (length == 126) {
+                        FUZZ_CHECK(text.n >= 4);
+                        n = (size_t)(unsigned char)text.data[2] << 8 | (unsigned char)text.data[3];
+                        n_head = 4;
+                }
+                FUZZ_CHECK(text.n >= n_head + n);
+                text = (Str){text.data + n_head + n, text.n - n_head - n};
+        }
+}
+
+void fuzz_check_http(const FuzzRun *run) {
+        Str text = run->answer;
+        const char *end;
+
+        if ((run->flags & FUZZ_CUT) || !text.n)
+                return;
+        FUZZ_CHECK(str_starts(text, STR("HTTP/1.1 ")) && text.n > 12);
+        for (size_t i = 9; i < 12; i++)
+                FUZZ_CHECK(text.data[i] >= '0' && text.data[i] <= '9');
+        end = memmem(text.data, text.n, "\r\n\r\n", 4);
+        FUZZ_CHECK(end);
+        end += 4;
+        if (str_starts(text, STR("HTTP/1.1 101 ")))
+                check_frames((Str){end, text.n - (size_t)(end - text.data)});
+}

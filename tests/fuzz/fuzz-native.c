@@ -14,6 +14,8 @@ static void check(const FuzzRun *run) {
                 return;
         if (run->answer.data[0] == 0)
                 fuzz_check_coop(run);
+        else if (str_starts(run->answer, STR("HTTP/1.1 ")))
+                fuzz_check_http(run);
         else if (str_starts(run->answer, STR("{\"v\":")))
                 fuzz_check_cccc(run);
         else

@@ -13,6 +13,7 @@
 #include "collab/collab.h"
 #include "sessions/sessions.h"
 #include "core/record.h"
+#include "core/web/tokens.h"
 #include "tasks/project.h"
 
 enum {
@@ -41,6 +42,7 @@ static int remove_entry(const char *path, _unused_ const struct stat *st, _unuse
 
 static void end_server(void) {
         server.collab = collab_free(server.collab);
+        server.tokens = tokens_free(server.tokens);
         daemon_deinit(&server);
         server.sessions = sessions_free(server.sessions);
         recorder_free(recorder);
@@ -70,6 +72,7 @@ static void begin_server(void) {
         server.home = strdup(folder);
         FUZZ_CHECK(server.home && !collab_new(&server.collab, &server, folder));
         FUZZ_CHECK(!sessions_new(&server.sessions, &server)); /* without a host: nothing can be started */
+        FUZZ_CHECK(!tokens_open(&server.tokens, server.loop, &server.log, NULL, folder));
         FUZZ_CHECK(!recorder_new(&recorder, "/dev/null"));
         atexit(end_server);
 }

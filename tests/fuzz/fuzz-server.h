@@ -8,7 +8,8 @@
  *   byte 0   FUZZ_* flags; FUZZ_CHOICE for the fuzzer's own use
  *   byte 1   seed of the sizes of the pieces (1 to FUZZ_PIECE_MAX bytes each)
  *
- * The daemon has no Host and no root that would start programs: an input can run nothing.
+ * The daemon has no Host and no root that would start programs: an input can run nothing. It has tokens, but no place
+ * for web servers: nothing listens.
  * The clock stands still. Files are made in one temporary folder per process (below $TMPDIR), removed at
  * exit.
  */
@@ -47,3 +48,5 @@ void fuzz_check_cccc(const FuzzRun *run);
 void fuzz_check_jsonrpc(const FuzzRun *run);
 /* Length-prefixed JSON objects that say whether they are ok. */
 void fuzz_check_coop(const FuzzRun *run);
+/* HTTP answers, each with its length; behind an upgrade frames of a WebSocket, whole ones and unmasked. */
+void fuzz_check_http(const FuzzRun *run);

@@ -200,7 +200,7 @@ def test_operation():
     expect_op("params: must be an object", params=[])
     expect_op("errors[0]: \"ful\" is no error code of soft in errors.json", errors=["ful"])
     expect_op("errors[1]: \"full\" is there twice", errors=["full", "full"])
-    expect_op("flags[0]: unknown flag \"write\"; known: writes, streams, slow", flags=["write"])
+    expect_op("flags[0]: unknown flag \"write\"; known: writes, streams, tells, slow", flags=["write"])
     expect_op("flags: must be a list", flags="writes")
     expect_op("right: must be one of \"read\", \"look\",", right="view")
     expect_op("right: must be one of", right={"role": "foreman"})
