@@ -387,3 +387,22 @@ def test_ten_thousand_items():
             eventually(lambda: _native(d, "attention.ls", limit=1)["items"][0]["text"] == "one more", what="the new one")
             eventually(lambda: _native(d, "attention.ls", limit=1)["open"] == 10000, what="the bound")
             equal([i["text"] for i in _items(d, state="all", limit=1, before="message:g/0")], ["first"])
+
+
+def test_a_stop_while_it_is_read():
+    """The ledger stayed open, and with it its memory: a sanitizer complained."""
+    with Home() as home:
+        write_group(home)
+        with Daemon(only="cccc,native", home=home) as d:
+            _attention(d, "first")
+            eventually(lambda: _items(d), what="the message")
+        path, (line, *_) = _lines(home)
+        with open(path, "a", encoding="utf-8") as f:
+            for i in range(4000):  # several reads
+                f.write(json.dumps({**line, "id": "%024x" % i, "item": {**line["item"], "id": "message:g/%d" % i}}) + "\n")
+        for n in range(8):  # at one moment or another of it
+            with Daemon(home=home, only="native", env={"MUSTER_TEST_LATE": "9"}) as d, d.native() as c:
+                for _ in range(n * 10):
+                    c.result("ps")
+        with Daemon(home=home, only="native") as d:
+            equal(_native(d, "attention.ls", limit=1)["open"], 4001)

@@ -22,6 +22,8 @@ struct Attention {
         AttentionLife life;
         char *folder, *path, *state_path, *archive;
         Ledger *ledger;
+        bool is_open; /* the ledger is; while it is opened it cannot be closed */
+        bool holds;   /* the stop of the daemon, until the ledger is closed */
         LedgerFollower lines;
         int r;               /* of the worker */
         AttentionItems open; /* and those being answered, in the order in which they were asked */

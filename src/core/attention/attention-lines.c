@@ -243,6 +243,7 @@ static const LedgerFollowerType attention_lines = {
 static void attention_on_opened(void *user, int r) {
         Attention *self = user;
 
+        self->is_open = !r;
         if (r || self->life == ATTENTION_CLOSING) {
                 attention_ready(self, r);
                 return;

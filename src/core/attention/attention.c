@@ -275,13 +275,20 @@ static void attention_run_calls(Attention *self) {
 static void attention_on_closed(void *user) {
         Attention *self = user;
 
+        self->holds = false;
         daemon_release_stop(self->daemon);
+}
+
+static void attention_hold(Attention *self) {
+        if (!self->holds)
+                daemon_hold_stop(self->daemon);
+        self->holds = true;
 }
 
 static void attention_close(Attention *self) {
         follower_stop(&self->lines);
         if (self->ledger) {
-                daemon_hold_stop(self->daemon);
+                attention_hold(self);
                 ledger_close(steal(&self->ledger), attention_on_closed, self);
         }
 }
@@ -339,9 +346,9 @@ int attention_new(Attention **ret, Daemon *daemon) {
         return 0;
 }
 
-/* One that is being opened is closed when it is open. */
+/* One that is being opened is closed when it is open; whether its lines were read does not matter then. */
 void attention_stop(Attention *attention) {
-        bool is_opening = attention && attention->life == ATTENTION_OPENING;
+        bool is_opening = attention && attention->life == ATTENTION_OPENING && !attention->is_open;
 
         if (!attention || attention->life == ATTENTION_CLOSING)
                 return;
@@ -349,6 +356,8 @@ void attention_stop(Attention *attention) {
         timer_clear(&attention->again);
         if (!is_opening)
                 attention_close(attention);
+        else if (attention->ledger)
+                attention_hold(attention);
         attention_run_calls(attention);
 }
 
