@@ -14,7 +14,7 @@
 #include "collab/collab.h"
 #include "core/daemon.h"
 #include "core/exec.h"
-#include "daemon/setup.h"
+#include "daemon/beside.h"
 #include "gen/native-ops.h"
 
 enum { DOCTOR_MS = 60000, DOCTOR_BYTES = 1 << 20, DOCTOR_STATUS_MAX = 1 /* errors were found */ };
@@ -133,7 +133,7 @@ int op_native_doctor(Call *call, _unused_ const NativeDoctorArgs *args) {
         *self = (DoctorRun){.call = call, .result = EXEC_RESULT_NULL};
         if (call_hold(call, self, doctor_run_release))
                 return error_origin(-ENOMEM);
-        self->program = setup_find_program("muster");
+        self->program = beside_find("muster");
         r = self->program ? doctor_run_env(call->daemon, &self->env) : error_origin(-ENOMEM);
         r = r ? r : loop_work_slow(call->daemon->loop, doctor_run_child, doctor_run_done, self);
         return r ? error_trace(r) : CALL_LATER;

@@ -24,6 +24,7 @@
 #include "core/web/servers.h"
 #include "core/web/tokens.h"
 #include "daemon/attention-kinds.h"
+#include "daemon/beside.h"
 #include "daemon/fleet-owners.h"
 #include "daemon/options.h"
 #include "daemon/projects.h"
@@ -195,27 +196,6 @@ int setup_home(Daemon *daemon) {
 
 /* ---- hosted processes ------------------------------------------------------------------------ */
 
-/* Our other programs stand beside this one, in the build folder as well as when installed. */
-char *setup_find_program(const char *name) {
-        char self[PATH_MAX], *slash, *path = NULL;
-        ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-        self[MAX(n, 0)] = 0;
-        slash = strrchr(self, '/');
-        if (!slash)
-                return NULL;
-        *slash = 0;
-        for (int i = 0; i < 2; i++) {
-                free(path);
-                path = NULL;
-                if (asprintf(&path, i ? "%s/../libexec/muster/%s" : "%s/%s", self, name) < 0)
-                        return NULL;
-                if (!access(path, X_OK))
-                        return path;
-        }
-        return path;
-}
-
 static void found(Hosted *hosted, void *user) {
         Daemon *daemon = user;
 
@@ -239,8 +219,8 @@ static void setup_on_changed(Hosted *hosted, void *user) {
 int setup_host(Daemon *daemon) {
         int r;
 
-        daemon->shim_path = setup_find_program("muster-shim");
-        daemon->project_path = setup_find_program("muster-project");
+        daemon->shim_path = beside_find("muster-shim");
+        daemon->project_path = beside_find("muster-project");
         daemon->fleet = fleet_owners;
         daemon->attention_kinds = attention_kinds;
         r = daemon->shim_path && daemon->project_path ? host_new(&daemon->host, daemon) : -ENOMEM;

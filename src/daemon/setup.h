@@ -26,5 +26,3 @@ LogLevel setup_log_level(const Config *config);
 bool setup_reopen(Endpoint *endpoint);
 /* SIGHUP: configuration file, endpoints' own files, and another try for endpoints that do not listen. */
 void setup_reload(Daemon *daemon);
-/* Beside musterd, or where its helpers are installed; malloc'd, NULL without memory. */
-char *setup_find_program(const char *name);
