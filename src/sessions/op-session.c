@@ -201,6 +201,8 @@ int op_coop_create(Call *call, const CoopCreateArgs *args) {
         if (!create_is_folder(args->workspace.data))
                 return call_fail(call, CALL_E_INVALID_WORKSPACE, "'" STR_FMT "' is no folder",
                                  STR_ARG(args->workspace));
+        if (!call->daemon->host)
+                return call_fail(call, CALL_E_SPAWN_FAILED, "this daemon hosts nothing");
         while ((session = find_in_the_way(sessions, args, name_text))) {
                 if (!args->replace || !create_is_over(session))
                         return refuse_existing(call, session);
