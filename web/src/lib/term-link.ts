@@ -70,6 +70,8 @@ export class TermLink {
   /* So many bytes of a screen are still to come: a position inside of it means nothing. */
   private screenLeft = 0;
   private acked = 0;
+  /* The count has jumped: acknowledgements that were under way are not understood, so the next one is due as soon as something is drawn. */
+  private owesAck = false;
   private keys = new Map<number, (isTaken: boolean) => void>();
   private lastKey = 0;
   private isClosed = false;
@@ -126,6 +128,7 @@ export class TermLink {
     this.process = m.process ?? "";
     this.received = m.at;
     this.acked = m.at;
+    this.owesAck = true;
     this.screenLeft = m.screen ?? 0;
     this.liveFrom = m.head ?? m.at;
     this.again.reset();
@@ -195,9 +198,11 @@ export class TermLink {
     this.received += data.length;
     this.screenLeft = Math.max(0, this.screenLeft - data.length);
     const end = this.received;
+    const isDue = this.owesAck && this.screenLeft === 0;
+    if (isDue) this.owesAck = false;
     this.sink.draw(data, isOld, () => {
       this.position.value = end;
-      if (this.socket !== socket || end - this.acked < ACK_BYTES) return;
+      if (this.socket !== socket || (!isDue && end - this.acked < ACK_BYTES)) return;
       this.acked = end;
       this.say({ ack: end });
     });
