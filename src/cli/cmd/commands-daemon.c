@@ -121,7 +121,7 @@ const Command daemon_commands[] = {
                         "minutes.\n"
                         "\n"
                         "  -p, --port PORT      default 8888; 0: one that is free\n"
-                        "  -H, --host ADDRESS   IPv4 address to listen at (default 127.0.0.1: this "
+                        "  -H, --host ADDRESS   address to listen at (default 127.0.0.1: this "
                         "machine only;\n"
                         "                       0.0.0.0: all)\n"
                         "  --view               who comes in may only look\n"
