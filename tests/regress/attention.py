@@ -363,18 +363,23 @@ def test_a_damaged_ledger():
             check(_answer(d, "q:1", "dismiss")["is_first"], "not the first")
 
 
+def _first_and(home, n):
+    """A message that waits, "first", and n more of its kind in the ledger: t0, t1, …"""
+    write_group(home)
+    with Daemon(only="cccc,native", home=home) as d:
+        _attention(d, "first")
+        eventually(lambda: _items(d), what="the message")
+    path, (line, *_) = _lines(home)
+    with open(path, "a", encoding="utf-8") as f:
+        for i in range(n):
+            item = {**line["item"], "id": "message:g/%d" % i, "text": "t%d" % i}
+            f.write(json.dumps({**line, "id": "%024x" % i, "item": item}) + "\n")
+
+
 def test_ten_thousand_items():
     """The list is cut in pages, and bounded; the oldest is given up."""
     with Home() as home:
-        write_group(home)
-        with Daemon(only="cccc,native", home=home) as d:
-            _attention(d, "first")
-            eventually(lambda: _items(d), what="the message")
-        path, (line, *_) = _lines(home)
-        with open(path, "a", encoding="utf-8") as f:
-            for i in range(9999):
-                item = {**line["item"], "id": "message:g/%d" % i, "text": "t%d" % i}
-                f.write(json.dumps({**line, "id": "%024x" % i, "item": item}) + "\n")
+        _first_and(home, 9999)
         with Daemon(only="cccc,native", home=home) as d:
             page = _native(d, "attention.ls", limit=1000)
             equal((page["open"], page["more"], page["items"][-1]["text"], page["items"][0]["text"]), (10000, True, "t9998", "t8999"))
@@ -392,14 +397,7 @@ def test_ten_thousand_items():
 def test_a_stop_while_it_is_read():
     """The ledger stayed open, and with it its memory: a sanitizer complained."""
     with Home() as home:
-        write_group(home)
-        with Daemon(only="cccc,native", home=home) as d:
-            _attention(d, "first")
-            eventually(lambda: _items(d), what="the message")
-        path, (line, *_) = _lines(home)
-        with open(path, "a", encoding="utf-8") as f:
-            for i in range(4000):  # several reads
-                f.write(json.dumps({**line, "id": "%024x" % i, "item": {**line["item"], "id": "message:g/%d" % i}}) + "\n")
+        _first_and(home, 4000)  # several reads
         for n in range(8):  # at one moment or another of it
             with Daemon(home=home, only="native", env={"MUSTER_TEST_LATE": "9"}) as d, d.native() as c:
                 for _ in range(n * 10):
