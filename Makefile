@@ -7,7 +7,7 @@ MESON_ARGS := $(if $(SAN),-Db_sanitize=address$(comma)undefined -Db_lundef=false
 SECONDS ?= 60
 ROUNDS ?= 1000
 PREFIX ?= /usr/local
-PROGRAMS := musterd muster muster-shim muster-mcp muster-sandbox muster-project
+PROGRAMS := musterd muster muster-shim muster-mcp muster-hook muster-sandbox muster-project muster-tunnel
 # On a terminal ninja's status line; elsewhere nothing but complaints. V=1: every command.
 NINJA = quiet=$(if $(V),-v,); [ -t 1 -o '$(V)' ] || quiet=--quiet; ninja -C $(BUILD) $$quiet
 export PYTHONDONTWRITEBYTECODE := 1

@@ -21,6 +21,7 @@ import sys
 
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
          ".txt": "text/plain; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png", ".webmanifest": "application/manifest+json"}
+PAGES = {"/index.html": "/", "/connect.html": "/connect"}  # files that are asked for by another name
 PLAIN_MAX = 16384  # a longer file that compresses well is embedded in its coded forms only
 NODE_MIN = 18
 
@@ -102,7 +103,7 @@ def files_of(folder):
         for name in names:
             if os.path.splitext(name)[1] in TYPES:
                 path = "/" + os.path.relpath(os.path.join(base, name), folder)
-                found.append(("/" if path == "/index.html" else path, os.path.join(base, name)))
+                found.append((PAGES.get(path, path), os.path.join(base, name)))
     return sorted((path.encode(), name) for path, name in found)
 
 

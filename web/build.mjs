@@ -7,12 +7,13 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "nod
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { png, svg } from "./icon.mjs";
 
 const web = dirname(fileURLToPath(import.meta.url));
 const argument = (name) => (process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : undefined);
 const out = resolve(argument("--out") ?? join(web, "..", "build", "web", "dist"));
 const kB = 1000;
-const budgets = { first: 60 * kB, terminal: 125 * kB, chunk: 40 * kB, all: 700 * kB };
+const budgets = { loader: 8 * kB, first: 60 * kB, terminal: 125 * kB, chunk: 40 * kB, all: 700 * kB };
 
 const common = { bundle: true, minify: true, target: ["es2022"], legalComments: "none", logLevel: "warning", absWorkingDir: web };
 const pages = {
@@ -58,6 +59,41 @@ function firstLoad(metafile, entries) {
   return seen;
 }
 
+/* The loader of a tunnel is one file: its script stands in it, and its policy allows this script and blobs, which only a script that runs already can make. */
+async function loader() {
+  const folder = join(web, "src", "connect");
+  const made = async (name) => (await build({ ...common, entryPoints: [join(folder, name)], format: "iife", write: false })).outputFiles[0].text.trim();
+  const [script, style] = [await made("main.ts"), await made("connect.css")];
+  const hash = createHash("sha256").update(script).digest("base64");
+  const policy = `default-src 'none'; script-src 'sha256-${hash}' blob:; style-src 'unsafe-inline'; img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'`;
+  const parts = { POLICY: policy, STYLE: style, SCRIPT: script };
+  put("connect.html", readFileSync(join(folder, "connect.html"), "utf8").replace(/%(POLICY|STYLE|SCRIPT)%/g, (_, name) => parts[name]));
+}
+
+/* In a tunnel scripts are blobs, and src/connect/files.ts puts the names of blobs where they name each other: the forms that it looks for have to be all there are. */
+function checkImports(metafile) {
+  for (const [path, output] of Object.entries(metafile.outputs)) {
+    if (!path.endsWith(".js")) continue;
+    const text = readFileSync(resolve(web, path), "utf8");
+    const found = [...text.matchAll(/(?:(?:from|import)"|import\(")\.\/([\w.-]+\.js)"/g)].map((m) => m[1]);
+    const said = output.imports.filter((i) => !i.external).map((i) => basename(i.path));
+    if (new Set(found).size !== new Set(said).size || said.some((name) => !found.includes(name))) throw new Error(`${basename(path)} imports ${said}, and the loader would find ${found}`);
+  }
+}
+
+/* Files of views that are loaded late: fetched when the browser has nothing else to do, so that a page which is open goes on when a newer daemon has others. */
+function later(metafile, first) {
+  return Object.keys(metafile.outputs).filter((p) => p.endsWith(".js") && !first.has(p) && !/addon-webgl/.test(p));
+}
+
+function putIcons() {
+  put("assets/icon.svg", svg());
+  put("assets/icon-192.png", png(192));
+  put("assets/icon-512.png", png(512));
+  put("assets/icon-whole-512.png", png(512, true));
+  put("assets/icon-touch.png", png(180, true));
+}
+
 function compress() {
   let all = 0;
   const zipped = new Map();
@@ -89,6 +125,9 @@ function check(result, first) {
     if (n > limit) problems.push(`${basename(path)} has ${n} bytes, ${limit} are allowed`);
     if (n > 5 * kB) lines.push(`${basename(path)} ${(n / kB).toFixed(1)}`);
   }
+  const loaderBytes = zipped.get("connect.html");
+  lines.push(`loader ${(loaderBytes / kB).toFixed(1)}`);
+  if (loaderBytes > budgets.loader) problems.push(`the loader has ${loaderBytes} bytes, ${budgets.loader} are allowed`);
   if (all > budgets.all) problems.push(`all embedded files have ${all} bytes, ${budgets.all} are allowed`);
   console.log(`${lines.join(", ")}; all ${(all / kB).toFixed(0)} kB`);
   if (problems.length) throw new Error(problems.join("; "));
@@ -102,11 +141,15 @@ async function main() {
   const style = output("src/style.css");
   const first = firstLoad(result.metafile, [script, style]);
   const href = (path) => `/${relative(out, resolve(web, path))}`;
-  const early = [...first].filter((p) => p !== script && p !== style).map((p) => `<link rel="modulepreload" href="${href(p)}">`).join("");
+  const early = [...first].filter((p) => p !== script && p !== style).map((p) => `<link rel="modulepreload" href="${href(p)}">`).join("")
+    + later(result.metafile, first).map((p) => `<link rel="prefetch" href="${href(p)}">`).join("");
   put("index.html", readFileSync(join(web, "src", "index.html"), "utf8").replace("%SCRIPT%", href(script)).replace("%STYLE%", href(style)).replace("%EARLY%", early));
   for (const name of readdirSync(join(web, "static"))) put(name === "manifest.webmanifest" ? name : `assets/${name}`, readFileSync(join(web, "static", name)));
-  const shell = ["/", ...[...first].map(href)];
-  const version = createHash("sha256").update(shell.join()).update(readFileSync(join(out, "index.html"))).digest("hex").slice(0, 12);
+  putIcons();
+  await loader();
+  checkImports(result.metafile);
+  const shell = ["/", "/connect", ...[...first].map(href)];
+  const version = createHash("sha256").update(shell.join()).update(readFileSync(join(out, "index.html"))).update(readFileSync(join(out, "connect.html"))).digest("hex").slice(0, 12);
   await build({ ...common, entryPoints: ["src/sw.ts"], outfile: join(out, "sw.js"), format: "iife",
     define: { SHELL_FILES: JSON.stringify(shell), SHELL_VERSION: JSON.stringify(version) } });
   put("assets/licences.txt", licences(result.metafile));
@@ -116,6 +159,7 @@ async function main() {
 async function watch() {
   const watcher = await context({ ...pages, entryNames: "[name]", minify: false, sourcemap: true });
   put("index.html", readFileSync(join(web, "src", "index.html"), "utf8").replace("%SCRIPT%", "/assets/main.js").replace("%STYLE%", "/assets/style.css").replace("%EARLY%", ""));
+  putIcons();
   await watcher.watch();
 }
 

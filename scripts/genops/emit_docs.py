@@ -115,6 +115,11 @@ def scope_of_one(op):
     return f", also by a token for the one that `{op.object}` names" if op.object else ", also by a token for one"
 
 
+def error_text(word, conditions):
+    """A code that means one thing says which; what one of several may be stands in the table of the page, once."""
+    return code(word) if len(conditions) > 1 else f"{code(word)} ({meaning(conditions)})"
+
+
 def op_section(schema, op, is_lenient):
     lines = [f"### {op.name}", "", op.summary, "", *params_table(op, is_lenient), "", *result_table(op)]
     if op.refused:
@@ -122,7 +127,7 @@ def op_section(schema, op, is_lenient):
         lines += ["", "Refused when given, since newer clients mean something by it:", "", *table(("argument", "but for", "it"), rows)]
     meanings = dict(schema.words(op.dialect))
     if op.errors:
-        lines += ["", "Errors: " + "; ".join(f"{code(word)} ({meaning(meanings[word])})" for word in op.errors) + "."]
+        lines += ["", "Errors: " + "; ".join(error_text(word, meanings[word]) for word in op.errors) + "."]
     lines += ["", f"Right: **{op.right}** ({RIGHTS[op.right]}). Scope: **{op.scope}**{scope_of_one(op)}."]
     if op.target:
         named = f"`{op.target.by}` names" if op.target.by else "the socket serves"
@@ -147,7 +152,7 @@ def dialect_page(schema, dialect):
              f"- envelope: {dialect.envelope}",
              f"- arguments: {dialect.convention}, that is, {takes[dialect.convention]}; unknown ones are ignored", "",
              "## Error codes", "",
-             "Those marked *any* can answer every call; the others are listed with their operations.", ""]
+             "Those marked *any* can answer every call; the others are listed with their operations, those that mean several things by their codes alone.", ""]
     rows = [(code(word), meaning(conditions), "*any*" if any(one.name in GENERIC for one in conditions) else "")
             for word, conditions in schema.words(dialect.name)]
     lines += [*table(("code", "meaning", ""), rows), "", "## Operations", ""]

@@ -64,7 +64,7 @@ def emit_tools_h():
         "typedef struct McpBind {",
         "        const char *to;   /* argument of the operation */",
         "        const char *from; /* alternatives with | between them: a parameter of the tool (with [0] the only item of it),",
-        "                             $self, $by, $group, $key (with ? they may be missing), =JSON */",
+        "                             $self, $by, $group, $key (with ? they may be missing), $task, =JSON */",
         "} McpBind;", "",
         "typedef struct McpStep {",
         "        const char *dialect, *op;",

@@ -10,7 +10,7 @@ from genops.model import TOOL_FLAGS, TOOL_TIERS, Dialect, Tool, ToolStep, compac
 TOOL_KEYS = ("name", "summary", "tier", "flags")
 STEP_KEYS = ("op", "bind", "ops", "show", "view")
 TOOL_EXTRA_KEYS = ("title", "params", "result", "steps", "choose", *STEP_KEYS)
-SPECIAL = ("$self", "$by", "$group", "$key")
+SPECIAL = ("$self", "$by", "$group", "$key", "$task")
 # Parameters are read as those of an operation: nothing is converted here, the operation that is called does it.
 PARAMS_OF = Dialect("mcp", "MCP", "strict", "JSON-RPC 2.0", "lines")
 
@@ -119,7 +119,7 @@ class ToolReader:
             elif isinstance(part, dict) and list(part) == ["const"]:
                 words.append("=" + compact(part["const"]))
             else:
-                self.reader.fault(path, at, "must be a parameter, one of $self $by $group $key, or {\"const\": …}")
+                self.reader.fault(path, at, "must be a parameter, one of $self $by $group $key $task, or {\"const\": …}")
         return "|".join(words)
 
     def check_word(self, path, at, word, names):

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/macro.h"
 
@@ -20,6 +21,16 @@ void arena_deinit(Arena *arena) {
                 arena->head = older;
         }
         *arena = ARENA_NULL;
+}
+
+void arena_wipe(Arena *arena) {
+        char *end = arena->at; /* of the newest; the older ones are full */
+
+        for (ArenaChunk *chunk = arena->head; chunk; chunk = chunk->older) {
+                explicit_bzero(chunk->data, end ? (size_t)(end - chunk->data) : chunk->n);
+                end = NULL;
+        }
+        arena_deinit(arena);
 }
 
 void arena_reset(Arena *arena) {

@@ -94,3 +94,36 @@ int base64_decode(Buf *out, Str text) {
                 out->n = before;
         return error_trace(r);
 }
+
+static int base64url_digit(char c) {
+        return c == '-' ? 62 : c == '_' ? 63 : c == '+' || c == '/' ? -1 : base64_digit(c);
+}
+
+int base64url_decode(Buf *out, Str text) {
+        size_t before = out->n;
+        uint32_t bits = 0;
+        unsigned n_bits = 0;
+        int r = buf_reserve(out, text.n / 4 * 3 + 3);
+
+        if (r)
+                return error_trace(r);
+        for (size_t i = 0; i < text.n; i++) {
+                int value = base64url_digit(text.data[i]);
+
+                if (value < 0) {
+                        out->n = before;
+                        return BASE64_E_WRONG;
+                }
+                bits = bits << 6 | (uint32_t)value;
+                n_bits += 6;
+                if (n_bits >= 8) {
+                        n_bits -= 8;
+                        out->data[out->n++] = (char)(bits >> n_bits);
+                }
+        }
+        if (text.n % 4 == 1 || (bits & ((1u << n_bits) - 1))) {
+                out->n = before;
+                return BASE64_E_WRONG;
+        }
+        return 0;
+}

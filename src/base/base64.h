@@ -12,3 +12,6 @@ int base64_decode(Buf *out, Str text);
  * BASE64URL_MAX(bytes.n). */
 #define BASE64URL_MAX(n) (((n)*4 + 2) / 3 + 1)
 void base64url_put(Str bytes, char *out);
+/* Appends to out. Condition: BASE64_E_WRONG, with out as it was: another alphabet, padded, of an impossible length, or with bits behind the last
+ * byte. */
+int base64url_decode(Buf *out, Str text);

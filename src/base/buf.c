@@ -5,8 +5,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "base/macro.h"
 
 void buf_deinit(Buf *buf) {
         free(buf->data);
@@ -26,6 +28,31 @@ int buf_reserve_slow(Buf *buf, size_t n) {
                 return error_origin(-ENOMEM);
         buf->data = data;
         buf->cap = cap;
+        return 0;
+}
+
+void buf_wipe(Buf *buf) {
+        if (buf->data)
+                explicit_bzero(buf->data, buf->cap);
+        buf_deinit(buf);
+}
+
+int buf_reserve_wiping(Buf *buf, size_t n) {
+        Buf larger = BUF_NULL;
+        int r;
+
+        if (buf->cap - buf->n >= n)
+                return 0;
+        r = n > SIZE_MAX / 4 || buf->n > SIZE_MAX / 4
+                    ? error_origin(-ENOMEM)
+                    : buf_reserve_slow(&larger, MAX(buf->cap * 2, buf->n + n));
+        if (r)
+                return error_trace(r);
+        if (buf->n)
+                memcpy(larger.data, buf->data, buf->n);
+        larger.n = buf->n;
+        buf_wipe(buf);
+        *buf = larger;
         return 0;
 }
 

@@ -17,6 +17,9 @@ typedef struct Buf {
 #define BUF_NULL ((Buf){0})
 
 void buf_deinit(Buf *buf);
+/* For what may hold secrets: deinit, and more room, that leave nothing of it in memory that was given back. */
+void buf_wipe(Buf *buf);
+int buf_reserve_wiping(Buf *buf, size_t n);
 /* Room for n more bytes behind the content. Returns 0 or -ENOMEM. */
 int buf_reserve_slow(Buf *buf, size_t n);
 int buf_append(Buf *buf, const void *data, size_t n);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -35,5 +38,17 @@ int file_read_at(int fd, char *to, size_t n, uint64_t offset, size_t *ret_n) {
                         break;
                 *ret_n += (size_t)got;
         }
+        return 0;
+}
+
+int file_stand_at(int dir, const char *name, int flags, FileStand *ret) {
+        const unsigned what = STATX_TYPE | STATX_MODE | STATX_INO | STATX_SIZE;
+        struct statx st;
+
+        *ret = (FileStand){0};
+        if (statx(dir, name, flags | (*name ? 0 : AT_EMPTY_PATH), what, &st) < 0)
+                return error_origin(-errno);
+        *ret = (FileStand){makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_ino, st.stx_size,
+                           st.stx_mode};
         return 0;
 }

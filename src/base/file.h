@@ -59,6 +59,16 @@ int file_identify(const char *path, FileIdentity *ret); /* a missing file is no 
 int file_identify_fd(int fd, FileIdentity *ret);
 bool file_identity_eq(const FileIdentity *a, const FileIdentity *b);
 
+/* What a file is, and how long, without a look at its times: Linux gives a file that was asked for them a finer one with
+ * the next change, and everything that changes after it in that tick, too. A sync then has inodes to write that it
+ * would not have had. */
+typedef struct FileStand {
+        uint64_t dev, ino, size;
+        uint32_t mode;
+} FileStand;
+/* name "": the descriptor itself. flags: AT_SYMLINK_NOFOLLOW or 0. */
+int file_stand_at(int dir, const char *name, int flags, FileStand *ret);
+
 /* Opens what lies below a folder: never outside of it, and through no link. An empty path is the folder itself.
  * Descriptor or negative: -ELOOP or -EXDEV for what leads away. Close-on-exec, and it never becomes a terminal. */
 int path_open_beneath(int dir, const char *path, int flags, mode_t mode);

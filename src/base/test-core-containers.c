@@ -264,8 +264,43 @@ static void test_buf_cstr(void **state) {
         assert_int_equal(buf.cap, 0);
 }
 
+/* ---- secrets --------------------------------------------------------------------------------- */
+
+static void test_buf_grows_wiping(void **state) {
+        Buf buf = BUF_NULL;
+
+        (void)state;
+        assert_int_equal(buf_reserve_wiping(&buf, 0), 0);
+        for (int i = 0; i < 3000; i++) {
+                assert_int_equal(buf_reserve_wiping(&buf, 1 + (size_t)i % 7), 0);
+                assert_int_equal(buf_append(&buf, &(char){(char)('a' + i % 26)}, 1), 0);
+        }
+        for (int i = 0; i < 3000; i++)
+                assert_int_equal(buf.data[i], 'a' + i % 26);
+        assert_true(buf.cap >= buf.n && buf.cap < 4 * buf.n);
+        assert_int_equal(buf_reserve_wiping(&buf, SIZE_MAX / 2), -ENOMEM);
+        assert_int_equal(buf.n, 3000);
+        buf_wipe(&buf);
+        assert_null(buf.data);
+        buf_wipe(&buf); /* empty is fine */
+}
+
+static void test_arena_is_wiped(void **state) {
+        Arena arena = ARENA_NULL;
+
+        (void)state;
+        arena_wipe(&arena);
+        for (size_t n = 0; n < 5000; n += 13)
+                memset(arena_alloc(&arena, n), 'x', n);
+        arena_wipe(&arena);
+        assert_null(arena.head);
+        assert_int_equal(arena.n_total, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_buf_grows_wiping),
+                cmocka_unit_test(test_arena_is_wiped),
                 cmocka_unit_test(test_arena_alignment),
                 cmocka_unit_test(test_arena_growth_keeps_pieces),
                 cmocka_unit_test(test_arena_reset_keeps_one_chunk),

@@ -188,46 +188,12 @@ static void ask_fail(Bridge *self, Ask *ask, const char *code, const char *messa
         ask->is_done = true;
 }
 
-static bool ask_drop_prefix(Str *text, const char *prefix) {
-        if (!str_starts(*text, str_from(prefix)))
-                return false;
-        *text = (Str){text->data + strlen(prefix), text->n - strlen(prefix)};
-        return true;
-}
-
-/* Older clients do not know what new results begin with; the daemon writes it always in this way. */
-static int ask_put_old(Buf *out, const Ask *ask, Str line) {
-        Str rest = line, head;
-        char refusal[64];
-
-        if (!ask_drop_prefix(&rest, "{\"jsonrpc\":\"2.0\",\"id\":") || !str_starts(rest, ask->spec.id))
-                return buf_append_str(out, line);
-        rest = (Str){rest.data + ask->spec.id.n, rest.n - ask->spec.id.n};
-        head = (Str){line.data, line.n - rest.n};
-        if (ask_drop_prefix(&rest, ",\"result\":{\"resultType\":\"complete\",")) {
-                (void)ask_drop_prefix(&rest, "\"ttlMs\":0,\"cacheScope\":\"private\",");
-                return buf_append_str(out, head) || buf_append_str(out, STR(",\"result\":{")) ||
-                                       buf_append_str(out, rest)
-                               ? -ENOMEM
-                               : 0;
-        }
-        snprintf(refusal, sizeof(refusal), ",\"error\":{\"code\":%d,",
-                 native_error_code(CALL_E_INVALID_PARAMS));
-        if (ask->spec.is_resource && ask_drop_prefix(&rest, refusal))
-                return buf_append_str(out, head) ||
-                                       buf_printf(out, ",\"error\":{\"code\":%d,", BRIDGE_NO_RESOURCE) ||
-                                       buf_append_str(out, rest)
-                               ? -ENOMEM
-                               : 0;
-        return buf_append_str(out, line);
-}
-
 static void ask_answer(Bridge *self, Ask *ask, Str line) {
         _cleanup_(buf_deinit) Buf out = BUF_NULL;
 
         if (!ask->spec.is_old)
                 bridge_say(self, line);
-        else if (!ask_put_old(&out, ask, line))
+        else if (!mcp_era_put_old(&out, ask->spec.id, ask->spec.is_resource, line))
                 bridge_say(self, buf_str(&out));
         ask->is_done = true;
 }

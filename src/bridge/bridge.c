@@ -13,23 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/id.h"
 #include "base/json/json-writer.h"
-#include "core/version.h"
-#include "dialect/mcp/mcp-step.h"
 #include "gen/errors.h"
 
-#define BRIDGE_REVISION "2026-07-28" /* that the daemon speaks */
-#define BRIDGE_OLDEST   "2025-11-25" /* what a client gets that wants one nobody knows */
-
 static const JsonLimits bridge_limits = {.n_values = 1 << 18};
-
-static const char bridge_instructions[] = "muster hosts you and other agents. Read your unread messages "
-                                          "with cccc_inbox_list (cccc_bootstrap at the start of a "
-                                          "session), answer with cccc_message_reply or cccc_message_send: "
-                                          "what you print on your terminal reaches nobody. Mark as "
-                                          "read what you have dealt with. Keep decisions, tasks and notes "
-                                          "in the shared context. muster_wait waits for mail.";
 
 void bridge_log(const Bridge *self, const char *format, ...) {
         char text[512];
@@ -92,24 +79,18 @@ void bridge_refuse(Bridge *self, Str id, int error, const char *message) {
         bridge_end(self, &w);
 }
 
+/* What was written into w is a message. */
+static void bridge_say_whole(Bridge *self, const JsonWriter *w) {
+        if (!w->failed && !buf_append_str(w->out, STR("\n")))
+                bridge_say(self, buf_str(w->out));
+}
+
 void bridge_answer_empty(Bridge *self, Str id) {
         _cleanup_(buf_deinit) Buf line = BUF_NULL;
         JsonWriter w = JSON_WRITER(&line);
 
-        bridge_begin(&w, id);
-        jw_key(&w, "result");
-        jw_raw(&w, STR("{}"));
-        bridge_end(self, &w);
-}
-
-/* The revision that was asked for, if it has a handshake. */
-static const char *bridge_agree(Str wanted) {
-        static const char *const known[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
-
-        for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-                if (str_is(wanted, known[i]))
-                        return known[i];
-        return BRIDGE_OLDEST;
+        mcp_era_put_empty(&w, id);
+        bridge_say_whole(self, &w);
 }
 
 static void bridge_initialize(Bridge *self, Str id, const Json *params) {
@@ -117,78 +98,14 @@ static void bridge_initialize(Bridge *self, Str id, const Json *params) {
         JsonWriter w = JSON_WRITER(&line);
 
         self->has_shaken = true;
-        bridge_begin(&w, id);
-        jw_key(&w, "result");
-        jw_begin_object(&w);
-        jw_field_cstr(&w, "protocolVersion", bridge_agree(json_text_of(params, "protocolVersion")));
-        jw_key(&w, "capabilities");
-        jw_raw(&w,
-               STR("{\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true},\"prompts\":{}}"));
-        jw_key(&w, "serverInfo");
-        jw_raw(&w, STR("{\"name\":\"muster\",\"title\":\"muster\",\"version\":\"" MUSTER_VERSION "\"}"));
-        jw_field_cstr(&w, "instructions", bridge_instructions);
-        jw_end_object(&w);
-        bridge_end(self, &w);
+        mcp_era_put_initialize(&w, id, params, true);
+        bridge_say_whole(self, &w);
 }
 
 /* ---- what goes to the daemon ----------------------------------------------------------------- */
 
-static const McpTool *bridge_tool(Str name) {
-        for (size_t i = 0; i < n_mcp_tools; i++)
-                if (str_is(name, mcp_tools[i].name))
-                        return &mcp_tools[i];
-        return NULL;
-}
-
-/* Whether the step that will be taken has a key: of several the first is, whose parameter is given. */
-static bool bridge_is_keyed(const McpTool *tool, const Json *args) {
-        const McpStep *step = tool->n_steps ? &tool->steps[0] : NULL;
-
-        if (tool->flags & TOOL_CHOOSES)
-                for (size_t i = 0; i < tool->n_steps; i++) {
-                        step = &tool->steps[i];
-                        if (mcp_step_is_given(step, args))
-                                break;
-                }
-        for (size_t i = 0; step && i < step->n_binds; i++)
-                if (strstr(step->binds[i].from, "$key"))
-                        return true;
-        return false;
-}
-
-static int bridge_put_key(JsonWriter *w) {
-        unsigned char bytes[16];
-        char text[2 * sizeof(bytes) + 1];
-
-        if (random_bytes(bytes, sizeof(bytes)))
-                return -EIO;
-        for (size_t i = 0; i < sizeof(bytes); i++)
-                snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-        jw_field_cstr(w, "muster/key", text);
-        return 0;
-}
-
-/* What the client says of itself stays, but not what only we say. */
-void bridge_put_meta(Bridge *self, JsonWriter *w, const Json *meta, bool is_old, bool has_key) {
-        jw_key(w, "_meta");
-        jw_begin_object(w);
-        json_each (one, meta)
-                if (!str_starts(json_key(one), STR("muster/"))) {
-                        jw_key_str(w, json_key(one));
-                        jw_value(w, one);
-                }
-        if (is_old) {
-                jw_field_cstr(w, "io.modelcontextprotocol/protocolVersion", BRIDGE_REVISION);
-                jw_key(w, "io.modelcontextprotocol/clientCapabilities");
-                jw_raw(w, STR("{}"));
-        }
-        if (self->group)
-                jw_field_cstr(w, "muster/group", self->group);
-        if (self->actor)
-                jw_field_cstr(w, "muster/actor", self->actor);
-        if (has_key && bridge_put_key(w))
-                w->failed = true;
-        jw_end_object(w);
+void bridge_put_meta(Bridge *self, JsonWriter *w) {
+        mcp_era_put_meta(w, &self->said, NULL, true, false);
 }
 
 static void bridge_forward(Bridge *self, Str id, Str method, const Json *params, bool is_old) {
@@ -197,31 +114,25 @@ static void bridge_forward(Bridge *self, Str id, Str method, const Json *params,
         AskSpec spec = {.id = id, .is_old = is_old, .is_repeatable = true};
         const Json *meta = json_get(params, "_meta"), *args = json_get(params, "arguments");
         const McpTool *tool;
+        bool is_keyed;
 
         spec.is_tool = str_is(method, "tools/call");
         spec.listen = str_is(method, "subscriptions/listen") ? LISTEN_CLIENT : LISTEN_NOT;
         spec.is_wait = spec.listen;
         spec.is_resource = str_is(method, "resources/read");
         spec.token = json_raw(json_get(meta, "progressToken"));
-        tool = spec.is_tool ? bridge_tool(json_text_of(params, "name")) : NULL;
+        tool = spec.is_tool ? mcp_era_tool(json_text_of(params, "name")) : NULL;
+        is_keyed = tool && mcp_era_is_keyed(tool, args);
         if (tool) {
-                bool is_keyed = bridge_is_keyed(tool, args);
-
                 spec.is_wait = tool->flags & TOOL_WAITS;
                 spec.is_repeatable = is_keyed || (tool->flags & (TOOL_READS | TOOL_IDEMPOTENT));
         }
-        bridge_begin(&w, id);
-        jw_field_str(&w, "method", method);
-        jw_key(&w, "params");
-        jw_begin_object(&w);
-        json_each (one, params)
-                if (!str_is(json_key(one), "_meta")) {
-                        jw_key_str(&w, json_key(one));
-                        jw_value(&w, one);
-                }
-        bridge_put_meta(self, &w, meta, is_old, tool && bridge_is_keyed(tool, args));
-        jw_end_object(&w);
-        jw_end_object(&w);
+        mcp_era_put_request(&w, &self->said,
+                            &(McpAsked){.id = id,
+                                        .method = method,
+                                        .params = params,
+                                        .is_old = is_old,
+                                        .has_key = is_keyed});
         if (!w.failed && !buf_append_str(&line, STR("\n")))
                 spec.request = buf_str(&line);
         if (!spec.request.n || ask_new(self, &spec))
@@ -231,7 +142,7 @@ static void bridge_forward(Bridge *self, Str id, Str method, const Json *params,
 /* ---- messages -------------------------------------------------------------------------------- */
 
 static void bridge_request(Bridge *self, Str id, Str method, const Json *params) {
-        bool is_new = json_get(json_get(params, "_meta"), "io.modelcontextprotocol/protocolVersion");
+        bool is_new = mcp_era_says_new(params);
 
         if (params && !json_is(params, JSON_OBJECT))
                 bridge_refuse(self, id, CALL_E_INVALID_PARAMS, "params must be an object");

@@ -12,6 +12,7 @@
 
 #include "base/json/json-writer.h"
 #include "base/macro.h"
+#include "dialect/mcp/mcp-era.h"
 
 enum {
         BRIDGE_UNDER_WAY = 64,     /* requests with a connection; further ones wait in order … */
@@ -25,7 +26,6 @@ enum {
         BRIDGE_PROGRESS_MS = 5000,
 };
 #define BRIDGE_NEVER INT64_MAX
-enum { BRIDGE_NO_RESOURCE = -(32 * 1000 + 2) }; /* as older revisions say that there is no such resource */
 
 typedef struct Ask Ask;
 
@@ -57,7 +57,7 @@ typedef struct Bridge {
         bool is_verbose;
         const char *
                 start; /* the program muster, to start a daemon with at the first request; NULL: not to be started */
-        const char *group, *actor; /* as the environment says; NULL: it does not */
+        McpSaid said;    /* by the environment */
         bool has_shaken; /* initialize was answered: requests without `_meta` are of an older revision */
         bool has_tools;  /* a client of an older revision has asked for its tools */
 
@@ -82,7 +82,7 @@ void bridge_begin(JsonWriter *w, Str id);
 void bridge_end(Bridge *self, JsonWriter *w);
 void bridge_answer_empty(Bridge *self, Str id);
 void bridge_refuse(Bridge *self, Str id, int error, const char *message);
-void bridge_put_meta(Bridge *self, JsonWriter *w, const Json *meta, bool is_old, bool has_key);
+void bridge_put_meta(Bridge *self, JsonWriter *w);
 void bridge_log(const Bridge *self, const char *format, ...) _printf_(2, 3);
 
 /* ask.c */

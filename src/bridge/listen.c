@@ -30,7 +30,7 @@ static void listen_ask(Bridge *self, AskSpec *spec) {
                 jw_end_array(&w);
         }
         jw_end_object(&w);
-        bridge_put_meta(self, &w, NULL, true, false);
+        bridge_put_meta(self, &w);
         jw_end_object(&w);
         jw_end_object(&w);
         spec->is_old = spec->is_wait = spec->is_repeatable = true;
@@ -121,7 +121,7 @@ static bool listen_acknowledged(Bridge *self, const AskSpec *spec, const Json *w
         bridge_begin(&w, spec->id);
         jw_key(&w, "error");
         jw_begin_object(&w);
-        jw_field_int(&w, "code", BRIDGE_NO_RESOURCE);
+        jw_field_int(&w, "code", MCP_NO_RESOURCE);
         jw_field_cstr(&w, "message", "no such resource, or not for you");
         jw_end_object(&w);
         bridge_end(self, &w);

@@ -27,6 +27,12 @@ static const char *bridge_word(const char *text) {
         return text && *text ? text : NULL;
 }
 
+static Str bridge_said(const char *name) {
+        const char *text = getenv(name);
+
+        return text ? str_from(text) : STR_NULL;
+}
+
 /* Read in pieces; what is not a whole line stays. */
 static void bridge_read(Bridge *bridge) {
         enum { STEP = 64 << 10 };
@@ -126,8 +132,7 @@ int main(int argc, char **argv) {
                           .absent_ms = atoll(argv[ARG_WAIT]),
                           .is_verbose = bridge_word(argv[ARG_VERBOSE]),
                           .start = bridge_word(argv[ARG_MUSTER]),
-                          .group = bridge_word(getenv("CCCC_GROUP_ID")),
-                          .actor = bridge_word(getenv("CCCC_ACTOR_ID"))};
+                          .said = {bridge_said("CCCC_GROUP_ID"), bridge_said("CCCC_ACTOR_ID")}};
         (void)signal(SIGPIPE, SIG_IGN);
         signals = bridge_signals();
         bridge_init(&bridge);

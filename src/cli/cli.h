@@ -19,6 +19,7 @@ enum {
         CLI_USAGE = 2,     /* wrong command line */
         CLI_NO_DAEMON = 3, /* none is running, or it could not be started */
         CLI_TIMEOUT = 4,
+        CLI_TUNNEL = 6, /* a tunnel could not be opened, or ended; as coop's command line has it */
 };
 
 enum { CLI_LIST_MAX = 64 };
@@ -32,7 +33,7 @@ typedef struct Options {
         bool json, help, detach, once, read_only, watch, follow, await, strip, raw, enter, literal, all,
                 force, stop_agents, no_wait, no_reconnect;
         bool attention, read, daemon, timestamps, reveal, verbose, remove;
-        bool view, stop, no_qr, ascii, code;
+        bool view, stop, no_qr, ascii, code, no_stun, page_hash;
         int64_t wait_ms, timeout_ms, max_idle_ms;                 /* -1: not given */
         int64_t pty, tail, limit, port, ttl;                      /* -1: not given */
         double speed;                                             /* 0: not given */
@@ -41,7 +42,7 @@ typedef struct Options {
         const char *group, *as, *key, *kind, *since, *older_than;
         OptionList to, env;
         const char *agent, *priority, *state; /* the same */
-        const char *host, *token, *token_file, *tls, *scope, *object;
+        const char *host, *token, *token_file, *tls, *scope, *object, *page, *stun;
         char **operands;
         int n_operands;
         char **command; /* runs_command: what stands behind -- */
@@ -75,6 +76,9 @@ int cmd_ledger(const Options *options);
 int cmd_stdio(const Options *options);
 int cmd_mcp(const Options *options);
 int cmd_setup(const Options *options);
+int cmd_hook(const Options *options);
+int cmd_hooks(const Options *options);
+int cmd_explain(const Options *options);
 int cmd_new(const Options *options);
 int cmd_attach(const Options *options);
 int cmd_shell(const Options *options);
@@ -105,6 +109,7 @@ int cmd_task(const Options *options);
 int cmd_env(const Options *options);
 int cmd_token(const Options *options);
 int cmd_serve(const Options *options);
+int cmd_tunnel(const Options *options);
 int cmd_open(const Options *options);
 int cmd_chat(const Options *options);
 int cmd_project(const Options *options);

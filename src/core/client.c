@@ -15,6 +15,7 @@
 #include "core/hello.h"
 #include "core/long-reply.h"
 #include "core/request.h"
+#include "wire/websocket.h"
 
 /* A long line: a worker parses it, and its dialect is called when that is done. */
 static bool client_is_read_later(Client *client, Str frame, bool is_eof) {
@@ -91,6 +92,26 @@ static void client_on_drained(void *user) {
                 client->dialect->drained(client);
 }
 
+void client_watch(Client *client, ClientWatch *watch, void (*gone)(ClientWatch *watch)) {
+        *watch = (ClientWatch){.client = client, .gone = gone};
+        LIST_INSERT_HEAD(&client->watches, watch, link);
+}
+
+void client_unwatch(ClientWatch *watch) {
+        if (watch->client)
+                LIST_REMOVE(watch, link);
+        watch->client = NULL;
+}
+
+static void client_tell_watches(Client *client) {
+        ClientWatch *watch;
+
+        while ((watch = LIST_FIRST(&client->watches))) {
+                client_unwatch(watch);
+                watch->gone(watch);
+        }
+}
+
 static void client_on_closed(void *user, const char *reason) {
         Client *client = user;
         Daemon *daemon = client->daemon;
@@ -111,6 +132,8 @@ static void client_on_closed(void *user, const char *reason) {
                 client->channel->close(client);
         if (client->visit_over)
                 client->visit_over(client);
+        client_tell_watches(client);
+        (void)client_go_home(client);
         hello_free(client->hello);
         principal_deinit(&client->principal);
         LIST_REMOVE(client, link);
@@ -132,28 +155,47 @@ static void enlist(Client *client, Endpoint *endpoint) {
         endpoint->n_clients++;
 }
 
-void client_start(void *user, Conn *conn) {
-        Endpoint *endpoint = user;
+Client *client_new(Endpoint *endpoint, Conn *conn, ConnLimits *ret_limits) {
         const EndpointType *type = endpoint->type;
         Client *client = calloc(1, sizeof(*client));
-        ConnLimits limits = type->limits;
 
+        *ret_limits = type->limits;
         if (!client) {
                 conn_abort(conn, "out of memory");
-                return;
+                return NULL;
         }
         client->daemon = endpoint->daemon;
-        if (limits.handshake_ms && client->daemon->config.handshake_ms)
-                limits.handshake_ms = client->daemon->config.handshake_ms;
-        client->dialect = type->greet ? type->greet(endpoint, conn_peer(conn), &limits) : type->dialect;
+        if (ret_limits->handshake_ms && client->daemon->config.handshake_ms)
+                ret_limits->handshake_ms = client->daemon->config.handshake_ms;
+        client->dialect = type->greet ? type->greet(endpoint, conn_peer(conn), ret_limits) : type->dialect;
         client->conn = conn;
         client->number = ++endpoint->daemon->n_clients;
         client->is_native = !strcmp(type->name, "native");
         enlist(client, endpoint);
         principal_establish(client);
-        if (type->secure && type->secure(endpoint, conn))
+        return client;
+}
+
+static const Framing *client_framing(const Client *client) {
+        return client->channel ? &client->channel->framing : &client->dialect->framing;
+}
+
+void client_begin(Client *client, const ConnLimits *limits) {
+        if (client->dialect->is_secret)
+                conn_keep_secret(client->conn);
+        conn_start(client->conn, client_framing(client), limits, &client_handler, client);
+}
+
+void client_start(void *user, Conn *conn) {
+        Endpoint *endpoint = user;
+        ConnLimits limits;
+        Client *client = client_new(endpoint, conn, &limits);
+
+        if (!client)
+                return;
+        if (endpoint->type->secure && endpoint->type->secure(endpoint, conn))
                 conn_abort(conn, "out of memory");
-        conn_start(conn, &client->dialect->framing, &limits, &client_handler, client);
+        client_begin(client, &limits);
 }
 
 Call *client_call(Client *client, Str id, bool is_quiet, Buf *out) {
@@ -214,6 +256,13 @@ void client_release(Client *client) {
         conn_resume(client->conn);
 }
 
+void client_hang_up(Client *client, const char *reason) {
+        if (client->channel && client->channel->leave)
+                client->channel->leave(client, WS_CODE_NORMAL, reason);
+        else
+                conn_finish(client->conn, reason);
+}
+
 void client_leave(Client *client, const char *reason) {
         client->is_leaving = true;
         if (!client->call && !client->n_holds)
@@ -235,10 +284,31 @@ void client_move(Client *client, Endpoint *endpoint) {
         enlist(client, endpoint);
 }
 
+void client_visit(Client *client, Endpoint *endpoint) {
+        if (endpoint == client->endpoint)
+                return;
+        if (!client->home) {
+                client->home = client->endpoint;
+                client->home->n_away++;
+        }
+        client_move(client, endpoint);
+}
+
+bool client_go_home(Client *client) {
+        Endpoint *home = client->home;
+
+        if (home) {
+                client->home = NULL;
+                home->n_away--;
+                client_move(client, home);
+        }
+        return client->endpoint->state == ENDPOINT_LISTENING;
+}
+
 void client_switch(Client *client, const Dialect *dialect, Endpoint *endpoint, Str frame) {
         client_move(client, endpoint);
         client->dialect = dialect;
-        conn_set_framing(client->conn, &dialect->framing);
+        conn_set_framing(client->conn, client_framing(client));
         conn_set_limits(client->conn, &endpoint->type->limits);
         if (frame.data)
                 dialect->frame(client, frame);

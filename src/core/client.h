@@ -17,25 +17,44 @@ typedef struct Dialect Dialect;
 typedef struct Endpoint Endpoint;
 typedef struct Hello Hello;
 typedef struct Request Request;
+typedef struct StreamTarget StreamTarget;
 
-/* What may lie between a connection and its dialect: messages in a framing of their own (a WebSocket). Without one a
- * frame is a message, and what is written is a line. */
+/* What may lie between a connection and its dialect: messages in a framing of their own (a WebSocket, a data channel of
+ * a tunnel). Without one a frame is a message, and what is written is a line. */
 typedef struct Channel {
+        Framing framing;                          /* of the connection, instead of the dialect's */
         void (*frame)(Client *client, Str frame); /* hands whole messages to client_hear() */
         void (*oversize)(Client *client);         /* a frame over the limit, or none at all */
         /* What was written into out behind mark is one message. Without memory it closes the connection. */
         void (*end)(Client *client, Buf *out, size_t mark);
-        void (*close)(Client *client); /* frees client->channel_state */
+        void (*close)(Client *client);         /* frees client->channel_state */
+        bool (*is_text)(const Client *client); /* the message being handled, or it is bytes */
+        Chunk *(*pack)(Str bytes);             /* a message of bytes, or several: a HostFrame */
+        /* Says why, by a code of RFC 6455, and ends the connection behind what is queued. NULL: it is ended. */
+        void (*leave)(Client *client, unsigned code, const char *reason);
+        /* Shows a terminal beside it, for a contract that has that; NULL: the connection becomes one. */
+        void (*stream)(Client *client, const StreamTarget *target);
 } Channel;
+
+/* Of somebody who has something for a client that may be at another endpoint by then, or gone: gone() is told once, and
+ * the client is not to be touched any more. Embedded. */
+typedef struct ClientWatch ClientWatch;
+struct ClientWatch {
+        Client *client; /* NULL: none */
+        void (*gone)(ClientWatch *watch);
+        LIST_ENTRY(ClientWatch) link;
+};
 
 struct Client {
         Daemon *daemon;
         Endpoint *endpoint;
+        Endpoint *home; /* of one that belongs to another endpoint while a call lasts; NULL: it is at home */
         const Dialect *dialect;
         Conn *conn;
         const Channel *channel;  /* NULL: none */
         void *channel_state;     /* the channel's */
         LIST_ENTRY(Client) link; /* in endpoint->clients */
+        LIST_HEAD(, ClientWatch) watches;
         uint64_t number;         /* counts up from 1 over the daemon's life; the id in logs */
         Str frame;               /* being handled right now */
         Request *reading;        /* a long frame that a worker reads, or a call or a batch holds; or NULL */
@@ -61,6 +80,10 @@ struct Client {
 /* Makes the client of a connection that the listener of this Endpoint accepted, and starts it: both may be gone
  * when this returns. Takes conn. user: the Endpoint. */
 void client_start(void *user, Conn *conn);
+/* The same in two steps, for a connection that we have made: between them it may be given another dialect, a channel and
+ * their states. NULL without memory: conn is closed. */
+Client *client_new(Endpoint *endpoint, Conn *conn, ConnLimits *ret_limits);
+void client_begin(Client *client, const ConnLimits *limits);
 /* For dialects: the tree of the line being handled, parsed now or, of a long one, by a worker before. As
  * json_parse(). */
 int client_parse(Client *client, Str *line, Json **ret, JsonFault *fault);
@@ -94,11 +117,18 @@ void client_release(Client *client);
 static inline bool client_is_replying(const Client *client) {
         return client->reply;
 }
+void client_watch(Client *client, ClientWatch *watch, void (*gone)(ClientWatch *watch));
+void client_unwatch(ClientWatch *watch); /* fine for one that watches none */
+/* Ends the connection behind what is queued, as politely as its channel has it. */
+void client_hang_up(Client *client, const char *reason);
 /* Ends the connection, after the answer to the call under way if there is one. */
 void client_leave(Client *client, const char *reason);
 /* The connection is a stream from now on: what the peer sends is dropped, closed() is told when it ends. */
 void client_stream(Client *client, void *stream, void (*closed)(Client *client));
 /* It belongs to another endpoint from now on; nothing else changes. */
 void client_move(Client *client, Endpoint *endpoint);
+/* The same until it goes home. False: its home was closed meanwhile. */
+void client_visit(Client *client, Endpoint *endpoint);
+bool client_go_home(Client *client);
 /* Changes the dialect (native socket: recognised by the first bytes); frame is handled by the new one. */
 void client_switch(Client *client, const Dialect *dialect, Endpoint *endpoint, Str frame);

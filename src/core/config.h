@@ -38,9 +38,15 @@ typedef struct Config {
         StrVec aiwg_projects;
         bool aiwg_debug;
 
+        StrVec web_hosts;  /* further names that a Host of the web may have */
         char *security_by; /* "said" or "checked"; NULL: said */
         /* Words of core/principal/right.h, "all" or "none"; empty: as that says. */
         StrVec rights_foreman, rights_peer, rights_session, rights_task, rights_run;
+
+        char *tunnel_page, *tunnel_stun; /* address of the loader's page; STUN server; NULL: none */
+        char *tunnel_ports;              /* "40000-40100"; NULL: any */
+        char *tunnel_program;            /* instead of muster-tunnel beside musterd; NULL: that one */
+        StrVec tunnel_addresses;         /* to be reached at; empty: those of this machine */
 
         char *company_heartbeat; /* "observed" or "always"; NULL: observed */
 

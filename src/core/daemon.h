@@ -86,6 +86,8 @@ struct Daemon {
         unsigned long n_files;    /* RLIMIT_NOFILE that we were started with: what hosted processes get */
         char *shim_path;          /* the program muster-shim */
         char *project_path;       /* the program muster-project */
+        char *tunnel_path;        /* the program muster-tunnel */
+        unsigned n_tunnels;       /* that were opened, ever */
         struct Host *host;        /* hosted processes of all domains; NULL before setup */
         struct Audit *audit;      /* what was refused; NULL: nothing yet */
         struct Servers *servers;  /* web servers that were asked for; NULL before setup */
@@ -103,6 +105,7 @@ struct Daemon {
         const struct FleetOwner *const
                 *fleet; /* who names what is hosted (core/fleet/fleet.h); NULL: nobody */
 
+        struct Agents *agents;       /* what each of them does; NULL before setup */
         struct Load *load;           /* what hosted processes use over time; NULL before setup */
         struct Attention *attention; /* what waits for a person; NULL before setup */
         const struct AttentionKind *const

@@ -11,16 +11,17 @@
 static const JsonLimits message_limits = {.n_values = 1 << 18};
 
 /* What an operation turned a connection into a stream of: a terminal, and how it is wanted. */
-typedef struct StreamTarget {
+struct StreamTarget {
         struct Hosted *hosted; /* valid in this turn; NULL: the struct around this one says where it is */
         unsigned cols, rows;   /* of the client's window; 0: it has none */
         bool is_read_only;
-} StreamTarget;
+};
 
 struct Dialect {
         const char *name;
         const OpTable *ops;
         Framing framing;
+        bool is_secret; /* conn_keep_secret(): who connects has to show a token */
 
         /* The tree of a frame, and the operation with its arguments that it asks for (*ops: of which table;
          * *op stays NULL: none, or the frame has to be handled to know). Of a long frame both are called on

@@ -86,6 +86,7 @@ struct Endpoint {
         Listener *listener;
         LIST_HEAD(, Client) clients;
         size_t n_clients;
+        size_t n_away; /* clients of it that belong to another endpoint while a call of theirs lasts */
         void *context; /* the type's own (an AIWG project, …) */
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * Tools of hosted agents (docs/mcp.md): an agent program that can be told of an MCP server for one start is started with ours,
- * so that no file of the user has to name it. Which programs can, and how, is a table in tools.c. Not for programs in a
+ * Tools and hooks of hosted agents (docs/mcp.md, docs/agents.md): an agent program that can be told of an MCP server and of hooks
+ * for one start is started with ours, so that no file of the user has to name them. Which programs can, and how, is a table in tools.c. Not for programs in a
  * sandbox, from where the daemon cannot be reached, and not where MUSTER_TOOLS=off is in the program's environment.
  *
  * Not here: the settings files of programs that are started elsewhere, which `muster setup` changes.

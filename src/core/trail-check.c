@@ -3,10 +3,10 @@
  * Verifying: every event against itself and against the one before.
  *
  * Others verify by parsing a line and writing it again as ECMAScript does; that text is what the hash is of. A line
- * that is in that form already is hashed as it stands. Whether it is, is seen in one look at its bytes; where the
- * look is not sure (fractions, names that begin with a digit, \u escapes), it is written again.
+ * that is in that form already is hashed as it stands. Whether it is, is seen by its values, and by its length, which
+ * has no room for white space or a member twice; where that is not sure (fractions, names that begin with a digit, \u
+ * escapes), it is written again.
  */
-#include <endian.h>
 #include <errno.h>
 
 #include "base/error.h"
@@ -14,13 +14,17 @@
 #include "base/macro.h"
 #include "core/trail.h"
 
-enum { TRAIL_SURE_DIGITS = 15 }; /* integers of so many digits are written as they are */
+enum {
+        TRAIL_SURE_DIGITS = 15, /* integers of so many digits are written as they are */
+        TRAIL_SURE_DEPTH = 16,  /* what is nested deeper is written again */
+};
 
-static const Str trail_keys[] = {STR("schema_version"),  STR("event_id"),     STR("correlation_id"),
-                                 STR("causation_id"),    STR("ts_wallclock"), STR("ts_monotonic_ms"),
-                                 STR("run_id"),          STR("session_ref"),  STR("actor"),
-                                 STR("visibility"),      STR("type"),         STR("payload"),
-                                 STR("prev_event_hash"), STR("event_hash")};
+enum { TRAIL_KEY_VERSION = 0, TRAIL_KEY_PREV = 12, TRAIL_KEY_OWN = 13 };
+static const Str trail_keys[TRAIL_KEYS] = {
+        STR("schema_version"),  STR("event_id"),        STR("correlation_id"), STR("causation_id"),
+        STR("ts_wallclock"),    STR("ts_monotonic_ms"), STR("run_id"),         STR("session_ref"),
+        STR("actor"),           STR("visibility"),      STR("type"),           STR("payload"),
+        STR("prev_event_hash"), STR("event_hash")};
 
 const char *trail_fault_name(TrailFault fault) {
         static const char *const names[] = {
@@ -48,77 +52,63 @@ static bool trail_is_control(const char *at, const char *end) {
                !(at[3] == '0' && trail_is_of(at[4], "89acd"));
 }
 
-/* A bit at each of eight bytes that is c, and none below the first of them that is. */
-static uint64_t trail_where(uint64_t bytes, unsigned char c) {
-        const uint64_t ones = 0x0101010101010101U, differs = bytes ^ (ones * c);
+/* Whether a string, with its quotes, has only escapes that it would be written with again. */
+static bool trail_is_sure_text(Str raw) {
+        const char *at = raw.data + 1, *end = raw.data + raw.n - 1;
 
-        return (differs - ones) & ~differs & (ones << 7);
-}
-
-/* To the next quote or backslash, eight bytes at a time: most of a line is text. */
-static const char *trail_to_mark(const char *at, const char *end) {
-        for (uint64_t bytes, marks; end - at >= 8; at += 8) {
-                memcpy(&bytes, at, 8);
-                bytes = le64toh(bytes);
-                marks = trail_where(bytes, '"') | trail_where(bytes, '\\');
-                if (marks)
-                        return at + __builtin_ctzll(marks) / 8;
-        }
-        while (at < end && *at != '"' && *at != '\\')
-                at++;
-        return at;
-}
-
-/* Behind a string that is written as it would be again; NULL: not sure. `at` is behind its first quote. */
-static const char *trail_skip_text(const char *at, const char *end) {
-        while ((at = trail_to_mark(at, end)) < end && *at == '\\') {
+        while ((at = memchr(at, '\\', (size_t)(end - at)))) {
                 if (++at == end || (!trail_is_of(*at, "\"\\bfnrt") && !trail_is_control(at, end)))
-                        return NULL;
-                at++;
-        }
-        return at < end ? at + 1 : NULL;
-}
-
-static const char *trail_skip_number(const char *at, const char *end) {
-        bool is_negative = *at == '-';
-        const char *start = at + is_negative;
-
-        for (at = start; at < end && *at >= '0' && *at <= '9';)
-                at++;
-        if (at - start > TRAIL_SURE_DIGITS || (at < end && trail_is_of(*at, ".eE")) ||
-            (is_negative && *start == '0'))
-                return NULL;
-        return at;
-}
-
-/* Of a text that is known to be JSON. False: not sure. */
-static bool trail_is_canonical(Str text) {
-        const char *at = text.data, *end = at + text.n;
-
-        while (at && at < end) {
-                if (*at == '"') {
-                        bool is_digit = at + 1 < end && at[1] >= '0' && at[1] <= '9';
-
-                        at = trail_skip_text(at + 1, end);
-                        if (at && is_digit && at < end && *at == ':')
-                                return false;
-                } else if (*at == '-' || (*at >= '0' && *at <= '9'))
-                        at = trail_skip_number(at, end);
-                else if (*at == ' ' || (*at >= '\t' && *at <= '\r'))
                         return false;
-                else
-                        at++;
+                at++;
         }
-        return at != NULL;
+        return true;
+}
+
+static bool trail_is_sure_number(Str raw) {
+        bool is_negative = raw.data[0] == '-';
+
+        for (size_t i = is_negative; i < raw.n; i++)
+                if (raw.data[i] < '0' || raw.data[i] > '9')
+                        return false;
+        return raw.n - is_negative <= TRAIL_SURE_DIGITS && !(is_negative && raw.data[1] == '0');
+}
+
+/* In the line's own bytes, a quote and a colon before the value. */
+static bool trail_is_sure_key(const Json *member) {
+        return member->key + member->key_n + 2 == member->raw &&
+               !(member->key_n && member->key[0] >= '0' && member->key[0] <= '9');
+}
+
+/* How long a value is when it is written again, if that is with the same bytes; 0: not sure. */
+static size_t trail_measure(const Json *json, unsigned depth) {
+        const Str raw = {json->raw, json->raw_n};
+        size_t n = 2;
+
+        if (json->type < JSON_ARRAY)
+                return (json->type != JSON_STRING || json->text == json->raw + 1 ||
+                        trail_is_sure_text(raw)) &&
+                                       (json->type != JSON_NUMBER || trail_is_sure_number(raw))
+                               ? raw.n
+                               : 0;
+        for (const Json *member = json_first(json); member; member = member->next) {
+                size_t n_value = depth ? trail_measure(member, depth - 1) : 0;
+
+                if (!n_value || (json->type == JSON_OBJECT && !trail_is_sure_key(member)))
+                        return 0;
+                n += n_value + (json->type == JSON_OBJECT ? member->key_n + 3 : 0) + (member->next != NULL);
+        }
+        return n;
 }
 
 /* The line without its last member, which is the hash, in its own bytes; false: it is not so plain. */
-static bool trail_cut_plainly(TrailCheck *check, Str raw, Str hash) {
+static bool trail_cut_plainly(TrailCheck *check, const TrailLine *line, Str hash) {
+        const Str raw = line->raw;
         static const Str key = STR(",\"event_hash\":\"");
         size_t n_last = key.n + hash.n + 2;
 
         if (raw.n <= n_last || memcmp(raw.data + raw.n - n_last, key.data, key.n) != 0 ||
-            memcmp(raw.data + raw.n - hash.n - 2, hash.data, hash.n) != 0 || !trail_is_canonical(raw))
+            memcmp(raw.data + raw.n - hash.n - 2, hash.data, hash.n) != 0 ||
+            trail_measure(line->json, TRAIL_SURE_DEPTH) != raw.n)
                 return false;
         return buf_append(&check->text, raw.data, raw.n - n_last) == 0 &&
                buf_append_str(&check->text, STR("}")) == 0;
@@ -140,7 +130,7 @@ static int trail_own_hash(TrailCheck *check, const TrailLine *line, Str hash, bo
         int r = 0;
 
         check->text.n = 0;
-        if (!trail_cut_plainly(check, line->raw, hash))
+        if (!trail_cut_plainly(check, line, hash))
                 r = trail_write_again(check, line->json);
         r = r ? r : sha256_hex(buf_str(&check->text), now);
         *ret_is_right = r == 0 && str_is(hash, now);
@@ -154,20 +144,44 @@ static int trail_find_fault(TrailCheck *check, TrailFault fault, const char *key
         return check->issue ? check->issue(check->user, &issue) : 0;
 }
 
-static int trail_check_members(TrailCheck *check, const Json *json) {
-        const Json *next = json_first(json);
+/* Which key each member is, when they stand as in the line before: most lines of a file have one order. */
+static bool trail_has_order(const TrailCheck *check, const Json *json, const Json *found[TRAIL_KEYS]) {
+        const Json *member = json_first(json);
+        size_t i = 0;
+
+        for (; member && i < TRAIL_KEYS; member = member->next, i++) {
+                const Str key = trail_keys[check->order[i]];
+
+                if (member->key_n != key.n || memcmp(member->key, key.data, key.n) != 0)
+                        return false;
+                found[check->order[i]] = member;
+        }
+        return i == TRAIL_KEYS && !member;
+}
+
+/* Remembered for the next line; what is no order of these keys alone fits none. */
+static void trail_learn_order(TrailCheck *check, const Json *json, const Json *const found[TRAIL_KEYS]) {
+        size_t i = 0;
+
+        for (const Json *member = json_first(json); member && i < TRAIL_KEYS; member = member->next, i++)
+                for (unsigned k = 0; k < TRAIL_KEYS; k++)
+                        if (found[k] == member)
+                                check->order[i] = (uint8_t)k;
+}
+
+static int trail_check_members(TrailCheck *check, const Json *json, const Json *found[TRAIL_KEYS]) {
         int64_t version;
         int r = 0;
 
-        for (size_t i = 0; r == 0 && i < ARRAY_SIZE(trail_keys); i++) {
-                const Str key = trail_keys[i];
-
-                if (next && next->key_n == key.n && !memcmp(next->key, key.data, key.n))
-                        next = next->next; /* most have them in this order */
-                else if (!json_get_str(json, key))
-                        r = trail_find_fault(check, TRAIL_MISSING_KEY, key.data);
+        if (!trail_has_order(check, json, found)) {
+                for (size_t i = 0; i < TRAIL_KEYS; i++)
+                        found[i] = json_get_str(json, trail_keys[i]);
+                trail_learn_order(check, json, found);
         }
-        if (r == 0 && (!json_int64(json_get(json, "schema_version"), &version) || version < 1))
+        for (size_t i = 0; r == 0 && i < TRAIL_KEYS; i++)
+                if (!found[i])
+                        r = trail_find_fault(check, TRAIL_MISSING_KEY, trail_keys[i].data);
+        if (r == 0 && (!json_int64(found[TRAIL_KEY_VERSION], &version) || version < 1))
                 r = trail_find_fault(check, TRAIL_INVALID_SCHEMA_VERSION, NULL);
         return r;
 }
@@ -181,16 +195,17 @@ static int trail_check_chain(TrailCheck *check, Str prev) {
 }
 
 int trail_check(TrailCheck *check, const TrailLine *line) {
-        const Json *prev = json_get(line->json, "prev_event_hash"),
-                   *own = json_get(line->json, "event_hash");
-        Str hash = json_str(own);
+        const Json *found[TRAIL_KEYS] = {NULL}, *prev;
         bool is_right = true;
+        Str hash;
         int r;
 
         check->n_events++;
         if (!json_is(line->json, JSON_OBJECT))
                 return trail_find_fault(check, TRAIL_INVALID_SHAPE, NULL);
-        r = trail_check_members(check, line->json);
+        r = trail_check_members(check, line->json, found);
+        prev = found[TRAIL_KEY_PREV];
+        hash = json_str(found[TRAIL_KEY_OWN]);
         if (r == 0 && !json_is(prev, JSON_NULL) && !json_is(prev, JSON_STRING))
                 r = trail_find_fault(check, TRAIL_INVALID_PREV_HASH_TYPE, NULL);
         if (r == 0 && !hash.n)

@@ -79,12 +79,14 @@ typedef struct TrailIssue {
         TrailFault fault;
         const char *key; /* of TRAIL_MISSING_KEY, else NULL */
 } TrailIssue;
+enum { TRAIL_KEYS = 14 }; /* that every event has */
 typedef struct TrailCheck {
         int (*issue)(void *user, const TrailIssue *issue); /* may be NULL */
         void *user;
         uint64_t n_events, n_issues;
         char hash[SHA256_HEX_MAX]; /* private from here */
         Buf text;
+        uint8_t order[TRAIL_KEYS]; /* of the members of the last line */
 } TrailCheck;
 /* The next event that parses, in order. One pass: its line is hashed as it stands where it is in canonical form. */
 int trail_check(TrailCheck *check, const TrailLine *line);

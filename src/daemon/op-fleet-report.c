@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "core/agents/agents.h"
 #include "core/client.h"
 #include "core/daemon.h"
 #include "core/host/host.h"
@@ -26,6 +27,27 @@ static int report_write(const Call *call, const NativeFleetReportArgs *args, Buf
         return w.failed ? error_origin(-ENOMEM) : 0;
 }
 
+/* It counts as a fact about what it does, as long as nobody who is believed more tells something. */
+static void report_tell(const Call *call, const NativeFleetReportArgs *args, Hosted *hosted) {
+        static const struct {
+                const char *state;
+                AgentFactKind kind;
+        } words[] = {{"working", AGENT_TURN},
+                     {"waiting", AGENT_ASKS},
+                     {"idle", AGENT_STOPPED},
+                     {"error", AGENT_FAILED}};
+        AgentFact fact = {.at_us = loop_wall_us(call->daemon->loop), .source = AGENT_SELF};
+
+        if (!agent_of(hosted))
+                return;
+        for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+                if (str_is(args->state, words[i].state))
+                        fact.kind = words[i].kind;
+        agent_put(fact.event, STR("fleet.report"));
+        agent_put(fact.detail, str_trim(args->note));
+        agent_take(agent_of(hosted), &fact);
+}
+
 int op_native_fleet_report(Call *call, const NativeFleetReportArgs *args) {
         const Principal *who = principal_of(call->client);
         Hosted *hosted =
@@ -42,6 +64,7 @@ int op_native_fleet_report(Call *call, const NativeFleetReportArgs *args) {
         r = r ? r : host_report(hosted, buf_str(&text));
         if (r)
                 return error_trace(r);
+        report_tell(call, args, hosted);
         w = call_result(call);
         jw_begin_object(w);
         jw_field_bool(w, "kept", true);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "core/agents/agents.h"
 #include "core/attention/attention.h"
 #include "core/fleet/fleet.h"
 #include "core/host/host.h"
@@ -86,6 +87,10 @@ static int write_hosted(Call *call, Hosted *hosted, JsonWriter *w, int64_t now_u
         if (hosted->report) {
                 jw_key(w, "report");
                 jw_raw(w, str_from(hosted->report));
+        }
+        if (agent_of(hosted)) {
+                jw_key(w, "agent");
+                agent_write(w, agent_of(hosted));
         }
         if (hosted->recording_path)
                 jw_field_cstr(w, "recording", hosted->recording_path);

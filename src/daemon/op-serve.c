@@ -13,7 +13,10 @@
 #include "dialect/http/http-server.h"
 #include "gen/coop-ops.h"
 
-enum { SERVE_PORT = 8888 };
+enum {
+        SERVE_PORT = 8888,
+        SERVE_ANSWER_MAX = 4096 /* bytes: so that it does not grow with a secret in it */
+};
 
 typedef struct Serve { /* in the call's arena */
         Call *call;
@@ -22,6 +25,7 @@ typedef struct Serve { /* in the call's arena */
         size_t n_waiting; /* … of which these are still to be forgotten */
         int r;
         Str token;
+        bool is_made; /* the token: by us, in the arena */
         /* Of the one that is to be opened. */
         char host[HTTP_HOST_MAX], digest[SHA256_HEX_MAX];
         HttpServerSpec spec;
@@ -124,6 +128,7 @@ static int serve_token(Call *call, const CoopServeArgs *args, const char *host, 
                 return 0;
         r = token_make_secret(TOKEN_SERVER_BYTES, made);
         *ret = r ? STR_NULL : arena_str(&call->arena, str_from(made));
+        explicit_bzero(made, sizeof(made));
         return r || ret->data ? r : error_origin(-ENOMEM);
 }
 
@@ -158,6 +163,9 @@ static void serve_on_kept(void *user, int r) {
                 return;
         }
         web_news_server(serve->call->daemon, serve->opened->address, "opened");
+        if (serve->call->client)
+                conn_keep_secret(serve->call->client->conn);
+        r = buf_reserve_wiping(serve->call->out, SERVE_ANSWER_MAX);
         w = call_result(serve->call);
         jw_begin_object(w);
         jw_field_uint(w, "port", server->port);
@@ -168,7 +176,9 @@ static void serve_on_kept(void *user, int r) {
                 jw_field_cstr(w, "fingerprint", fingerprint);
         }
         jw_end_object(w);
-        call_finish(serve->call, 0);
+        if (serve->is_made)
+                explicit_bzero((char *)serve->token.data, serve->token.n);
+        call_finish(serve->call, r);
 }
 
 static int serve_keep(Serve *serve) {
@@ -237,6 +247,7 @@ static int serve_start(const CoopServeArgs *args, Serve *serve) {
                                  "tls is \"auto\", or CERT:KEY, two absolute paths of at most %d bytes",
                                  SERVER_TLS_MAX);
         r = serve_token(call, args, serve->host, &serve->token);
+        serve->is_made = !r && !args->token.n;
         if (!r)
                 r = token_digest(serve->token, serve->digest);
         if (r)

@@ -59,14 +59,20 @@ static int token_op_fault(Call *call, int r) {
         }
 }
 
+enum { TOKEN_ANSWER_MAX = 4096 /* bytes: so that it does not grow with a secret in it */ };
+
 /* ---- create ---------------------------------------------------------------------------------- */
 
 static void token_op_on_created(void *user, int r, const Token *token, const char *secret) {
         Call *call = user;
 
         if (!r) {
-                JsonWriter *w = call_result(call);
+                JsonWriter *w;
 
+                if (call->client)
+                        conn_keep_secret(call->client->conn);
+                r = buf_reserve_wiping(call->out, TOKEN_ANSWER_MAX);
+                w = call_result(call);
                 jw_begin_object(w);
                 token_op_write(w, token);
                 jw_field_cstr(w, "token", secret);

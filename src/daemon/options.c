@@ -12,6 +12,7 @@
 #include "base/log/log.h"
 #include "core/version.h"
 #include "daemon/options-table.h"
+#include "wire/http-host.h"
 
 #define AT(member) offsetof(Config, member)
 
@@ -20,6 +21,7 @@ static const char *const sandbox_words[] = {"none", "bwrap", NULL};
 static const char *const heartbeat_words[] = {"observed", "always", NULL};
 static const char *const durability_words[] = {"commit", "interval", "none", NULL};
 static const char *const by_words[] = {"said", "checked", NULL};
+static const char *const host_words[] = {NULL}; /* no list: whatever is the name of a host */
 static const char *const right_words[] = {"read",    "look",  "message", "ask",  "task",
                                           "report",  "type",  "start",   "stop", "write",
                                           "approve", "admin", "all",     "none", NULL};
@@ -65,6 +67,9 @@ const Option option_table[] = {
          "MB", "memory of each process of a coop session, at most; 0: no limit (default 0)", NULL},
         {"pids-max", "MUSTER_PIDS_MAX", "sandbox.pids_max", OPTION_INT, 0, AT(pids_max), "N",
          "processes that each one of a coop session may have, at most; 0: no limit (default 0)", NULL},
+        {"web-hosts", "MUSTER_WEB_HOSTS", "web.hosts", OPTION_LIST, ',', AT(web_hosts), "NAMES",
+         "names of hosts, without ports, that pages may call the web servers by, besides their own",
+         host_words},
         {"security-by", "MUSTER_SECURITY_BY", "security.by", OPTION_STRING, 0, AT(security_by), "HOW",
          "who a caller at a contract's own socket says it is: said (believed) or checked (default said)",
          by_words},
@@ -102,6 +107,18 @@ const Option option_table[] = {
          "serve this project; may be repeated (default: the working directory if it has .aiwg/)", NULL},
         {"aiwg-debug", "AIWG_IPC_DEBUG", "aiwg.debug", OPTION_BOOL, 0, AT(aiwg_debug), NULL,
          "write every AIWG message to stderr", NULL},
+        {"tunnel-page", "MUSTER_TUNNEL_PAGE", "tunnel.page", OPTION_STRING, 0, AT(tunnel_page), "URL",
+         "page that the QR code of a tunnel leads to (default: /connect of a web server of this daemon)",
+         NULL},
+        {"tunnel-stun", "MUSTER_TUNNEL_STUN", "tunnel.stun", OPTION_STRING, 0, AT(tunnel_stun), "HOST:PORT",
+         "STUN server that tunnels ask for our address; it learns it (default: none)", NULL},
+        {"tunnel-addresses", "MUSTER_TUNNEL_ADDRESSES", "tunnel.addresses", OPTION_LIST, ',',
+         AT(tunnel_addresses), "LIST",
+         "addresses of this machine that tunnels can be reached at (default: all but loopback)", NULL},
+        {"tunnel-ports", "MUSTER_TUNNEL_PORTS", "tunnel.ports", OPTION_STRING, 0, AT(tunnel_ports), "A-B",
+         "UDP ports of tunnels (default: any)", NULL},
+        {"tunnel-program", "MUSTER_TUNNEL_PROGRAM", "tunnel.program", OPTION_STRING, 0, AT(tunnel_program),
+         "FILE", "the program muster-tunnel (default: the one beside musterd)", NULL},
         {"record", "MUSTER_RECORD", NULL, OPTION_STRING, 0, AT(record), "FILE",
          "append every call and its answer to FILE (for tests and bug reports)", NULL},
         {"handshake-ms", "MUSTER_HANDSHAKE_MS", "limits.handshake_ms", OPTION_INT, 0, AT(handshake_ms), "MS",
@@ -141,6 +158,10 @@ static bool parse_int(const char *text, int64_t *ret) {
 
 static bool options_is_allowed(const Option *option, const char *text) {
         const char *const *word = option->words;
+        HttpHost host;
+
+        if (word == host_words)
+                return http_host_split(str_from(text), &host) && !host.port;
 
         while (word && *word && strcmp(*word, text) != 0)
                 word++;

@@ -17,6 +17,7 @@
 #include "collab/actor/runner.h"
 #include "company/company.h"
 #include "company/run/runs.h"
+#include "core/agents/agents.h"
 #include "core/attention/attention.h"
 #include "core/host/load.h"
 #include "core/principal/audit.h"
@@ -199,6 +200,7 @@ int setup_home(Daemon *daemon) {
 static void found(Hosted *hosted, void *user) {
         Daemon *daemon = user;
 
+        agents_adopt(daemon->agents, hosted);
         if (!strcmp(hosted->owner, "sessions"))
                 sessions_adopt(daemon->sessions, hosted);
         else if (!strcmp(hosted->owner, "company"))
@@ -211,25 +213,40 @@ static void found(Hosted *hosted, void *user) {
 static void setup_on_changed(Hosted *hosted, void *user) {
         Daemon *daemon = user;
 
+        agents_changed(daemon->agents, hosted);
         attention_process_changed(hosted, daemon);
         if (hosted->state == HOSTED_RUNNING)
                 load_wake(daemon->load);
 }
+
+static void setup_on_gone(Hosted *hosted, void *user) {
+        Daemon *daemon = user;
+
+        agents_gone(daemon->agents, hosted);
+}
+
+static const HostWatch setup_watch = {setup_on_changed, setup_on_gone};
 
 int setup_host(Daemon *daemon) {
         int r;
 
         daemon->shim_path = beside_find("muster-shim");
         daemon->project_path = beside_find("muster-project");
+        daemon->tunnel_path = daemon->config.tunnel_program ? strdup(daemon->config.tunnel_program)
+                                                            : beside_find("muster-tunnel");
         daemon->fleet = fleet_owners;
         daemon->attention_kinds = attention_kinds;
-        r = daemon->shim_path && daemon->project_path ? host_new(&daemon->host, daemon) : -ENOMEM;
+        r = daemon->shim_path && daemon->project_path && daemon->tunnel_path
+                    ? host_new(&daemon->host, daemon)
+                    : -ENOMEM;
         if (!r)
                 r = attention_new(&daemon->attention, daemon);
         if (!r)
                 r = load_new(&daemon->load, daemon);
         if (!r)
-                host_watch(daemon->host, setup_on_changed, daemon);
+                r = agents_new(&daemon->agents, daemon);
+        if (!r)
+                host_watch(daemon->host, &setup_watch, daemon);
         if (!r)
                 r = trust_open(&daemon->trust, daemon);
         if (!r)
@@ -242,6 +259,8 @@ int setup_host(Daemon *daemon) {
                 r = company_new(&daemon->company, daemon);
         if (!r)
                 r = host_adopt(daemon->host, found, daemon);
+        if (!r)
+                agents_adopted_all(daemon->agents);
         if (r)
                 fprintf(stderr, "musterd: cannot look for hosted processes in %s: %s\n", daemon->home,
                         strerror(-r));
@@ -254,6 +273,7 @@ void setup_unhost(Daemon *daemon) {
         if (daemon->collab)
                 runners_let_go(daemon->collab);
         daemon->host = host_free(daemon->host);
+        daemon->agents = agents_free(daemon->agents);
         daemon->servers = servers_free(daemon->servers);
         daemon->tokens = tokens_free(daemon->tokens);
         daemon->trust = trust_free(daemon->trust);
@@ -264,6 +284,8 @@ void setup_unhost(Daemon *daemon) {
         daemon->shim_path = NULL;
         free(daemon->project_path);
         daemon->project_path = NULL;
+        free(daemon->tunnel_path);
+        daemon->tunnel_path = NULL;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */

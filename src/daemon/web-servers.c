@@ -49,7 +49,8 @@ void web_servers_tidy(Daemon *daemon) {
                 Endpoint *endpoint = *at;
                 const HttpServer *server = http_server_of(endpoint);
 
-                if (!server || !endpoint->is_removed || !LIST_EMPTY(&endpoint->clients) || server->n_away) {
+                if (!server || !endpoint->is_removed || !LIST_EMPTY(&endpoint->clients) ||
+                    endpoint->n_away) {
                         at = &endpoint->next;
                         continue;
                 }

@@ -302,10 +302,3 @@ int op_coop_shutdown(Call *call, _unused_ const CoopShutdownArgs *args) {
         call_after(call, shutdown_stop);
         return 0;
 }
-
-int op_coop_tunnel(Call *call, const CoopTunnelArgs *args) {
-        Session *session = NULL;
-        int r = session_require(call, args->session, &session);
-
-        return r ? r : call_fail(call, CALL_E_NOT_BUILT_YET, "the tunnel is not built yet");
-}

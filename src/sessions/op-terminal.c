@@ -208,7 +208,7 @@ int op_coop_logs(Call *call, const CoopLogsArgs *args) {
 }
 
 static void detach_leave(Call *call) {
-        conn_finish(call->client->conn, "detached");
+        client_hang_up(call->client, "detached");
 }
 
 /* Outside a stream there is nothing to detach from: it is a polite way to hang up. */

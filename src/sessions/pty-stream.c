@@ -141,8 +141,11 @@ static void pty_stream_on_output(PtyClient *shown, HostOutput *output) {
         PtyStream *stream = pty_stream_of(shown);
         const Hosted *hosted = pty_client_hosted(shown);
 
-        if (output->is_stderr && stream->kind->skips_stderr)
+        if (output->is_stderr && stream->kind->put_stderr) {
+                stream->kind->put_stderr(stream, output->bytes,
+                                         conn_pending(stream->client->conn) > PTY_STREAM_QUEUE_MAX);
                 return;
+        }
         if (pty_stream_is_behind(stream) || pty_stream_is_full(stream)) {
                 if (!pty_stream_is_behind(stream))
                         conn_want_drained(stream->client->conn);

@@ -39,10 +39,12 @@ typedef enum PtyEvent {
 typedef struct PtyStreamKind {
         bool is_web;      /* listed as such */
         bool shares_size; /* one of them decides the size (pty_own()), and all are told of it */
-        bool skips_stderr; /* of what has no terminal only stdout is shown, so that its bytes can be counted */
-        HostFrame frame;   /* output and screens: made once for all of the kind */
+        HostFrame frame;  /* output and screens: made once for all of the kind */
         /* Appends what an event is on the wire. Without memory it closes the connection. */
         void (*put_event)(PtyStream *stream, Buf *out, PtyEvent event, int64_t value);
+        /* Of what has no terminal: stderr, apart from stdout, whose bytes are counted then. is_lost: there is no room for
+         * it now. NULL: it is output like the rest. */
+        void (*put_stderr)(PtyStream *stream, Str bytes, bool is_lost);
         void (*end)(PtyStream *stream); /* the terminal is over, and all of it is queued */
         /* NULL: only its queue counts, and all that comes is sent on. */
         bool (*is_full)(const PtyStream *stream);

@@ -5,6 +5,8 @@
  * added. What is asked of a task is done as the contract does it; what has ended is submitted again.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -13,6 +15,7 @@
 #include "core/fleet/inner.h"
 #include "gen/aiwg-ops.h"
 #include "tasks/project.h"
+#include "tasks/queue/task-find.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -66,19 +69,87 @@ static bool project_has_task(const Project *project, Str id) {
         return row >= 0 && project->store.rows.rows[row].state != TASK_PURGED;
 }
 
+/* A word for a task, in two: its project, by name or by folder, if that is said; then what says which task. */
+typedef struct TaskWord {
+        Str project, task;
+} TaskWord;
+
+static TaskWord task_word(Str word) {
+        const char *slash = word.n ? memrchr(word.data, '/', word.n) : NULL;
+
+        if (!slash)
+                return (TaskWord){STR_NULL, word};
+        return (TaskWord){{word.data, (size_t)(slash - word.data)},
+                          {slash + 1, (size_t)(word.data + word.n - slash - 1)}};
+}
+
+static bool task_word_is_of(TaskWord word, Str project, Str folder) {
+        return !word.project.data || str_eq(word.project, project) || str_eq(word.project, folder);
+}
+
+/* Digits alone are a task's number where a task is asked for: elsewhere they may be anything. */
+static FleetFit fleet_task_fit(const FleetThing *thing, Str text, bool is_of_kind) {
+        const TaskWord word = task_word(text), own = task_word(thing->name); /* task:PROJECT, TASK */
+        const size_t n_kind = strlen(fleet_task.kind) + 1;
+        uint64_t number, own_number;
+        bool is_bare;
+
+        if (!own.project.data ||
+            !task_word_is_of(word, (Str){own.project.data + n_kind, own.project.n - n_kind}, thing->place))
+                return FLEET_NOT;
+        if (str_eq(word.task, thing->object))
+                return FLEET_SHORT;
+        if (task_find_number(word.task, &is_bare, &number) &&
+            (!is_bare || is_of_kind || word.project.data) &&
+            task_find_number_of(thing->object, &own_number) && number == own_number)
+                return FLEET_NUMBERED;
+        return word.task.n >= TASK_FIND_MIN && str_starts(thing->object, word.task) ? FLEET_BEGINS
+                                                                                    : FLEET_NOT;
+}
+
+static int fleet_task_offer_one(const Daemon *daemon, FleetSearch *search, const Project *project, Str id) {
+        FleetThing thing = {0};
+        int r;
+
+        if (!project_has_task(project, id))
+                return 0;
+        r = fleet_task_fill(daemon, search->arena, project->dir, id, &thing);
+        return error_trace(r ? r : fleet_offer(search, &thing));
+}
+
+/* The one that is called so, those of this number, and some of those that begin so: one more than are listed. */
+static int fleet_task_offer_of(const Daemon *daemon, FleetSearch *search, const Project *project, Str word) {
+        uint64_t rows[FLEET_LISTED_MAX + 1], number;
+        char id[TASK_FIND_ID_MAX];
+        bool is_bare;
+        int r = fleet_task_offer_one(daemon, search, project, word);
+
+        if (!r && task_find_number(word, &is_bare, &number)) {
+                snprintf(id, sizeof(id), "task-%04" PRIu64, number);
+                r = fleet_task_offer_one(daemon, search, project, str_from(id));
+                snprintf(id, sizeof(id), "task-%" PRIu64, number);
+                r = r ? r : fleet_task_offer_one(daemon, search, project, str_from(id));
+        }
+        if (r || search->fit < FLEET_BEGINS || !project->is_open || !project->store.is_ready)
+                return error_trace(r);
+        for (size_t i = 0, n = task_find_beginning(&project->store.rows, word, rows, ARRAY_SIZE(rows));
+             i < n && !r; i++)
+                if (task_find_id(&project->store.rows, rows[i], id))
+                        r = fleet_task_offer_one(daemon, search, project, str_from(id));
+        return error_trace(r);
+}
+
 static int fleet_task_offer(Daemon *daemon, FleetSearch *search) {
-        const char *slash = search->rest.n ? memrchr(search->rest.data, '/', search->rest.n) : NULL;
-        Str id = slash ? (Str){slash + 1, (size_t)(search->rest.data + search->rest.n - slash - 1)}
-                       : search->rest;
+        const TaskWord word = task_word(search->rest);
         int r = 0;
 
         for (const Project *p = project_next(daemon, NULL); p && !r; p = project_next(daemon, p)) {
-                FleetThing thing = {0};
+                Str name = project_name(daemon, search->arena, p->dir);
 
-                if (!project_has_task(p, id))
-                        continue;
-                r = fleet_task_fill(daemon, search->arena, p->dir, id, &thing);
-                r = r ? r : fleet_offer(search, &thing);
+                if (!name.data)
+                        return error_origin(-ENOMEM);
+                if (task_word_is_of(word, name, str_from(p->dir)))
+                        r = fleet_task_offer_of(daemon, search, p, word.task);
         }
         return error_trace(r);
 }
@@ -203,6 +274,7 @@ const FleetOwner fleet_task = {
         .owner = "tasks",
         .kind = "task",
         .describe = fleet_task_describe,
+        .fit = fleet_task_fit,
         .offer = fleet_task_offer,
         .kill = fleet_task_kill,
         .restart = fleet_task_restart,

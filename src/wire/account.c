@@ -9,7 +9,7 @@
 
 static bool account_is_of(const Account *account, const Account *owner) {
         return account->is_remote == owner->is_remote && account->uid == owner->uid &&
-               address_eq(&account->network, &owner->network);
+               account->tunnel == owner->tunnel && address_eq(&account->network, &owner->network);
 }
 
 /* owner has what an account is found by, and nothing else. */
@@ -42,6 +42,10 @@ int account_open_host(Accounts *accounts, const struct in6_addr *ip, Account **r
         Account owner = {.is_remote = true, .network = address_network(ip)};
 
         return error_trace(account_open(accounts, &owner, ret));
+}
+
+int account_open_tunnel(Accounts *accounts, unsigned number, Account **ret) {
+        return error_trace(account_open(accounts, &(Account){.is_remote = true, .tunnel = number}, ret));
 }
 
 static void account_drop(Account *account) {

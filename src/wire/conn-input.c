@@ -4,6 +4,7 @@
  * is left of an unfinished frame is copied into the connection, so an idle connection holds no input memory.
  */
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -121,10 +122,13 @@ int conn_take_frame(Conn *conn, Str frame, Buf *ret) {
 }
 
 static void hand_out_kept(Conn *conn) {
-        size_t n = hand_out(conn, buf_str(&conn->in));
+        size_t n = hand_out(conn, buf_str(&conn->in)), n_before = conn->in.n;
 
         buf_consume(&conn->in, n - conn->n_taken);
         conn->n_taken = 0;
+        if (conn->is_secret &&
+            conn->in.n < n_before) /* what was moved to the front is still behind it, too */
+                explicit_bzero(conn->in.data + conn->in.n, n_before - conn->in.n);
         if (!conn->in.n)
                 buf_deinit(&conn->in);
 }
@@ -143,7 +147,8 @@ static void got_bytes(Conn *conn, Str bytes) {
                 if (!bytes.n)
                         return;
         }
-        if (buf_append(&conn->in, bytes.data, bytes.n)) {
+        if ((conn->is_secret && buf_reserve_wiping(&conn->in, bytes.n)) ||
+            buf_append(&conn->in, bytes.data, bytes.n)) {
                 conn_abort(conn, "out of memory");
                 return;
         }
@@ -189,10 +194,12 @@ static ssize_t conn_receive(Conn *conn) {
 static void read_once(Conn *conn) {
         ssize_t n = conn_receive(conn);
 
-        if (n > 0)
+        if (n > 0) {
                 got_bytes(conn, (Str){conn->shared->read_buffer, (size_t)n});
-        else if (n == 0 ||
-                 errno == ECONNRESET) /* of a peer that went with answers unread; all it sent came first */
+                if (conn->is_secret)
+                        explicit_bzero(conn->shared->read_buffer, (size_t)n);
+        } else if (n == 0 ||
+                   errno == ECONNRESET) /* of a peer that went with answers unread; all it sent came first */
                 conn->saw_eof = true;
         else if (errno != EAGAIN)
                 conn_abort(conn, "read error");

@@ -32,16 +32,18 @@ struct Conn {
         size_t n_taken;   /* … and were taken out of it meanwhile */
         OutQ out;
 
-        Turn turn;     /* in line: no frame is handed out until it is our turn */
-        bool has_turn; /* … which it is: for one frame */
+        Turn turn;      /* in line: no frame is handed out until it is our turn */
+        bool has_turn;  /* … which it is: for one frame */
+        bool is_secret; /* conn_keep_secret() */
         bool is_paused;
-        bool is_ahead;       /* … and the peer has said more meanwhile */
-        bool ends_with_peer; /* conn_end_with_peer() */
-        bool is_reframed;    /* the frame being handled is to be cut again */
-        bool has_backlog;    /* whole frames may wait in `in`: handle them before reading more */
-        bool is_throttled;   /* output above high water, not yet below low water */
-        bool is_unpollable;  /* a regular file: always readable, never watched */
-        bool has_frame;      /* the first whole frame has come */
+        bool is_ahead;        /* … and the peer has said more meanwhile */
+        bool ends_with_peer;  /* conn_end_with_peer() */
+        bool ends_with_input; /* conn_end_with_input() */
+        bool is_reframed;     /* the frame being handled is to be cut again */
+        bool has_backlog;     /* whole frames may wait in `in`: handle them before reading more */
+        bool is_throttled;    /* output above high water, not yet below low water */
+        bool is_unpollable;   /* a regular file: always readable, never watched */
+        bool has_frame;       /* the first whole frame has come */
         bool saw_eof, told_eof;
         bool is_half_closed; /* the peer ended its sending while we were paused; the end is not read yet */
         bool is_deaf;        /* the peer takes nothing any more */

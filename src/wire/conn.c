@@ -122,7 +122,7 @@ static void conn_free(Conn *conn) {
         deferred_cancel(&conn->work);
         if (shared->turns)
                 turns_leave(shared->turns, &conn->turn);
-        buf_deinit(&conn->in);
+        (conn->is_secret ? buf_wipe : buf_deinit)(&conn->in);
         outq_deinit(&conn->out);
         *conn->account_link = conn->account_next;
         if (conn->account_next)
@@ -136,6 +136,10 @@ static void conn_free(Conn *conn) {
         shared->n_closed++;
         if (shared->fd_freed)
                 shared->fd_freed(shared->user);
+}
+
+void conn_keep_secret(Conn *conn) {
+        conn->is_secret = conn->out.wipes = true;
 }
 
 void conn_abort(Conn *conn, const char *reason) {
@@ -173,7 +177,7 @@ static void begin_linger(Conn *conn) {
 static void drop_input(Conn *conn) {
         conn->n_lingered += conn->in.n;
         conn->has_backlog = false;
-        buf_deinit(&conn->in);
+        (conn->is_secret ? buf_wipe : buf_deinit)(&conn->in);
 }
 
 /* A peer that does not take its last bytes is given up after a while. */
@@ -317,6 +321,10 @@ static void note_hangup(Conn *conn) {
         if (!conn->is_paused)
                 return;
         conn->is_half_closed = true;
+        if (conn->ends_with_input) {
+                conn_abort(conn, "peer is gone");
+                return;
+        }
         if (poll(&pfd, 1, 0) != 1 || !(pfd.revents & (POLLHUP | POLLERR)))
                 return;
         if (conn->ends_with_peer)
@@ -503,6 +511,10 @@ void conn_pause(Conn *conn) {
 
 void conn_end_with_peer(Conn *conn) {
         conn->ends_with_peer = true;
+}
+
+void conn_end_with_input(Conn *conn) {
+        conn->ends_with_input = true;
 }
 
 void conn_resume(Conn *conn) {

@@ -141,6 +141,11 @@ void conn_resume(Conn *conn);
 /* For a terminal, which may pause for as long as its program does not read: when the peer is gone meanwhile the
  * connection is closed at once. Otherwise what the peer said before it went is handled first. */
 void conn_end_with_peer(Conn *conn);
+/* For an answer that has no end: a peer that has ended its sending has gone. */
+void conn_end_with_input(Conn *conn);
+/* What comes and goes may be secret: from now on none of it stays in memory of the connection once it was handed out or
+ * sent, nor in the buffer that all of them read into. Replies that grow have to be reserved at once (conn_out()). */
+void conn_keep_secret(Conn *conn);
 /* Sends what is queued, then closes; reads and drops what the peer is still sending, within bounds. */
 void conn_finish(Conn *conn, const char *reason);
 /* The same for a peer that may be about to send something and has to get the last bytes all the same: its end is

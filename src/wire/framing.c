@@ -88,6 +88,23 @@ static int websocket_next(size_t n_max, Str input, Str *ret_frame, size_t *ret_n
         return 0;
 }
 
+static int message_next(size_t n_max, Str input, Str *ret_frame, size_t *ret_n) {
+        size_t n;
+
+        if ((unsigned char)input.data[0] > 1)
+                return FRAMING_E_WRONG;
+        if (input.n < FRAMING_MESSAGE_HEADER)
+                return FRAMING_E_PARTIAL;
+        n = prefix_length(input.data) & 0xffffff;
+        if (n > n_max)
+                return FRAMING_E_TOO_LARGE;
+        if (input.n - FRAMING_MESSAGE_HEADER < n)
+                return FRAMING_E_PARTIAL;
+        *ret_n = FRAMING_MESSAGE_HEADER + n;
+        *ret_frame = (Str){input.data, *ret_n};
+        return 0;
+}
+
 int framing_next(const Framing *framing, Str input, size_t *n_scanned, Str *ret_frame, size_t *ret_n) {
         int r;
 
@@ -99,6 +116,7 @@ int framing_next(const Framing *framing, Str input, size_t *n_scanned, Str *ret_
         case FRAMING_HEAD: r = head_next(framing->n_max, input, n_scanned, ret_frame, ret_n); break;
         case FRAMING_COUNT: r = count_next(framing->n_max, input, ret_frame, ret_n); break;
         case FRAMING_WEBSOCKET: r = websocket_next(framing->n_max, input, ret_frame, ret_n); break;
+        case FRAMING_MESSAGE: r = message_next(framing->n_max, input, ret_frame, ret_n); break;
         case FRAMING_RAW:
         default:
                 *ret_frame = input;
@@ -115,4 +133,14 @@ void framing_put_length(char out[4], size_t n) {
         out[1] = (char)(n >> 16);
         out[2] = (char)(n >> 8);
         out[3] = (char)n;
+}
+
+void framing_put_message(char out[FRAMING_MESSAGE_HEADER], bool is_binary, size_t n) {
+        framing_put_length(out, n);
+        out[0] = (char)is_binary;
+}
+
+Str framing_open_message(Str frame, bool *ret_binary) {
+        *ret_binary = frame.data[0];
+        return (Str){frame.data + FRAMING_MESSAGE_HEADER, frame.n - FRAMING_MESSAGE_HEADER};
 }

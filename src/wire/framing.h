@@ -14,6 +14,8 @@
  *   socket  one frame of a WebSocket client (RFC 6455, 5.2) with its header; n_max counts its payload. What
  *           breaks the protocol is wrong as soon as it is seen: no mask, reserved bits, unknown opcodes, lengths
  *           that are longer than they need be, control frames in parts or over 125 bytes.
+ *   message one message of a tunnel's data channel with its header: a byte that says what it is (0: text, 1: bytes),
+ *           three of length, big endian; n_max counts what follows. Another kind is wrong.
  */
 #include "base/str.h"
 
@@ -24,6 +26,7 @@ typedef enum FramingKind {
         FRAMING_HEAD,
         FRAMING_COUNT,
         FRAMING_WEBSOCKET,
+        FRAMING_MESSAGE,
 } FramingKind;
 
 typedef struct Framing {
@@ -41,3 +44,8 @@ enum { _FRAMING_E_SUCCESS, FRAMING_E_PARTIAL, FRAMING_E_TOO_LARGE, FRAMING_E_WRO
  */
 int framing_next(const Framing *framing, Str input, size_t *n_scanned, Str *ret_frame, size_t *ret_n);
 void framing_put_length(char out[4], size_t n);
+
+enum { FRAMING_MESSAGE_HEADER = 4, FRAMING_MESSAGE_MAX = 256 << 10 };
+void framing_put_message(char out[FRAMING_MESSAGE_HEADER], bool is_binary, size_t n);
+/* Of a frame, what it holds. */
+Str framing_open_message(Str frame, bool *ret_binary);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "base/error.h"
@@ -40,16 +41,16 @@ static Str segment_str(const OutSegment *segment) {
         return segment->chunk ? (Str){segment->chunk->data, segment->chunk->n} : buf_str(&segment->owned);
 }
 
-static void segment_deinit(OutSegment *segment) {
+static void segment_deinit(const OutQ *q, OutSegment *segment) {
         chunk_unref(segment->chunk);
-        buf_deinit(&segment->owned);
+        (q->wipes ? buf_wipe : buf_deinit)(&segment->owned);
 }
 
 void outq_deinit(OutQ *q) {
         for (size_t i = 0; i < q->n; i++)
-                segment_deinit(&q->segments[q->first + i]);
+                segment_deinit(q, &q->segments[q->first + i]);
         free(q->segments);
-        buf_deinit(&q->tail);
+        (q->wipes ? buf_wipe : buf_deinit)(&q->tail);
         *q = (OutQ){0};
 }
 
@@ -128,12 +129,14 @@ static void sent(OutQ *q, size_t n) {
                         return;
                 q->n_sent -= front_n;
                 q->n_bytes -= front_n;
-                segment_deinit(front);
+                segment_deinit(q, front);
                 q->first++;
                 q->n--;
         }
         q->first = 0;
         if (q->n_sent == q->tail.n) {
+                if (q->wipes && q->tail.n)
+                        explicit_bzero(q->tail.data, q->tail.n);
                 q->tail.n = q->n_sent = 0;
                 if (q->tail.cap > OUTQ_TAIL_KEEP)
                         buf_deinit(&q->tail);

@@ -37,6 +37,7 @@ typedef struct OutQ {
         size_t n_sent;  /* of the front */
         Buf tail;       /* behind all segments */
         size_t n_bytes; /* queued in the segments, without the tail */
+        bool wipes;     /* what was sent leaves memory, but for shared chunks */
 } OutQ;
 
 void outq_deinit(OutQ *q);

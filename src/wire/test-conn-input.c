@@ -3,6 +3,7 @@
 #include "wire/test-conn-fixture.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/macro.h"
@@ -28,6 +29,38 @@ static void test_frames(void **state) {
         assert_false(conn_is_closing(link.conn));
         link_end(&link);
         assert_closed(&link, "the test is over");
+}
+
+/* A secret in pieces and in long lines, with frames that are handed out late: the shared buffer has nothing of it. */
+static void test_secrets(void **state) {
+        Bench *bench = *state;
+        _cleanup_(buf_deinit) Buf line = BUF_NULL;
+        Link link;
+
+        link_open(&link, bench);
+        conn_keep_secret(link.conn);
+        link_start(&link, &lines, &plain);
+        link.on_frame = pause_here;
+        for (int i = 0; i < 40; i++)
+                assert_int_equal(buf_printf(&line, "secret %d %*s\n", i, i * 97, ""), 0);
+        for (size_t at = 0; at < line.n; at += 501) {
+                peer_says(&link, line.data + at, MIN((size_t)501, line.n - at));
+                turns(bench, 2);
+                assert_null(memmem(bench->shared.read_buffer, CONN_READ_MAX, "secret", 6));
+                conn_resume(link.conn);
+                turns(bench, 2);
+        }
+        for (int i = 0; i < 100; i++) {
+                conn_resume(link.conn);
+                turns(bench, 1);
+        }
+        assert_int_equal(link.n_frames, 40);
+        assert_int_equal(link.frames.n, line.n);
+        peer_says_text(&link, "half a secret");
+        turns(bench, 1);
+        assert_int_equal(conn_write(link.conn, STR("an answer\n")), 0);
+        turns(bench, 1);
+        link_end(&link);
 }
 
 /* Random pieces, paused after every frame, resumed a little later: order is kept and nothing is lost. */
@@ -335,6 +368,7 @@ static void test_half_close_gets_answers(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 conn_test(test_frames),
+                conn_test(test_secrets),
                 conn_test(test_pause_and_resume),
                 conn_test(test_paused_input_is_bounded),
                 conn_test(test_resume_inside_the_frame),

@@ -142,6 +142,7 @@ static void test_length_limit(void **state) {
 
 static const Framing head40 = {.kind = FRAMING_HEAD, .n_max = 40};
 static const Framing count4 = {.kind = FRAMING_COUNT, .n_max = 4};
+static const Framing message8 = {.kind = FRAMING_MESSAGE, .n_max = 8};
 static const Framing socket8 = {.kind = FRAMING_WEBSOCKET, .n_max = 8};
 
 static void test_head(void **state) {
@@ -183,6 +184,21 @@ static void test_count(void **state) {
                            FRAMING_E_PARTIAL, 2);
 }
 
+static void test_message(void **state) {
+        static const Framing all = {.kind = FRAMING_MESSAGE, .n_max = SIZE_MAX};
+        bool is_binary = false;
+
+        (void)state;
+        assert_every_split(&message8, STR("\0\0\0\2hi\1\0\0\0\1\0\0\10abcdefgh\0\0"),
+                           STR("6:\0\0\0\2hi;4:\1\0\0\0;12:\1\0\0\10abcdefgh;"), FRAMING_E_PARTIAL, 2);
+        assert_every_split(&message8, STR("\0\0\0\11"), STR(""), FRAMING_E_TOO_LARGE, 0);
+        assert_every_split(&message8, STR("\0\1\0\0"), STR(""), FRAMING_E_TOO_LARGE, 0);
+        assert_every_split(&message8, STR("\0\0\0\1x\2"), STR("5:\0\0\0\1x;"), FRAMING_E_WRONG, 0);
+        assert_every_split(&all, STR("\xff"), STR(""), FRAMING_E_WRONG, 0);
+        assert_true(str_eq(framing_open_message(STR("\1\0\0\2hi"), &is_binary), STR("hi")));
+        assert_true(is_binary);
+}
+
 static void test_websocket(void **state) {
         static const Framing all = {.kind = FRAMING_WEBSOCKET, .n_max = SIZE_MAX};
 
@@ -215,8 +231,8 @@ static void test_raw(void **state) {
 }
 
 static void test_nothing_is_no_frame(void **state) {
-        static const FramingKind kinds[] = {FRAMING_LINE, FRAMING_LENGTH, FRAMING_RAW,
-                                            FRAMING_HEAD, FRAMING_COUNT,  FRAMING_WEBSOCKET};
+        static const FramingKind kinds[] = {FRAMING_LINE,  FRAMING_LENGTH,    FRAMING_RAW,    FRAMING_HEAD,
+                                            FRAMING_COUNT, FRAMING_WEBSOCKET, FRAMING_MESSAGE};
 
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -333,21 +349,14 @@ static void test_random_streams(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_line),
-                cmocka_unit_test(test_line_limit),
-                cmocka_unit_test(test_length),
-                cmocka_unit_test(test_length_limit),
-                cmocka_unit_test(test_head),
-                cmocka_unit_test(test_head_wrong),
-                cmocka_unit_test(test_head_limit),
-                cmocka_unit_test(test_count),
-                cmocka_unit_test(test_websocket),
-                cmocka_unit_test(test_raw),
-                cmocka_unit_test(test_nothing_is_no_frame),
-                cmocka_unit_test(test_n_scanned),
-                cmocka_unit_test(test_line_is_scanned_once),
-                cmocka_unit_test(test_put_length),
-                cmocka_unit_test(test_random_streams),
+                cmocka_unit_test(test_line),       cmocka_unit_test(test_line_limit),
+                cmocka_unit_test(test_length),     cmocka_unit_test(test_length_limit),
+                cmocka_unit_test(test_head),       cmocka_unit_test(test_head_wrong),
+                cmocka_unit_test(test_head_limit), cmocka_unit_test(test_count),
+                cmocka_unit_test(test_message),    cmocka_unit_test(test_websocket),
+                cmocka_unit_test(test_raw),        cmocka_unit_test(test_nothing_is_no_frame),
+                cmocka_unit_test(test_n_scanned),  cmocka_unit_test(test_line_is_scanned_once),
+                cmocka_unit_test(test_put_length), cmocka_unit_test(test_random_streams),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -302,6 +303,25 @@ static void test_peer_is_gone(void **state) {
         signal(SIGPIPE, SIG_DFL);
 }
 
+/* What was sent is not in the tail any more, also of one that is sent in pieces. */
+static void test_sent_secrets_are_wiped(void **state) {
+        static const char secret[] = "a secret that is told once";
+        Pair pair;
+
+        (void)state;
+        pair_open(&pair, 0);
+        pair.q.wipes = true;
+        say(&pair, secret);
+        assert_int_equal(outq_send(&pair.q, pair.fds[0]), 0);
+        assert_int_equal(outq_pending(&pair.q), 0);
+        assert_true(pair.q.tail.cap >= sizeof(secret));
+        assert_null(memmem(pair.q.tail.data, pair.q.tail.cap, secret, 8));
+        peer_reads(&pair, sizeof(secret));
+        assert_int_equal(pair.sent.n, sizeof(secret) - 1);
+        say(&pair, secret);
+        pair_close(&pair);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_chunk),
@@ -314,6 +334,7 @@ int main(void) {
                 cmocka_unit_test(test_references),
                 cmocka_unit_test(test_large_tail_is_given_back),
                 cmocka_unit_test(test_peer_is_gone),
+                cmocka_unit_test(test_sent_secrets_are_wiped),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

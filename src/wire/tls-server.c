@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Certificates: from files of the user's, or one of our own, which is made here.
+ * Certificates of servers: from files of the user's, or one of our own.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/macro.h"
+#include "wire/certificate.h"
 #include "wire/tls-internal.h"
 
 /* ---- the context ----------------------------------------------------------------------------- */
@@ -51,7 +51,8 @@ static int tls_server_new(TlsServer **ret) {
                 return error_origin(-ENOMEM);
         }
         SSL_CTX_set_options(server->context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
-                                                     SSL_OP_CIPHER_SERVER_PREFERENCE);
+                                                     SSL_OP_CIPHER_SERVER_PREFERENCE |
+                                                     SSL_OP_CLEANSE_PLAINTEXT);
         SSL_CTX_set_mode(server->context, SSL_MODE_ENABLE_PARTIAL_WRITE |
                                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                                   SSL_MODE_RELEASE_BUFFERS);
@@ -135,51 +136,18 @@ static bool tls_is_name(const char *host) {
                        strlen(host);
 }
 
-static int tls_add_names(X509 *cert, const char *host) {
-        char names[2048], own[256] = "";
-        X509V3_CTX context;
-        X509_EXTENSION *extension;
-        size_t n;
-        int r;
+enum { TLS_NAMES_MAX = 2048 };
 
-        n = (size_t)snprintf(names, sizeof(names), "DNS:localhost,IP:127.0.0.1,IP:::1");
+static void tls_names(const char *host, char names[TLS_NAMES_MAX]) {
+        char own[256] = "";
+        size_t n = (size_t)snprintf(names, TLS_NAMES_MAX, "DNS:localhost,IP:127.0.0.1,IP:::1");
+
         if (!gethostname(own, sizeof(own) - 1) && tls_is_name(own))
-                n += (size_t)snprintf(names + n, sizeof(names) - n, ",DNS:%s,DNS:%s.local", own, own);
+                n += (size_t)snprintf(names + n, TLS_NAMES_MAX - n, ",DNS:%s,DNS:%s.local", own, own);
         if (host && tls_is_address(host))
-                n += (size_t)snprintf(names + n, sizeof(names) - n, ",IP:%s", host);
+                (void)snprintf(names + n, TLS_NAMES_MAX - n, ",IP:%s", host);
         else if (host && tls_is_name(host))
-                n += (size_t)snprintf(names + n, sizeof(names) - n, ",DNS:%s", host);
-        X509V3_set_ctx(&context, cert, cert, NULL, NULL, 0);
-        extension = X509V3_EXT_conf_nid(NULL, &context, NID_subject_alt_name, names);
-        r = extension ? X509_add_ext(cert, extension, -1) : 0;
-        X509_EXTENSION_free(extension);
-        return r;
-}
-
-static int tls_add_serial(X509 *cert) {
-        unsigned char bytes[8];
-        uint64_t number = 0;
-
-        if (RAND_bytes(bytes, sizeof(bytes)) != 1)
-                return 0;
-        memcpy(&number, bytes, sizeof(number));
-        return ASN1_INTEGER_set_uint64(X509_get_serialNumber(cert), number >> 1 | 1);
-}
-
-static X509 *tls_make_certificate(EVP_PKEY *key, const char *host) {
-        X509 *cert = X509_new();
-        X509_NAME *name = cert ? X509_get_subject_name(cert) : NULL;
-
-        if (cert && X509_set_version(cert, X509_VERSION_3) && tls_add_serial(cert) &&
-            X509_gmtime_adj(X509_getm_notBefore(cert), -24L * 3600) &&
-            X509_time_adj_ex(X509_getm_notAfter(cert), TLS_DAYS, 0, NULL) && X509_set_pubkey(cert, key) &&
-            X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"muster", -1, -1,
-                                       0) &&
-            X509_set_issuer_name(cert, name) && tls_add_names(cert, host) &&
-            X509_sign(cert, key, EVP_sha256()))
-                return cert;
-        X509_free(cert);
-        return NULL;
+                (void)snprintf(names + n, TLS_NAMES_MAX - n, ",DNS:%s", host);
 }
 
 static int tls_write_pem(BIO *to, EVP_PKEY *key, X509 *cert, const char *path) {
@@ -195,9 +163,14 @@ static int tls_write_pem(BIO *to, EVP_PKEY *key, X509 *cert, const char *path) {
 
 static int tls_make(const char *path, const char *host) {
         EVP_PKEY *key = EVP_EC_gen("P-256");
-        X509 *cert = key ? tls_make_certificate(key, host) : NULL;
         BIO *pem = BIO_new(BIO_s_secmem());
-        int r = cert && pem ? tls_write_pem(pem, key, cert, path) : error_origin(-ENOMEM);
+        char names[TLS_NAMES_MAX];
+        X509 *cert;
+        int r;
+
+        tls_names(host, names);
+        cert = key ? certificate_make(key, TLS_DAYS, names) : NULL;
+        r = cert && pem ? tls_write_pem(pem, key, cert, path) : error_origin(-ENOMEM);
 
         BIO_free(pem);
         X509_free(cert);

@@ -139,6 +139,15 @@ def started(command, folder, address, env=None, core=SERVER_CORE, first=True):
         process.wait(timeout=20)
 
 
+def processor_ns(pid):
+    """Processor time of all threads so far."""
+    total = 0
+    for tid in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/schedstat" % (pid, tid), encoding="ascii") as file:
+            total += int(file.read().split()[0])
+    return total
+
+
 def limit_server(bench):
     folder = bench.new_folder()
     address = os.path.join(folder, "limit.sock")

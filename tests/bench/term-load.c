@@ -3,12 +3,15 @@
  * Terminal output and keystrokes as an attached client sees them.
  *
  *   term-load bulk coop SOCKET REQUEST [CLIENTS [STALLED]]
+ *   term-load bulk web ADDRESS TARGET
  *   term-load bulk pty COMMAND [ARG]...
  *   term-load echo coop SOCKET REQUEST N
  *   term-load echo pty N COMMAND [ARG]...
  *   term-load first coop SOCKET CREATE ATTACH
  *
- * coop: REQUEST is the JSON of an attach; CLIENTS of them read, STALLED more never do. pty: COMMAND on a
+ * coop: REQUEST is the JSON of an attach; CLIENTS of them read, STALLED more never do. web: a WebSocket at this
+ * target of a server (tcp:HOST:PORT): output are binary messages; what a text message with an "at" begins is
+ * acknowledged every ACK_BYTES, as pages do at /term. A target that is "ttyd" is the protocol of that program. pty: COMMAND on a
  * terminal of its own, 80x24; that is the bare reader, and the way of the clients of dtach and tmux. bulk
  * and echo begin when the terminal has said something and then been silent for a while.
  *
@@ -39,18 +42,27 @@ enum {
         QUIET_MS = 300,
         STUCK_MS = 5000,
         GIVE_UP_MS = 30000,
+        ACK_BYTES = 128 << 10,
+        WS_TEXT = 1,
+        WS_BINARY = 2,
+        WS_PING = 9,
+        WS_PONG = 10,
 };
+
+typedef enum Kind { KIND_PTY, KIND_COOP, KIND_WEB } Kind;
 
 typedef struct Terminal {
         size_t n_head, n_left; /* of the frame that is being read; tag 0 counts */
         unsigned long long n_bytes, n_lag;
+        unsigned long long at, acked; /* has_at: position of the next byte; what was acknowledged */
         size_t n_control, n_tail;
         char control[512]; /* of a control frame: its beginning */
-        char tail[TAIL];
         int fd;
-        pid_t pid;   /* of the command on a bare terminal */
-        int is_coop; /* framed: 4 bytes of length, a tag, the payload */
-        unsigned char head[5];
+        pid_t pid; /* of the command on a bare terminal */
+        Kind kind;
+        int has_at, is_ttyd;
+        unsigned char head[10]; /* coop: 4 bytes of length and a tag; web: of a frame */
+        char tail[TAIL];
 } Terminal;
 
 static char buffer[READ_BYTES];
@@ -103,6 +115,95 @@ static void take_frames(Terminal *t, const char *data, size_t n) {
         }
 }
 
+/* ---- WebSockets ------------------------------------------------------------------------------ */
+
+/* A mask of zeros is a mask. Short messages only. */
+static void send_web(Terminal *t, int opcode, const char *data, size_t n) {
+        char frame[6 + 125] = {(char)(0x80 | opcode), (char)(0x80 | n)};
+
+        memcpy(frame + 6, data, n);
+        if (send(t->fd, frame, 6 + n, MSG_NOSIGNAL) != (ssize_t)(6 + n))
+                die("send");
+}
+
+static void acknowledge(Terminal *t) {
+        char text[64];
+
+        t->acked = t->at;
+        send_web(t, WS_TEXT, text, (size_t)snprintf(text, sizeof(text), "{\"ack\":%llu}", t->at));
+}
+
+static void take_web_output(Terminal *t, const char *data, size_t n) {
+        if (t->is_ttyd && !t->n_control) { /* the first byte says what it is; output is 0 */
+                t->n_control = 1;
+                t->control[0] = *data++;
+                n--;
+        }
+        if (t->is_ttyd && t->control[0] != '0')
+                return;
+        take_output(t, data, n);
+        t->at += n;
+        if (t->has_at && t->at - t->acked >= ACK_BYTES)
+                acknowledge(t);
+}
+
+/* Where the count goes on is acknowledged at once: the daemon waits for that. */
+static void end_web_text(Terminal *t) {
+        const char *at = strstr(t->control, "\"at\":");
+
+        if (!at)
+                return;
+        t->has_at = 1;
+        t->at = strtoull(at + 5, NULL, 10);
+        acknowledge(t);
+}
+
+static size_t web_head_bytes(const unsigned char *head) {
+        size_t n = head[1] & 127;
+
+        return n == 126 ? 4 : n == 127 ? 10 : 2;
+}
+
+static size_t web_length(const unsigned char *head) {
+        size_t n_head = web_head_bytes(head), n = 0;
+
+        for (size_t i = 2; i < n_head; i++)
+                n = n << 8 | head[i];
+        return n_head == 2 ? head[1] & 127u : n;
+}
+
+static void end_web_frame(Terminal *t) {
+        int opcode = t->head[0] & 15;
+
+        if (opcode == WS_TEXT)
+                end_web_text(t);
+        else if (opcode == WS_PING)
+                send_web(t, WS_PONG, t->control, t->n_control);
+        t->n_head = 0;
+}
+
+static void take_web(Terminal *t, const char *data, size_t n) {
+        while (n) {
+                if (t->n_head < 2 || t->n_head < web_head_bytes(t->head)) {
+                        t->head[t->n_head++] = (unsigned char)*data++;
+                        n--;
+                        if (t->n_head < 2 || t->n_head < web_head_bytes(t->head))
+                                continue;
+                        t->n_left = web_length(t->head);
+                        t->n_control = 0;
+                } else {
+                        size_t part = n < t->n_left ? n : t->n_left;
+
+                        ((t->head[0] & 15) == WS_BINARY ? take_web_output : take_control)(t, data, part);
+                        t->n_left -= part;
+                        data += part;
+                        n -= part;
+                }
+                if (!t->n_left)
+                        end_web_frame(t);
+        }
+}
+
 /* One read. Returns 0 when nothing is there; ends the program when the terminal ended. */
 static ssize_t take(Terminal *t) {
         ssize_t n = read(t->fd, buffer, sizeof(buffer));
@@ -113,8 +214,10 @@ static ssize_t take(Terminal *t) {
                 fprintf(stderr, "the terminal ended after %llu bytes\n", t->n_bytes);
                 exit(1);
         }
-        if (t->is_coop)
+        if (t->kind == KIND_COOP)
                 take_frames(t, buffer, (size_t)n);
+        else if (t->kind == KIND_WEB)
+                take_web(t, buffer, (size_t)n);
         else
                 take_output(t, buffer, (size_t)n);
         return n;
@@ -125,10 +228,12 @@ static int has_ended(const Terminal *t) {
 }
 
 static void send_key(Terminal *t, char key) {
-        char frame[] = {0, 0, 0, 2, 0, key};
+        char frame[] = {0, 0, 0, 2, 0, key}, typed[] = {'0', key};
 
-        if (t->is_coop ? write(t->fd, frame, sizeof(frame)) != (ssize_t)sizeof(frame)
-                       : write(t->fd, &key, 1) != 1)
+        if (t->kind == KIND_WEB)
+                send_web(t, WS_BINARY, t->is_ttyd ? typed : &key, t->is_ttyd ? 2 : 1);
+        else if (t->kind == KIND_COOP ? write(t->fd, frame, sizeof(frame)) != (ssize_t)sizeof(frame)
+                                      : write(t->fd, &key, 1) != 1)
                 die("write");
 }
 
@@ -228,7 +333,7 @@ static uint64_t open_coop(Terminal *t, const char *address, const char *request)
         long n_retries = 0;
         uint64_t begin;
 
-        *t = (Terminal){.fd = dial(address, &n_retries), .is_coop = 1};
+        *t = (Terminal){.fd = dial(address, &n_retries), .kind = KIND_COOP};
         if (t->fd < 0)
                 die(address);
         send_message(t->fd, "{\"version\":1}");
@@ -237,6 +342,44 @@ static uint64_t open_coop(Terminal *t, const char *address, const char *request)
         send_message(t->fd, request);
         expect_ok(t->fd);
         return begin;
+}
+
+/* The answer's head is read byte by byte: what follows it are frames. */
+static void expect_upgrade(int fd) {
+        char text[4096];
+        size_t n = 0;
+
+        do
+                receive(fd, text + n++, 1);
+        while (n < sizeof(text) - 1 && (n < 4 || memcmp(text + n - 4, "\r\n\r\n", 4) != 0));
+        text[n] = 0;
+        if (strncmp(text, "HTTP/1.1 101", 12) != 0) {
+                fprintf(stderr, "refused: %s\n", text);
+                exit(1);
+        }
+}
+
+static void open_web(Terminal *t, const char *address, const char *target) {
+        static const char hello[] = "{\"AuthToken\":\"\",\"columns\":80,\"rows\":24}";
+        int is_ttyd = !strcmp(target, "ttyd");
+        struct pollfd pfd = {.events = POLLOUT};
+        char text[4096];
+        long n_retries = 0;
+        int n;
+
+        *t = (Terminal){.fd = dial(address, &n_retries), .kind = KIND_WEB, .is_ttyd = is_ttyd};
+        pfd.fd = t->fd;
+        wait_for_input(&pfd, 1);
+        n = snprintf(text, sizeof(text),
+                     "GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                     "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n%s\r\n",
+                     is_ttyd ? "/ws" : target, address + 4,
+                     is_ttyd ? "Sec-WebSocket-Protocol: tty\r\n" : "");
+        if (t->fd < 0 || send(t->fd, text, (size_t)n, MSG_NOSIGNAL) != n)
+                die(address);
+        expect_upgrade(t->fd);
+        if (is_ttyd)
+                send_web(t, WS_BINARY, hello, sizeof(hello) - 1);
 }
 
 /* ---- what is measured ------------------------------------------------------------------------ */
@@ -337,6 +480,11 @@ int main(int argc, char **argv) {
                         echo(terminals, strtoul(argv[5], NULL, 10));
                 else if (!strcmp(what, "first"))
                         first(terminals, begin);
+                return 0;
+        }
+        if (argc == 5 && !strcmp(what, "bulk") && !strcmp(how, "web")) {
+                open_web(terminals, argv[3], argv[4]);
+                bulk(terminals, 1);
                 return 0;
         }
         if (argc >= 4 && !strcmp(how, "pty")) {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The fleet in a browser: nobody, one, news without a reload, the filter, keys only, a second press before something ends."""
-from browser import PHONE, SMALL_PHONE, Browser, serve
+from browser import LATER_IS_THERE, PHONE, SMALL_PHONE, Browser, serve
 from console_fleet import looked_at, session
+from fake_agents import Fake
 from harness import check, equal, eventually
 
 
@@ -54,6 +55,24 @@ def test_filter_and_keys():
         eventually(lambda: len([p for p in d.ps() if p["state"] == "running"]) == 2, what="the end of one")
 
 
+def test_what_agents_do():
+    """What its hooks say of an agent is in the list without a reload: the word, what it waits for, and who says so."""
+    with looked_at() as d, Browser() as b:
+        page = b.open(serve(d))
+        page.wait(".empty")
+        with Fake(d, "claude", name="told") as fake:
+            for step, word, tone in (("prompt x", "working", "good"), ("ask Edit", "asks", "ask"), ("done", "working", "good"), ("stop", "idle", "quiet")):
+                fake.do(step)
+                page.has(word, ".fleet .row.tone-%s .word" % tone)
+                if word == "asks":
+                    page.has("permission", ".fleet .c-agent .note")
+                    page.has("1 asks", ".foot")
+            check("hook" in page.value("document.querySelector('.fleet .state').title"), "the source is not said")
+            page.axe()
+            page.go("#/timeline?domain=agent")
+            page.has("waiting: permission", ".timeline")
+
+
 def test_palette_and_help():
     with looked_at() as d, Browser() as b:
         session(d, "nlst")
@@ -66,8 +85,11 @@ def test_palette_and_help():
         page.press("Enter")
         page.wait(".view-terminal")
         page.press("Control+]", "?")
+        page.wait(".dialog-help:modal")
         page.has("Ctrl+K", ".dialog-help")
-        page.press("Escape", "g", "s")
+        page.press("Escape")
+        page.gone(".dialog-help")
+        page.press("g", "s")
         page.wait(".view-settings")
 
 
@@ -130,7 +152,7 @@ def test_idle_asks_nothing():
     with looked_at() as d, Browser() as b:
         page = b.open(serve(d))
         page.wait(".empty")
-        page.until("performance.getEntriesByType('resource').length > 0")
+        page.until(LATER_IS_THERE)
         page.do("requests")
         before = d.info()["connections"]["accepted"]
         page.do("waitForTimeout", 3000)

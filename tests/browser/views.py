@@ -4,7 +4,7 @@ from browser import DESKTOP, PHONE, SMALL_PHONE, Browser, serve
 from console_fleet import group, looked_at, session
 from harness import check, equal, eventually
 
-VIEWS = ("fleet", "needs", "grid", "chat", "tasks", "timeline", "recordings", "usage", "company", "settings", "new")
+VIEWS = ("fleet", "needs", "grid", "chat", "tasks", "timeline", "search", "recordings", "usage", "company", "settings", "new")
 CLASS = {"new": "create"}
 
 
@@ -68,11 +68,11 @@ def test_phones():
 
 
 def test_twice_as_large():
-    """A zoom of 200 % on a window of 1280 leaves 640 pixels, the narrowest screen has 320: nothing is scrolled sideways."""
+    """A zoom of 200 % on a window of 1280 leaves 640 pixels, a tablet has 820, the narrowest screen 320: nothing is scrolled sideways."""
     with looked_at() as d, Browser() as b:
         _filled(d)
         address = serve(d)
-        for width in (640, 320):
+        for width in (820, 640, 320):
             page = b.open(address, {**DESKTOP, "viewport": {"width": width, "height": 720}})
             page.has("nlst", ".fleet")
             for view in VIEWS:
@@ -119,9 +119,13 @@ def test_new_agent():
         page.wait(".link-live")
         page.press("n")
         page.wait(".view-create")
-        page.fill("input[list=folders]", d.home.base)
         page.fill("input[list=commands]", "sh -c 'echo \"it runs\"; exec cat'")
         page.do("selectOption", "select", "none")
+        page.fill("input[list=folders]", "/nowhere/at/all")
+        page.click("text=Start")
+        page.has("/nowhere/at/all", ".act .error")
+        page.axe()
+        page.fill("input[list=folders]", d.home.base)
         page.click("text=Start")
         page.wait(".view-terminal")
         page.shows("it runs")

@@ -56,6 +56,7 @@ def test_the_page_needs_no_token():
             status, headers, body = web.get(path)
             equal((status, headers["content-type"].split(";")[0]), (200, "text/html"))
             check(b"<html" in body, body[:100])
+            check("frame-ancestors 'none'" in headers["content-security-policy"], headers)
             check("access-control-allow-origin" not in headers and "set-cookie" not in headers, headers)
         equal(web.get("/assets/none.js")[0], 404)
 

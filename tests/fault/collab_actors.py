@@ -134,6 +134,22 @@ def test_killed_while_it_ends():
             check(pid_of(d, g, "a") != pid, "the same process")
 
 
+def test_a_stop_while_one_who_has_left_waits_for_an_actor():
+    """A storm of operations met it: the call of a client that had gone held its group, nobody told it that the actor was let go, and the stop was given up
+    after eight seconds."""
+    with Home() as home:
+        with Daemon(home=home) as d:
+            g, _ = project(d)
+            started(d, g, "a", STUBBORN)
+            await_text(d, g, "a", "ready")
+            with Conn(d.home.cccc_sock) as c:
+                c.send(cccc_request("actor_stop", {"group_id": g, "actor_id": "a"}))
+                eventually(lambda: not is_running(d, g, "a"), what="ending")
+            with Conn(d.home.cccc_sock) as c:
+                c.send(cccc_request("group_delete", {"group_id": g}))
+            d.stop()
+
+
 def test_ended_while_no_daemon_was_there():
     with Home() as home:
         with Daemon(home=home) as d:

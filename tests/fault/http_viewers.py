@@ -89,6 +89,25 @@ def test_pages_that_look_while_it_is_killed():
         s2.kill(name)
 
 
+def test_a_thousand_that_come_back_at_once():
+    """All pages lose their network together, and find it again: each resumes, nobody is left over."""
+    with _daemon() as d, Sessions(d) as s:
+        name, web = s.create(), Web.serve(d.coop())
+        with web.socket("/term?id=" + name) as w:
+            first = w.text()
+            w.until("ready\r\n")
+            at = first["at"] + len("ready\r\n")
+        for _ in range(10):
+            pages = [web.socket("/term?id=%s&after=%d&process=%s" % (name, at, first["process"])) for _ in range(100)]
+            for w in pages:
+                equal((w.status, w.text()["at"]), (101, at))
+            for w in pages:
+                w.close()
+        eventually(lambda: s.listed(name)["web_clients"] == 0)
+        equal(web.json("GET", "/api/sessions")[0]["name"], name)
+        s.kill(name)
+
+
 def test_a_server_is_forgotten_by_a_shutdown_and_not_by_a_signal():
     with _daemon() as d:
         web, home = Web.serve(d.coop()), d.home

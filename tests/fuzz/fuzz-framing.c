@@ -145,6 +145,31 @@ static void cut_websocket(Cut *cut, size_t n_max, Str stream) {
         cut->n_rest = stream.n;
 }
 
+/* A kind, three bytes of length; what is cut keeps both. */
+static void cut_messages(Cut *cut, size_t n_max, Str stream) {
+        while (stream.n) {
+                size_t n = 0;
+
+                if (stream.data[0] != 0 && stream.data[0] != 1) {
+                        cut->fault = FRAMING_E_WRONG;
+                        break;
+                }
+                if (stream.n < 4)
+                        break;
+                for (int i = 1; i < 4; i++)
+                        n = n * 256 + (unsigned char)stream.data[i];
+                if (n > n_max) {
+                        cut->fault = FRAMING_E_TOO_LARGE;
+                        break;
+                }
+                if (stream.n < n + 4)
+                        break;
+                push_frame(cut, (Str){stream.data, n + 4});
+                stream = (Str){stream.data + n + 4, stream.n - n - 4};
+        }
+        cut->n_rest = stream.n;
+}
+
 /* ---- as a connection does it
  * ------------------------------------------------------------------------------------ */
 
@@ -176,8 +201,10 @@ static void feed_piece(Feed *feed, Str piece) {
                         break;
                 }
                 FUZZ_CHECK(r == 0 && n_used && n_used <= n - at && feed->n_scanned == 0);
-                FUZZ_CHECK(frame.n <= feed->framing.n_max || feed->framing.kind == FRAMING_RAW ||
-                           (feed->framing.kind == FRAMING_WEBSOCKET && frame.n - feed->framing.n_max <= 14));
+                FUZZ_CHECK(
+                        frame.n <= feed->framing.n_max || feed->framing.kind == FRAMING_RAW ||
+                        (feed->framing.kind == FRAMING_WEBSOCKET && frame.n - feed->framing.n_max <= 14) ||
+                        (feed->framing.kind == FRAMING_MESSAGE && frame.n - feed->framing.n_max <= 4));
                 push_frame(&feed->cut, frame);
                 at += n_used;
         }
@@ -234,9 +261,13 @@ static void check_raw(const Framing *framing, Str stream, unsigned seed) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         static void (*const cuts[])(Cut *, size_t, Str) = {
-                [FRAMING_LINE] = cut_lines,   [FRAMING_LENGTH] = cut_lengths,
-                [FRAMING_RAW] = NULL,         [FRAMING_HEAD] = cut_heads,
-                [FRAMING_COUNT] = cut_counts, [FRAMING_WEBSOCKET] = cut_websocket,
+                [FRAMING_LINE] = cut_lines,
+                [FRAMING_LENGTH] = cut_lengths,
+                [FRAMING_RAW] = NULL,
+                [FRAMING_HEAD] = cut_heads,
+                [FRAMING_COUNT] = cut_counts,
+                [FRAMING_WEBSOCKET] = cut_websocket,
+                [FRAMING_MESSAGE] = cut_messages,
         };
         Framing framing;
         Cut reference = {0};

@@ -9,15 +9,42 @@ const [modules, chromium, deadline] = process.argv.slice(2);
 const require = createRequire(modules + "/");
 const playwright = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
+/* A page whose text a test has put in the way counts as one from elsewhere, which may not speak to this machine: that check is off. */
+const flags = ["--disable-features=LocalNetworkAccessChecks", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
+  "--allow-loopback-in-peer-connection", /* a machine may have no other network */
+  "--host-resolver-rules=MAP *.test 127.0.0.1"];
 const browser = await playwright.chromium.launch({ executablePath: chromium, args: flags, timeout: Number(deadline) });
 const pages = [];
 
-async function open({ settings, ...options }, url) {
+/* The answer to `ps` with so many rows: each process of it again and again, under other names. It costs the page what a fleet of that size costs it. */
+function multiplied(text, n) {
+  const reply = JSON.parse(text);
+  const real = reply.result?.processes;
+  if (!real?.length) return text;
+  reply.result.processes = Array.from({ length: n }, (_, i) => (i < real.length ? real[i] : { ...real[i % real.length], id: `${real[i % real.length].id.slice(0, -4)}${String(i).padStart(4, "0")}`, name: `session:agent-${i}`, object: `agent-${i}` }));
+  return JSON.stringify(reply);
+}
+
+/* WebSockets of a page go through here when a test wants to multiply the fleet, or to cut the wire. */
+async function wireOf(context, rows) {
+  const wire = { isCut: false, open: new Set() };
+  await context.routeWebSocket(/\/(rpc|term)(\?|$)/, (page) => {
+    if (wire.isCut) return page.close({ code: 3001 });
+    const server = page.connectToServer();
+    wire.open.add(page);
+    if (rows && page.url().endsWith("/rpc")) server.onMessage((m) => page.send(multiplied(m, rows)));
+  });
+  return wire;
+}
+
+/* `init` is a script that runs in the page before its own. */
+async function open({ settings, rows, wired, init, ...options }, url) {
   const context = await browser.newContext(options);
+  const wire = rows || wired ? await wireOf(context, rows) : null;
   await context.addInitScript((text) => localStorage.getItem("muster_settings") ?? localStorage.setItem("muster_settings", text), JSON.stringify(settings));
+  if (init) await context.addInitScript({ content: init });
   const page = await context.newPage();
-  const state = { page, context, said: [], requests: [] };
+  const state = { page, context, wire, said: [], requests: [] };
   page.setDefaultTimeout(Number(deadline));
   page.on("console", (m) => ["error", "warning"].includes(m.type()) && state.said.push(`${m.type()}: ${m.text()}`));
   page.on("pageerror", (e) => state.said.push(`exception: ${e.message}`));
@@ -32,6 +59,17 @@ const acts = {
   said: (state) => state.said.splice(0),
   requests: (state) => state.requests.splice(0),
   close: (state) => state.context.close(),
+  /* From now on a path is answered with the text of a file, or with 404; the head stays that of the daemon. */
+  answer: (state, path, file) => state.page.route((url) => url.pathname === path, async (route) => {
+    if (!file) return route.fulfill({ status: 404, body: "" });
+    return route.fulfill({ response: await route.fetch({ url: new URL("/", route.request().url()).href }), contentType: file.endsWith(".js") ? "text/javascript" : "text/html", body: readFileSync(file) });
+  }),
+  /* The wire of a page that was opened with `wired` is cut, and whole again. */
+  cut: (state, is) => {
+    state.wire.isCut = is;
+    if (is) for (const page of state.wire.open) page.close({ code: 3001 });
+    if (is) state.wire.open.clear();
+  },
   offline: (state, is) => state.context.setOffline(is),
   /* Asked again and again from outside: a page with a strict policy evaluates no text by itself. */
   waitFor: async (state, expression) => {

@@ -24,8 +24,10 @@ DESKTOP = {"viewport": {"width": 1200, "height": 720}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "hasTouch": True, "isMobile": True}
 SMALL_PHONE = {"viewport": {"width": 360, "height": 640}, "hasTouch": True, "isMobile": True}
 SETTINGS = {"webgl": False}  # without it the letters of a terminal are DOM nodes, which can be read
+# What a page fetches when it has nothing else to do is there.
+LATER_IS_THERE = "[...document.querySelectorAll('link[rel=prefetch]')].every((l) => performance.getEntriesByName(l.href).some((e) => e.responseEnd > 0))"
 WIDEST = "[...document.querySelectorAll('main *')].filter((e) => e.getBoundingClientRect().right > innerWidth).slice(0, 3).map((e) => e.outerHTML.slice(0, 150))"
-HARMLESS = ("GL Driver Message", "task queue exceeded", "WebSocket connection to", "net::ERR_", "Failed to load resource")  # the machine's, and links that were cut on purpose
+HARMLESS = ("GL Driver Message", "task queue exceeded", "WebSocket connection to", "net::ERR_", "Failed to load resource", "registration blocked by Playwright")  # the machine's, and links that were cut on purpose
 
 
 def _missing():

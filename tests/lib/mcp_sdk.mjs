@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The official TypeScript SDKs against `muster mcp`: mcp_sdk.mjs SDK MODULES MUSTER SOCKET GROUP, where SDK is v1, v2 (legacy) or v2-auto.
+// With an http:// address in the place of MUSTER and a token in that of SOCKET: against POST /mcp of a web server.
 // Prints one line for each check, "ok NAME" or "no NAME: why", and ends with status 1 if one failed.
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
@@ -8,6 +9,7 @@ const [sdk, modules, muster, socket, group] = process.argv.slice(2);
 const require = createRequire(modules + "/");
 const load = (name) => import(pathToFileURL(require.resolve(name)).href);
 const patient = { timeout: 600000 }; // a machine may have much else to do
+const isHttp = muster.startsWith("http://");
 let failed = 0;
 
 function check(name, truth, what) {
@@ -20,6 +22,12 @@ async function open(actor) {
   const { StdioClientTransport } = await load(sdk === "v1" ? "@modelcontextprotocol/sdk/client/stdio.js" : "@modelcontextprotocol/client/stdio");
   const options = sdk === "v2-auto" ? { versionNegotiation: { mode: "auto" } } : {};
   const client = new Client({ name: "test", version: "1" }, { capabilities: {}, ...options });
+  if (isHttp) {
+    const { StreamableHTTPClientTransport } = await load(sdk === "v1" ? "@modelcontextprotocol/sdk/client/streamableHttp.js" : "@modelcontextprotocol/client");
+    const address = new URL(`${muster}/mcp?group=${group}&actor=${actor}`);
+    await client.connect(new StreamableHTTPClientTransport(address, { requestInit: { headers: { Authorization: "Bearer " + socket } } }), patient);
+    return client;
+  }
   const env = actor ? { CCCC_GROUP_ID: group, CCCC_ACTOR_ID: actor } : {};
   await client.connect(new StdioClientTransport({ command: muster, args: ["mcp", "--socket", socket], env: { ...process.env, CCCC_GROUP_ID: "", CCCC_ACTOR_ID: "", ...env } }), patient);
   return client;
@@ -81,12 +89,16 @@ if (sdk === "v1") bob.setNotificationHandler((await load("@modelcontextprotocol/
 else bob.setNotificationHandler("notifications/resources/updated", told);
 const listening = await (bob.listen ? bob.listen({ resourceSubscriptions: [uri, "muster://nosuch"] }, patient).catch(() => undefined) : undefined); // the new revision, if that is what was found
 if (listening) check("listen", JSON.stringify(listening.honoredFilter.resourceSubscriptions) === JSON.stringify([uri]), listening.honoredFilter);
+else if (isHttp) await refused("subscribe", () => bob.subscribeResource({ uri }, patient), -32601, "CAPABILITY_NOT_SUPPORTED"); // nobody can be told between two requests
 else check("subscribe", (await bob.subscribeResource({ uri }, patient)) && true);
 await call(alice, "cccc_message_send", { text: "news", to: ["bob"] });
-for (let i = 0; i < 6000 && !updates.length; i++) await new Promise((done) => setTimeout(done, 10));
-check("updated", updates[0] === uri, updates);
+if (listening || !isHttp) for (let i = 0; i < 6000 && !updates.length; i++) await new Promise((done) => setTimeout(done, 10));
+if (listening || !isHttp) check("updated", updates[0] === uri, updates);
+let heard = 0;
+const soon = await callTool(alice, { name: "muster_wait", arguments: { timeout_s: 1, on: ["nowhere"] } }, { onprogress: () => heard++ });
+check("progress", soon.structuredContent.timed_out && heard > 0, [soon, heard]);
 if (listening) await listening.close();
-else check("unsubscribe", (await bob.unsubscribeResource({ uri }, patient)) && true);
+else if (!isHttp) check("unsubscribe", (await bob.unsubscribeResource({ uri }, patient)) && true);
 await alice.close();
 await bob.close();
 process.exit(failed ? 1 : 0);

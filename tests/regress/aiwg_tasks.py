@@ -6,6 +6,7 @@ import os
 
 from aiwg_project import Tasks, check_iso
 from harness import check, equal, eventually, start_time
+from home import HOSTED_RUNNING
 
 
 def test_submit_checks_its_parameters():
@@ -194,6 +195,7 @@ def test_running_tasks_are_listed_in_the_order_of_their_start():
         def listed():
             return [r["id"] for r in t.client.result("daemon.status")["subsystems"]["supervisor"]["tasks"]["running"]]
         eventually(lambda: listed() == want, what="the order of their start")
+        eventually(lambda: sum(r.state == HOSTED_RUNNING for r in t.home.hosted()) == len(want), what="their programs: one that never ran is begun anew by the next daemon")
         t.restart("kill")
         equal(listed(), want, "after a restart")
 

@@ -441,9 +441,9 @@ def test_ps_and_ls():
     name = _new(home, *ECHO)
     with _attached(home, name):
         titles, *rows = muster_ok(home, "ps").splitlines()
-        equal(titles.split(), "ID NAME STATE AGE OUTPUT PID SANDBOX COMMAND WORKSPACE CLIENTS CPU MEM".split())
+        equal(titles.split(), "ID NAME STATE AGENT AGE OUTPUT PID SANDBOX COMMAND WORKSPACE CLIENTS CPU MEM".split())
         row = next(line.split() for line in rows if name in line)
-        equal((row[1], row[2], row[6], row[7], row[9]), ("session:" + name, "running", "none", "/bin/sh", "1"))
+        equal((row[1], row[2], row[7], row[8], row[10]), ("session:" + name, "running", "none", "/bin/sh", "1"))
         titles, *rows = muster_ok(home, "ls").splitlines()
         equal(titles.split(), "SESSION WORKSPACE STATE PTYS CLIENTS AGE".split())
         check(re.match(name + r" +\S+ +running +1 +1 local, 0 web +\d+s$", next(line for line in rows if line.startswith(name))), rows)

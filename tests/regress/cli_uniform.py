@@ -9,26 +9,26 @@ from harness import Daemon, Home, check, equal, eventually, write_text
 from home import numbers
 
 # Commands whose output is a stream or a terminal, which has no JSON form.
-NO_JSON = {"mcp", "attach", "shell", "logs", "send-keys", "record", "replay", "chat", "stdio"}
+NO_JSON = {"mcp", "attach", "shell", "logs", "send-keys", "record", "replay", "chat", "stdio", "hook"}
 # They go on, or need a place of their own; their own tests look at them.
-ELSEWHERE = {"top", "upgrade-daemon"}
+ELSEWHERE = {"top", "upgrade-daemon", "tunnel"}
 
 # Lines that succeed beside a daemon, in a folder that is a project and has a group with an actor; {s}: a session, {e}: an event.
 LINES = [
     "new --name {n} -d .", "up", "status", "ls", "ps", "group", "group show", "group set nudge_after_seconds=300", "actor", "actor set dev title=Dev",
     "context", "context note mind", "template", "send hello", "reply {e} well", "ack {e}", "inbox", "mail", "tail", "events",
     "task submit hello", "task ls", "task stats", "project add", "project ls", "rules", "schema", "schema coop", "schema cccc.ping",
-    "call cccc.ping", "ledger verify", "ledger stat", "ledger repair", "doctor", "env", "token", "token new", "token show", "token rm", "token ls", "token create phone", "serve -p 0 -d", "open", "serve --stop", "prune", "setup claude", "restart {s}", "kill {s}", "down",
+    "call cccc.ping", "ledger verify", "ledger stat", "ledger repair", "doctor", "env", "token", "token new", "token show", "token rm", "token ls", "token create phone", "serve -p 0 -d", "open", "serve --stop", "prune", "setup claude", "explain {s}", "hooks status", "restart {s}", "kill {s}", "down",
 ]
 
 # Lines that the daemon refuses.
 REFUSED = [
     "group show -g nosuch", "actor start nosuch", "context tasks T999", "template preview team.yaml", "send --to nosuch hello", "reply nosuch hello",
-    "ack nosuch", "task get task-9999", "task cancel task-9999", "call cccc.group_show group_id=nosuch", "restart nosuch", "kill nosuch", "open nosuch", "token revoke nosuch",
+    "ack nosuch", "task get task-9999", "task cancel task-9999", "call cccc.group_show group_id=nosuch", "restart nosuch", "kill nosuch", "open nosuch", "explain nosuch", "token revoke nosuch",
 ]
 
 # Lines that are wrong in themselves.
-WRONG = ["group nosuch", "actor nosuch", "context nosuch", "template nosuch", "task nosuch", "project nosuch", "rules nosuch", "ledger nosuch", "token nosuch", "setup nosuch",
+WRONG = ["group nosuch", "actor nosuch", "context nosuch", "template nosuch", "task nosuch", "project nosuch", "rules nosuch", "ledger nosuch", "token nosuch", "setup nosuch", "hooks nosuch",
          "call cccc.nosuch", "call nosuch", "schema nosuch", "send", "reply", "ack", "task submit", "inbox a b", "status x", "serve x", "token revoke", "nosuch"]
 
 # Lines that only look, and need a daemon for it.

@@ -261,24 +261,3 @@ def test_client_that_attaches_while_a_restart_is_pending():
         late = s.attach(name)
         late.until("ready")
         late.until("ready")
-
-
-# ---------------------------------------------------------------------------------------------------- not built yet
-def test_the_tunnel_says_so():
-    with shared_sessions() as s:
-        name = s.create()
-        c = s.client()
-        reply = c.ask({"cmd": "tunnel", "session": name})
-        equal((reply["ok"], reply["error"]), (False, "NOT_BUILT_YET"))
-        c.good({"cmd": "ls"})
-
-
-def test_the_tunnel_is_checked_all_the_same():
-    with shared_sessions() as s:
-        name = s.create()
-        c = s.client()
-        c.bad({"cmd": "tunnel", "session": "nobody"}, "SESSION_NOT_FOUND")
-        c.bad({"cmd": "tunnel", "session": s.listed(name)["workspace"]}, "NOT_BUILT_YET")
-        for message in ({"cmd": "tunnel"}, {"cmd": "tunnel", "session": 1}):
-            c.bad(message)
-        c.good({"cmd": "ls"})

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT
 """/rpc: the operations of every contract over one WebSocket (docs/console-wire.md)."""
+import glob
 import json
+import os
 
+from aiwg_project import Tasks
 from checks import eventually
+from company import Office
 from coop_stream import ECHO, coopfile
-from harness import Daemon, check, equal
+from harness import ROOT, Daemon, check, equal
 from web import Web
+from web_door import Door
 
 
 def _served(d, **kw):
@@ -114,3 +119,62 @@ def test_a_server_that_is_stopped_says_so():
             w.result("ps")
             c.good({"cmd": "serve", "stop": True, "port": web.port})
             equal(w.closed(), 1001)
+
+
+def test_the_output_of_a_task():
+    """It was asked for at the project's place, which a page only visits: nothing came."""
+    agent = "#!/bin/sh\nprintf first; while [ ! -e go ]; do sleep 0.02; done; printf 'second'; printf err >&2; while [ ! -e end ]; do sleep 0.02; done\n"
+    with Tasks(agent=agent, only="aiwg,native") as t, Door(t.daemon) as door:
+        with door.rpc() as w, door.rpc() as other, door.rpc() as stops:
+            task = w.result("aiwg.task.submit", {"prompt": "x"})["taskId"]
+            eventually(lambda: w.result("aiwg.task.get", {"taskId": task})["output"].startswith("first"))
+            for one, params in ((w, {"taskId": task}), (other, {}), (stops, {})):
+                equal(one.result("aiwg.task.follow", params)["following"], True)
+            equal(stops.result("aiwg.task.follow", {"stop": True})["following"], False)
+            open(os.path.join(t.home.project, "go"), "w", encoding="ascii").close()
+            for one in (w, other):
+                seen = {"stdout": "", "stderr": ""}
+                while seen != {"stdout": "second", "stderr": "err"}:
+                    note = one.text(lambda m: m.get("method") == "event.taskOutput")["params"]
+                    seen[note["stream"]] += note["chunk"]
+                    equal(note["taskId"], task)
+                check("processes" in one.result("ps"), "and it is no stream: calls go on")
+            check(not any(m.get("method") == "event.taskOutput" for m in stops.texts), stops.texts)
+            other.close()  # while it follows
+            open(os.path.join(t.home.project, "end"), "w", encoding="ascii").close()
+            eventually(lambda: w.result("aiwg.task.get", {"taskId": task})["state"] == "completed")
+
+
+def test_events_of_agentcompany():
+    """Those from before come as one piece, in which each is a message of its own."""
+    with Daemon() as d, Office(d) as c, Door(d) as door:
+        c.make()
+        runs = [c.result("run.create", workspace_dir=c.ws, project_id="proj_a", agent_id="agent_w", provider="cmd")["run_id"] for _ in range(3)]
+        with door.rpc() as w:
+            w.result("agentcompany.events.subscribe", {"subscription_id": "s", "workspace_dir": c.ws, "backfill_limit": 10})
+            notes = [w.text(lambda m: m.get("method") == "events.notification")["params"] for _ in range(3)]
+            equal(sorted(n["event"]["run_id"] for n in notes), sorted(runs))
+            run = c.result("run.create", workspace_dir=c.ws, project_id="proj_a", agent_id="agent_w", provider="cmd")["run_id"]
+            equal(w.text(lambda m: m.get("method") == "events.notification")["params"]["event"]["run_id"], run)
+
+
+def test_detach_is_a_farewell():
+    with Daemon(only="coop,native") as d, Door(d) as door:
+        with door.rpc() as w:
+            equal(w.result("coop.detach"), {})
+            equal((w.closed(), w.reason), (1000, b"detached"))
+
+
+def test_every_operation_that_streams():
+    """One that would make the connection something else is refused by its declaration, whichever there will be; one that tells is not."""
+    with Daemon() as d, Door(d) as door, door.rpc() as w:
+        streams, tells = [], []
+        for path in glob.glob(os.path.join(ROOT, "schema", "*", "*.json")):
+            with open(path, encoding="utf-8") as f:
+                declared = json.load(f)
+            if "streams" in (declared.get("flags") or ()):
+                name = "%s.%s" % (os.path.basename(os.path.dirname(path)), declared["name"])
+                (tells if "tells" in declared["flags"] else streams).append(name)
+        check(len(streams) >= 7 and tells == ["native.feed.follow"], (streams, tells))
+        for name in streams:
+            equal(w.call(name, {"session": "x", "name": "x"})["error"]["code"], -32600, name)

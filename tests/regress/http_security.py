@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The web server against requests that are not meant well: spellings, hosts, origins, tokens, sizes, frames."""
 import json
+import os
+import subprocess
 
 from checks import eventually
 from clients import Closed, ready
 from coop_stream import Sessions
-from harness import Daemon, check, equal
+from harness import DEADLINE, MUSTERD, Daemon, Home, check, equal, write_text
 from web import BINARY, CLOSE, PING, TEXT, Http, Web, WebSocket, frame
 
 
@@ -102,6 +104,50 @@ def test_hosts():
                 equal(w.status, 421)
 
 
+def test_further_hosts():
+    """A name of the settings is as good as our own, for pages of it, too; one that only looks like it is not."""
+    with Daemon(only="coop,native", args=["--web-hosts", "Box.example,192.0.2.7"]) as d:
+        web = Web.serve(d.coop())
+        for host in ("box.example", "BOX.example:8443", "box.example.:1", "192.0.2.7", web.host):
+            equal(web.get("/api/sessions", token=web.token, host=host)[0], 200, host)
+            with WebSocket(("127.0.0.1", web.port), "/rpc?token=" + web.token, host, ["Origin: https://" + host]) as w:
+                equal(w.status, 101, host)
+            with WebSocket(("127.0.0.1", web.port), "/rpc?token=" + web.token, host, ["Origin: https://evil.example"]) as w:
+                equal(w.status, 403, host)
+        for host in ("evil.example", "box.example.evil.example", "xbox.example", "box", "example", "192.0.2.70", "2.7", "box.example..", "[::2]"):
+            status, _, body = web.get("/api/sessions", token=web.token, host=host)
+            check(status in (400, 421) and body != b"[]", lambda h=host, s=status: "%s: %d" % (h, s))
+
+
+def test_hosts_that_are_none():
+    """A setting that would let everybody in, or nobody, stops the daemon before it serves."""
+    for said in ("*", "http://box.example", "box.example:80", "a b", "*.example", "box.example/x", "-\u00e4.example", "a" * 300):
+        with Home() as home:
+            done = subprocess.run([MUSTERD, "--only", "native", "--web-hosts", said], env=home.env(), text=True, capture_output=True, timeout=DEADLINE, check=False)
+            equal(done.returncode, 2, said)
+            check("web-hosts" in done.stderr, done.stderr)
+    with Home() as home:
+        os.makedirs(os.path.join(home.config, "muster"), exist_ok=True)
+        write_text(os.path.join(home.config, "muster", "muster.toml"), '[web]\nhosts = ["box.example", "other.example"]\n')
+        with Daemon(only="coop,native", home=home) as d:
+            web = Web.serve(d.coop())
+            equal(web.get("/", host="other.example")[0], 200)
+            with d.native() as n:
+                equal([s["value"] for s in n.result("config.show")["settings"] if s["key"] == "web.hosts"], [["box.example", "other.example"]])
+
+
+def test_rebinding():
+    """A name of somebody else's that points here: every route refuses it, whatever else is right."""
+    with _daemon() as d:
+        web = Web.serve(d.coop())
+        for host in ("rebound.example:%d" % web.port, "127.0.0.1.rebound.example:%d" % web.port):
+            for method, target in (*ROUTES, ("GET", "/"), ("GET", "/lite"), ("POST", "/lite"), ("POST", "/api/login"), ("GET", "/recordings/x.cast")):
+                equal(web.request(method, target, web.token, host=host, headers=["Origin: http://" + host])[0], 421, target)
+            for target in SOCKETS:
+                with WebSocket(("127.0.0.1", web.port), target + ("&" if "?" in target else "?") + "token=" + web.token, host, ["Origin: http://" + host]) as w:
+                    equal(w.status, 421, target)
+
+
 def test_origins():
     with _daemon() as d:
         web = Web.serve(d.coop())
@@ -121,7 +167,7 @@ def test_origins():
 
 # ---------------------------------------------------------------------------------------------------- tokens
 ROUTES = [("GET", "/api/sessions"), ("POST", "/api/sessions"), ("DELETE", "/api/sessions/x"), ("POST", "/api/sessions/x/shell"),
-          ("POST", "/api/sessions/x/pty/0/resize")]
+          ("POST", "/api/sessions/x/pty/0/resize"), ("POST", "/mcp"), ("GET", "/recordings/x.cast")]
 SOCKETS = ["/ws?session=x", "/api/sessions/x/pty?pty=0", "/rpc", "/term?id=x"]
 
 
@@ -192,7 +238,6 @@ def test_no_token_in_the_log():
 
 
 def test_the_digest_only_is_kept():
-    import os
     with _daemon() as d:
         web = Web.serve(d.coop())
         for folder, _, files in os.walk(d.home.base):

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """/term: terminals that resume at the byte, for pages (docs/console-wire.md)."""
+import os
+
+from aiwg_project import Tasks
 from checks import eventually
 from coop_stream import SIZE, Sessions
 from harness import Daemon, check, equal
 from web import Web
+from web_door import Door
 
 
 class Term:
@@ -263,3 +267,58 @@ def test_kill_and_resume_with_the_next_daemon():
             again.ws.write(b"typed after\n")
             again.until("typed after")
         s2.kill(name)
+
+
+def test_an_acknowledgement_of_before_a_jump():
+    """A page that says how far it was when the count had jumped already has drawn that much: it went unheard, and the terminal stood still."""
+    with _hosting() as d, Sessions(d) as s:
+        name, web = s.create("stty -echo; printf 'ready\\n'; read x; seq 900000; printf 'all-over\\n'; exec cat"), Web.serve(d.coop())
+        with Term(web, name, acks=False) as t, s.attach(name) as c:
+            t.until("ready")
+            c.key(b"\n")
+            while len(t.seen) <= 1 << 20:
+                check(t.pump(), "more than a MiB is sent before it stops")
+            c.until("all-over")
+            before = t.at
+            t.ws.say({"ack": before - (1 << 19)})
+            t.event("lag")
+            while "screen" not in t.places[-1]:
+                t.pump()
+            check(t.places[-1]["at"] > before, "the count has jumped")
+            t.until("all-over")
+            t.ws.say({"ack": before})  # as it was under way
+            c.key(b"\n".join(b"x" * 1000 for _ in range(900)) + b"\n")
+            while len(t.seen) < before + 900 * 1000:
+                check(t.pump(), "half a MiB is unheard of otherwise, and 900 kB more are over the bound")
+            equal([e for e in t.events if e.get("event") == "lag"], [])
+
+
+def test_nonsense_is_no_acknowledgement():
+    with _hosting() as d, Sessions(d) as s:
+        name, web = s.create("stty -echo; printf 'ready\\n'; read x; seq 900000; printf 'all-over\\n'; exec cat"), Web.serve(d.coop())
+        with Term(web, name, acks=False) as t, s.attach(name) as c:
+            t.until("ready")
+            for ack in (-1, 10 ** 15, "x", None, [], 1.5, -(2 ** 63), 2 ** 63 - 1):
+                t.ws.say({"ack": ack})
+            c.key(b"\n")
+            c.until("all-over")
+            t.ws.say({"key": "nosuch", "n": 1})
+            t.answer("refused", 1)
+            check(len(t.seen) < 2 << 20, "%d bytes" % len(t.seen))
+
+
+def test_stderr_of_a_task():
+    agent = "#!/bin/sh\nprintf 'out'; printf 'old \\303' >&2; while [ ! -e go ]; do sleep 0.02; done; printf '\\244<b>\\033[31m' >&2; while [ ! -e end ]; do sleep 0.02; done\n"
+    with Tasks(agent=agent, only="aiwg,native") as t, Door(t.daemon) as door:
+        task = t.client.submit("x")
+        eventually(lambda: t.client.get(task)["output"].startswith("out"))
+        name = eventually(lambda: [p["name"] for p in t.daemon.ps() if p["name"].startswith("task:")])[0]
+        with Term(door, name) as one:
+            one.until("out")
+            text = one.event("stderr")["text"]
+            open(os.path.join(t.home.project, "go"), "w", encoding="ascii").close()
+            while not text.endswith("\x1b[31m"):
+                text += one.event("stderr")["text"]
+            equal((text, one.seen, one.at), ("old \u00e4<b>\x1b[31m", b"out", 3))
+            open(os.path.join(t.home.project, "end"), "w", encoding="ascii").close()
+            one.event("ended")

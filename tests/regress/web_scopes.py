@@ -9,7 +9,7 @@ FORBIDDEN = -32007
 RANK = {"view": 0, "control": 1, "admin": 2}
 TERMINALS = ("/ws?session=%s&pty=0", "/api/sessions/%s/pty?pty=0", "/term?id=%s")
 ROUTES = (("GET", "/api/sessions"), ("POST", "/api/sessions"), ("DELETE", "/api/sessions/%s"), ("POST", "/api/sessions/%s/shell"),
-          ("POST", "/api/sessions/%s/pty/0/resize"))
+          ("POST", "/api/sessions/%s/pty/0/resize"), ("POST", "/mcp"), ("GET", "/recordings/%s.cast"))
 
 
 def _methods(d):
@@ -70,22 +70,48 @@ def test_nothing_changes_for_who_may_only_look():
 
 
 def test_tokens_that_do_not_hold_on_every_route():
-    with Daemon(only=ONLY) as d, Door(d) as door, Door(d) as other, Sessions(d) as sessions:
+    """Each route at a server of its own, since refusals of one are slowed."""
+    with Daemon(only=ONLY) as d, Door(d) as other, Sessions(d) as sessions:
         name = sessions.create()
         revoked, number = device_of(d, scope="admin")
         with d.native() as n:
             n.result("token.revoke", {"id": number})
             code = n.result("token.create", {"code": True, "scope": "admin"})["token"]
-        wrong = {"missing": None, "wrong": "x" * 43, "revoked": revoked, "of another server": other.token, "a code": code, "longer": door.token + "x"}
-        for method, route in ROUTES:
-            for what, token in wrong.items():
-                status = door.request(method, route % name if "%s" in route else route, token)[0]
-                check(status in (403, 429), lambda m=method, r=route, w=what, s=status: "%s %s with %s: %d" % (m, r, w, s))
+        wrong = {"missing": None, "wrong": "x" * 43, "revoked": revoked, "of another server": other.token, "a code": code}
+        for method, route in (*ROUTES, ("POST", "/lite"), *(("socket", route) for route in (*TERMINALS, "/rpc"))):
+            target = route % name if "%s" in route else route
+            with Door(d) as door:
+                for what, token in {**wrong, "longer": door.token + "x"}.items():
+                    if method == "socket":
+                        status = door.status(target, token)
+                    elif route == "/lite":
+                        status = door.request(method, target, body=("token=" + (token or "")).encode())[0]
+                    else:
+                        status = door.request(method, target, token)[0]
+                    equal(status, 403, "%s %s with %s" % (method, target, what))
+                equal(len(door.json("GET", "/api/sessions")), 1, "the right one is let in all the while")
+
+
+def test_a_token_whose_time_is_over_on_every_route():
+    """It was good, and then it is not, on a connection that was open all the while, too."""
+    name = "x"
+    with Daemon(only=ONLY, env={"MUSTER_TEST_CLOCK": "1"}) as d, Door(d) as door, d.native() as n:
+        token, _ = device_of(d, scope="control", ttl_hours=1)
+        auth = ["Authorization: Bearer " + token]
+        n.result("daemon.advance", {"ms": 3595 * 1000})
+        with door.connect() as open_before, door.rpc(token=token) as ws:
+            equal(open_before.request("GET", "/api/sessions", door.host, auth)[0], 200)
+            ws.result("ps")
+            n.result("daemon.advance", {"ms": 10 * 1000})
+            equal(ws.closed(), 4401)
+            equal(open_before.request("GET", "/api/sessions", door.host, auth)[0], 403)
+        for method, route in (*ROUTES, ("POST", "/lite")):
+            n.result("daemon.advance", {"ms": 61 * 1000})  # refusals of one address are slowed
+            body = ("token=" + token).encode() if route == "/lite" else None
+            equal(door.request(method, route % name if "%s" in route else route, None if body else token, body)[0], 403, route)
         for route in (*TERMINALS, "/rpc"):
-            for what, token in wrong.items():
-                status = door.status(route % name if "%s" in route else route, token)
-                check(status in (403, 429), lambda r=route, w=what, s=status: "%s with %s: %d" % (r, w, s))
-        equal(len(door.json("GET", "/api/sessions")), 1, "the right one is let in all the while")
+            n.result("daemon.advance", {"ms": 61 * 1000})
+            equal(door.status(route % name if "%s" in route else route, token), 403, route)
 
 
 def test_a_token_for_one_at_others():

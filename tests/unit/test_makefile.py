@@ -11,7 +11,7 @@ import tempfile
 
 from harness import MUSTERD, ROOT, check, equal, write_text
 
-PROGRAMS = ["musterd", "muster", "muster-shim", "muster-mcp", "muster-sandbox", "muster-project"]
+PROGRAMS = ["musterd", "muster", "muster-shim", "muster-mcp", "muster-hook", "muster-sandbox", "muster-project", "muster-tunnel"]
 NINJA = """#!/bin/sh
 [ -t 1 ] && tty=terminal || tty=pipe
 echo "$tty $*" >> calls

@@ -4,12 +4,15 @@ import { effect } from "@preact/signals";
 import { render, type ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { enter, refusal } from "./lib/auth";
-import { start } from "./lib/link";
-import { route } from "./lib/route";
-import { needsCount, startStore } from "./lib/store";
+import { isNarrow, start } from "./lib/link";
+import { arrive, go, route } from "./lib/route";
+import { needsCount, processes, startStore } from "./lib/store";
 import { LinkQuestion } from "./ui/agent-text";
 import { startKeys } from "./ui/keys";
+import { startKept } from "./ui/kept";
 import { lazy } from "./ui/lazy";
+import { startCompare } from "./ui/newer";
+import { startNotices } from "./ui/notices";
 import { Overlay } from "./ui/overlay";
 import { Shell } from "./ui/shell";
 import { Fleet } from "./views/fleet";
@@ -26,6 +29,7 @@ const views: Record<string, ComponentType> = {
   grid: lazy(async () => (await import("./views/grid")).Grid),
   chat: lazy(async () => (await import("./views/chat")).Chat),
   tasks: lazy(async () => (await import("./views/tasks")).Tasks),
+  search: lazy(async () => (await import("./views/search")).Search),
   timeline: lazy(async () => (await import("./views/timeline")).Timeline),
   recordings: lazy(async () => (await import("./views/recordings")).Recordings),
   usage: lazy(async () => (await import("./views/usage")).Usage),
@@ -43,8 +47,12 @@ function useHeading(view: string): void {
 function App() {
   const { view } = route.value;
   useHeading(view);
+  const only = isNarrow.value ? processes.value.value?.[0] : undefined;
+  useEffect(() => {
+    if (only && route.peek().view !== "t") go("t", only.name ?? only.id);
+  }, [only, view]);
+  const Shown = (isNarrow.value ? views.t : views[view]) ?? Fleet;
   if (refusal.value) return <Refused why={refusal.value} />;
-  const Shown = views[view] ?? Fleet;
   return (
     <>
       <Shell><Shown key={view} /></Shell>
@@ -61,9 +69,21 @@ effect(() => {
   void (n ? badge.setAppBadge?.(n) : badge.clearAppBadge?.())?.catch(() => {});
 });
 
+/* The keyboard of a phone covers the page without making it smaller, where the browser does not say otherwise: what is left is the height of everything. */
+const viewport = window.visualViewport;
+viewport?.addEventListener("resize", () => {
+  const isCovered = viewport.scale === 1 && viewport.height < innerHeight - 40;
+  document.documentElement.style.setProperty("--height", isCovered ? `${viewport.height}px` : "100dvh");
+  if (isCovered) scrollTo(0, 0);
+});
+
 await enter();
+arrive();
 startKeys();
+startKept();
 startStore();
 startWorker();
+startNotices();
+startCompare();
 start();
 render(<App />, document.getElementById("app") as HTMLElement);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The service worker: keeps the shell of the console, so that an installed one opens without the daemon and says how old its news are. It keeps no answers.
+// The service worker: keeps the shell of the console, so that an installed one opens without the daemon and says how old its news are, and the loader
+// of tunnels, so that a scanned code needs no server. It keeps no answers.
 declare const SHELL_FILES: string[];
 declare const SHELL_VERSION: string;
 export {};
@@ -20,7 +21,7 @@ async function page(request: Request): Promise<Response> {
   try {
     return await fetch(request);
   } catch (e) {
-    const kept = await caches.match("/");
+    const kept = await caches.match(new URL(request.url).pathname);
     if (kept) return kept;
     throw e;
   }
@@ -33,7 +34,7 @@ async function file(request: Request): Promise<Response> {
 worker.addEventListener("fetch", (e) => {
   const address = new URL(e.request.url);
   if (e.request.method !== "GET" || address.origin !== worker.location.origin) return;
-  if (address.pathname === "/") e.respondWith(page(e.request));
+  if (address.pathname === "/" || address.pathname === "/connect") e.respondWith(page(e.request));
   else if (address.pathname.startsWith("/assets/")) e.respondWith(file(e.request));
 });
 

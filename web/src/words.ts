@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Every word that the console says, in one place. Another language is another object of this type.
-const plural = (n: number, one: string, many: string) => `${n} ${n === 1 ? one : many}`;
+const figures = new Intl.NumberFormat();
+const plural = (n: number, one: string, many: string) => `${figures.format(n)} ${n === 1 ? one : many}`;
 
 export const en = {
   product: "muster",
@@ -10,10 +11,11 @@ export const en = {
   cancel: "Cancel",
   copied: "Copied",
   loading: "Loading",
+  units: { s: "s", min: "min", h: "h", d: "d", B: "B", kB: "kB", MB: "MB", GB: "GB" },
   asOf: (clock: string) => `as of ${clock}`,
   ago: (age: string) => `${age} ago`,
   views: {
-    label: "Views", needs: "Needs you", fleet: "Fleet", grid: "Grid", chat: "Chat", tasks: "Tasks", timeline: "Timeline", recordings: "Recordings", usage: "Usage",
+    label: "Views", needs: "Needs you", fleet: "Fleet", grid: "Grid", chat: "Chat", tasks: "Tasks", timeline: "Timeline", search: "Search", recordings: "Recordings", usage: "Usage",
     company: "Company", settings: "Settings", new: "New agent",
   },
   link: {
@@ -25,7 +27,10 @@ export const en = {
     retry: "Try now",
     restarted: (clock: string, n: number) => `The daemon was restarted, noticed ${clock}; ${plural(n, "agent", "agents")} adopted.`,
     plain: "This page came over plain HTTP: others on the network can read along.",
-    newer: "The daemon has a newer console than this page.",
+    plainTunnel: "This page came over plain HTTP: somebody on that network could have changed it. What you see and type goes through the tunnel, encrypted.",
+    keptBar: (clock: string, age: string) => `The daemon does not answer. This is the list of ${clock}, ${age} ago.`,
+    newer: "The daemon has a newer console than this page. This one goes on; reload it when you like.",
+    newerPart: "This part belongs to an older console than the daemon now has, and was not loaded before.",
     reload: "Reload",
   },
   refused: {
@@ -38,6 +43,9 @@ export const en = {
     phoneCommand: "muster serve",
     token: "Token",
     use: "Use this token",
+    tunnel: "This tunnel is over",
+    tunnelText: "It was ended on your machine, or the link was away for too long. There, this makes a new code:",
+    tunnelCommand: "muster tunnel",
   },
   scopeTooSmall: "This link can only watch",
   notLive: "Not while the link is down",
@@ -51,13 +59,14 @@ export const en = {
   },
   states: {
     starting: "starting", running: "running", quiet: "quiet", asks: "asks", ending: "ending", ended: "ended", failed: "failed", lost: "lost", foreign: "elsewhere", working: "working", waiting: "waits",
-    idle: "idle", error: "error", completed: "completed", queued: "queued", cancelled: "cancelled",
+    idle: "idle", error: "error", limited: "at its limit", limitedUntil: (clock: string) => `at its limit until ${clock}`, maybe: "perhaps", doubt: (why: string) => (why ? `perhaps wrong: ${why}` : "perhaps wrong"), completed: "completed", queued: "queued", cancelled: "cancelled",
     endedWith: (code: number) => `ended ${code}`,
     source: {
-      host: "seen by the daemon: pidfd of the process", report: "said by the agent itself", output: "from the time of its last output", attention: "from what waits for an answer",
+      host: "seen by the daemon: pidfd of the process", report: "said by the agent itself", output: "from the time of its last output", attention: "from what waits for an answer", hook: "said by its program (hook)", protocol: "said by its program", transcript: "from its transcript", self: "said by the agent itself",
     },
   },
   contracts: { collab: "CCCC", cccc: "CCCC", sessions: "coop", coop: "coop", tasks: "AIWG", aiwg: "AIWG", company: "AgentCompany", agentcompany: "AgentCompany" } as Record<string, string>,
+  domains: { collab: "CCCC", tasks: "AIWG", host: "process", agent: "agent", company: "company", attention: "needs you", web: "web" } as Record<string, string>,
   fleet: {
     filter: "Filter", filterHint: "name, folder, state", filterKey: "/",
     columns: { state: "State", since: "Since", agent: "Agent", contract: "Contract", folder: "Folder", output: "Output", memory: "Memory", acts: "Actions" },
@@ -69,7 +78,7 @@ export const en = {
     noMatch: (word: string) => `Nothing fits “${word}”.`,
     clear: "Clear the filter",
     dismissAll: "Dismiss all that have ended",
-    sessions: "agents",
+    dismissWhy: "Takes it off the list of this tab",
   },
   term: {
     back: "Back", agent: "agent", shell: (n: string) => `sh ${n}`, addShell: "New shell",
@@ -90,6 +99,7 @@ export const en = {
     keyLocked: "locked", compose: "Message to the agent", composeSend: "Type it and press Enter", handed: "handed to the terminal", refused: "refused: somebody else types here", handing: "on its way",
     screenReader: "Screen reader mode", font: "Font size", larger: "Larger", smaller: "Smaller", leave: "Ctrl+] leaves the terminal",
     readOnly: "You only watch here", takenBy: (who: string) => `${who} types here`, frame: (name: string) => `Terminal of ${name}`,
+    share: "Link to this alone", shareLabel: (name: string) => `watches ${name}`, shared: "Whoever has it watches this one for an hour. It works once, within ten minutes:",
     searchHits: (n: number, size: string) => `${plural(n, "line", "lines")} in ${size}`,
   },
   needs: {
@@ -108,7 +118,8 @@ export const en = {
     waits: (who: string, why: string, since: string) => `waits: ${who}, “${why}” since ${since}`, actors: "Actors", running: "running", stopped: "stopped", foreman: "foreman", unread: (n: number) => `${n} unread`,
     ack: "Acknowledge", acked: "acknowledged", reply: "Reply", replyTo: (who: string) => `in reply to ${who}`, whyWords: {} as Record<string, string>,
     system: { "group.create": "group created", "group.update": "group changed", "group.start": "group started", "group.stop": "group stopped", "actor.add": "actor added", "actor.start": "actor started", "actor.stop": "actor stopped", "actor.restart": "actor restarted", "actor.remove": "actor removed", "actor.update": "actor changed", "system.notify": "notice", "context.sync": "context changed", "chat.read": "read", "chat.ack": "acknowledged" } as Record<string, string>,
-    cross: "from another group",
+    cross: "from another group", context: "Shared context", noContext: "Nothing is shared yet.", contextTasks: (done: number, all: number) => `${done} of ${plural(all, "task", "tasks")} done`, startGroup: "Start all", stopGroup: "Stop all",
+    did: (who: string, what: string, whom: string) => `${who}: ${what}${whom ? ` ${whom}` : ""}`,
   },
   tasks: {
     projects: "Projects", none: "There are no projects.", noneHow: "A folder becomes a project with:", noneCommand: "muster project add .", submit: "New task", prompt: "What is to be done", agent: "Agent", go: "Submit",
@@ -116,26 +127,39 @@ export const en = {
     rules: "Rules", noRules: "No rules.", fired: (n: number) => `fired ${n}×`, lastFired: "last", nextRun: "next", enable: "Switch on", disable: "Switch off", dead: (n: number) => plural(n, "dead letter", "dead letters"),
     counts: (run: number, wait: number) => `${run} running, ${wait} waiting`, untrusted: "Its settings were changed where an agent can write; muster project trust accepts them.",
   },
-  grid: { none: "No terminal is open.", auto: "as many as fit", focus: "Sit down", columns: "Columns", only: "Show", running: "running", all: "all" },
+  grid: { none: "No terminal of this kind is open.", asks: "those that ask", before: "Before", next: "Next", page: (from: number, to: number, all: number) => `${from}–${to} of ${all} terminals`, auto: "as many as fit", focus: "Sit down", columns: "Columns", only: "Show", running: "running", all: "all" },
   timeline: {
     filter: "Filter", domain: "Domain", all: "all", empty: "Nothing has happened since this page was opened.", gap: (from: number, to: number) => `items ${from}–${to} were not kept`,
     older: "Older", paused: "Held, so that you can read", resume: (n: number) => `${n} new`, kinds: "Kind", what: "What", who: "Who", when: "When", jump: "Go there",
   },
+  search: {
+    what: "A word, in everything", go: "Search", none: "One search for everything.", noneHow: "Agents, what they printed, what was said and done, and recordings.", printed: "Printed by agents", events: "Said and done",
+    summary: (agents: number, lines: number, events: number, size: string) => `${plural(agents, "agent", "agents")}, ${plural(lines, "line", "lines")} in ${size} of output, ${plural(events, "event", "events")}`,
+    look: (n: number, size: string) => `Look into ${plural(n, "recording", "recordings")} (${size})`, looking: "Looking", left: (n: number) => `${plural(n, "older one is", "older ones are")} left out: they are large.`,
+  },
   recordings: {
-    none: "Nothing was recorded.", noneHow: "Record an agent from its terminal, or with:", noneCommand: "muster call native.fleet.record name=NAME", live: "live", columns: { object: "Agent", started: "Begun", length: "Length", size: "Size" },
+    none: "Nothing was recorded.", noneHow: "Record an agent from its terminal, or with:", noneCommand: "muster call native.fleet.record name=NAME", live: "live", mark: "rec", find: "Find in this recording", found: (n: number) => `${plural(n, "place", "places")}`, timeline: "What else happened: the timeline", columns: { object: "Agent", started: "Begun", length: "Length", size: "Size" },
     play: "Play", pause: "Pause", speed: "Speed", idle: "Cut pauses to 2 s", position: "Position", download: "Download", remove: "Remove", markers: "Markers", stop: "Stop recording", end: "The end",
   },
   usage: {
     none: "Nothing was measured yet.", cpu: "Processor", cpuTitle: "Processor, in percent of one core", memory: "Memory", output: "Output", outputTitle: "Output, per second", range: "Range", hour: "1 hour", day: "1 day", week: "7 days", table: "As a table", average: "average", peak: "peak", last: "last", cpuUnit: "%",
-    sum: "All agents now", agent: "Agent",
+    sum: (n: number, memory: string, seconds: string, output: string) => `Now: ${plural(n, "agent", "agents")}, ${memory} of memory; since they began ${seconds} s of processor time and ${output} of output.`, agent: "Agent",
   },
   company: {
-    workspaces: "Workspaces", none: "No workspace of AgentCompany is open.", noneHow: "One is made with:", noneCommand: "muster call native.company.bootstrap", projects: "Projects", runs: "Runs", reviews: "Reviews", plan: "Plan", progress: "progress",
-    noRuns: "No runs.", noReviews: "Nothing waits for a review.", noPlan: "No tasks are planned.", project: "Project", status: "Status", agent: "Agent", task: "Task", begin: "Begin", end: "End",
+    workspaces: "Workspace", none: "No workspace of AgentCompany is open.", noneHow: "One is made with:", noneCommand: "muster call native.company.bootstrap workspace_dir=/path/of/the/company", other: "Open another workspace",
+    projects: "Projects", noProjects: "No projects.", runs: "Runs", reviews: "Waits for a decision", plan: "Plan", planOf: (name: string) => (name ? `Plan of ${name}` : "Plan"), pickProject: "Choose a project to see its plan.", progress: "progress",
+    noRuns: "No runs.", noReviews: "Nothing waits for a decision.", noPlan: "No tasks are planned.", status: "State", agent: "Agent", task: "Task", run: "Run", last: "Last event", tokens: "Tokens", begin: "Begin", end: "End", slack: "Slack",
+    cycle: "Tasks wait for each other in a circle: the plan cannot be computed.", critical: "none: critical", days: (n: string) => `${n} d`, cost: (usd: number) => new Intl.NumberFormat(undefined, { style: "currency", currency: "USD" }).format(usd),
+    counts: (tasks: number, blocked: number, runs: number, reviews: number) => [plural(tasks, "task", "tasks"), blocked ? `${blocked} blocked` : "", runs ? plural(runs, "run goes on", "runs go on") : "", reviews ? plural(reviews, "decision waits", "decisions wait") : ""].filter(Boolean).join(" · "),
+    approve: "Approve", deny: "Deny", decided: "Decided last", decisions: { approved: "approved", denied: "denied" } as Record<string, string>,
+    states: { running: "running", created: "not begun", ended: "ended", failed: "failed", stopped: "stopped", orphaned: "lost", unknown: "unknown" } as Record<string, string>,
+    taskStates: { draft: "draft", ready: "ready", in_progress: "under way", blocked: "blocked", done: "done", canceled: "cancelled" } as Record<string, string>,
+    artifacts: { memory_delta: "change of the memory", milestone_report: "report of a milestone", proposal: "proposal", workplan: "plan", intake_brief: "brief", clarifications_qa: "questions", manager_digest: "digest", failure_report: "report of a failure", heartbeat_action_proposal: "proposal of the heartbeat" } as Record<string, string>,
+    fromSession: "seen by the daemon: the session of the run", fromFiles: "written in the workspace",
   },
   settings: {
     device: "This device", theme: "Theme", system: "as the system", light: "light", dark: "dark", font: "Size of terminal text", letters: "Single letters are keys", select: "Copy what is selected in a terminal at once", reader: "Screen reader mode of terminals",
-    webgl: "Draw terminals with the graphics card", keyBar: "Key bar below terminals", auto: "on touch screens", on: "always", off: "never", notify: "Notify me when something needs me", install: "Install this page as an app",
+    webgl: "Draw terminals with the graphics card", keyBar: "Key bar below terminals", auto: "on touch screens", on: "always", off: "never", notices: "Notifications", notify: "Notify me when something needs me", notifyDenied: "The browser was told to show none of this page.", notifyHow: "One for each agent, while this page or the installed app is open and not looked at.", quietFrom: "Quiet from", quietTo: "until", install: "Install this page as an app",
     signOut: "Forget this device", insecure: "This page is no secure context, so these are off: the clipboard button, installing, notifications. HTTPS or 127.0.0.1 has them.",
     daemon: "The daemon", version: "Version", started: "Started", pid: "Pid", home: "State folder", endpoints: "Where it listens", clients: (n: number) => plural(n, "client", "clients"),
     links: "Devices and links", noLinks: "No device has a token.", revoke: "Revoke", label: "Name", scope: "Scope", expires: "Until", used: "Used", create: "New link", never: "never", once: "The link, shown this once:",
@@ -146,15 +170,15 @@ export const en = {
     title: "New agent", session: "Session", actor: "Actor", task: "Task", folder: "Folder", command: "Command", name: "Name", nameHint: "the last part of the folder", sandbox: "Sandbox", sandboxDefault: "as the daemon has it", sandboxBwrap: "bubblewrap", sandboxNone: "none",
     group: "Group", runtime: "Agent program", missing: "not installed", project: "Project", prompt: "What is to be done", go: "Start", line: "The same on the command line:", folderWord: "FOLDER", needFolder: "A folder, by its absolute path",
   },
-  palette: { label: "Palette", hint: "Agents, views, acts", none: "Nothing fits." },
+  palette: { label: "Palette", hint: "Agents, views, acts", none: "Nothing fits.", search: (word: string) => `Search everything for “${word}”` },
   help: {
     title: "Keys", rows: [
-      ["Ctrl+K", "palette: agents, views, acts"], ["/", "filter"], ["j, k, Enter", "down, up, open"], ["g then f, t, c, n, g, l, s", "fleet, tasks, chat, needs you, grid, timeline, settings"], ["n", "new agent"], ["e", "end what is marked (twice)"],
-      ["?", "this help"], ["Ctrl+]", "leave the terminal"], ["Ctrl+Shift+F", "find in the terminal"], ["Ctrl+Shift+C, V", "copy, paste in the terminal"], ["Alt+1 … 9", "terminals of a session"], ["Alt+Shift+R", "screen reader mode"],
+      ["Ctrl+K", "palette: agents, views, acts"], ["/", "filter"], ["j, k, Enter", "down, up, open"], ["g then f, n, g, c, t, l, /, r, u, o, s", "fleet, needs you, grid, chat, tasks, timeline, search, recordings, usage, company, settings"], ["n", "new agent"], ["e", "end what is marked (twice)"],
+      ["c, or the right button", "the command line of a control"], ["?", "this help"], ["Ctrl+]", "leave the terminal"], ["Ctrl+Shift+F", "find in the terminal"], ["Ctrl+Shift+C, V", "copy, paste in the terminal"], ["Alt+1 … 9", "terminals of a session"], ["Alt+Shift+R", "screen reader mode"],
     ] as [string, string][],
     rules: "A state has a word, an age and a source. What is old says as of when. A destructive act wants a second press.",
   },
-  notify: { title: (n: number) => `${plural(n, "thing needs", "things need")} you` },
+  notify: { title: (n: number) => `${plural(n, "thing needs", "things need")} you`, several: (who: string, n: number) => `${who}: ${plural(n, "thing waits", "things wait")}` },
 };
 
 export type Words = typeof en;

@@ -208,10 +208,12 @@ static int do_history(Chat *chat, _unused_ Str words) {
 }
 
 static int do_cancel(Chat *chat, Str words) {
-        _cleanup_(freep) char *id = str_dup(words);
+        _cleanup_(freep) char *word = str_dup(words), *id = NULL;
         Reply reply = {0};
-        int r = id ? chat_call_with_id(chat, "task.cancel", id, &reply) : CLI_FAILED;
+        int r = word ? task_id_find(&chat->link, "/cancel", word, &id) : CLI_FAILED;
 
+        if (!r)
+                r = chat_call_with_id(chat, "task.cancel", id, &reply);
         if (!r)
                 print("Task %s cancelled\n", id);
         return r;

@@ -84,10 +84,14 @@ static int logs_follow(Coop *coop, const Options *options, Printer *printer) {
 }
 
 /* A task, by its id: its agent is no session. project NULL: the one here. */
-static int logs_of_task(const Options *options, const char *project, const char *id) {
+static int logs_of_task(const Options *options, const char *project, const char *word) {
         _cleanup_(task_link_deinit) TaskLink link = TASK_LINK_NULL;
+        _cleanup_(freep) char *id = NULL;
         int r = task_link_open(&link, project, -1);
 
+        link.is_json = options->json;
+        if (!r)
+                r = task_id_find(&link, "logs", word, &id);
         if (r)
                 return r;
         return options->follow ? task_tail(&link, id) : task_show(&link, id);

@@ -18,7 +18,7 @@
 #include "cli/link/greeting.h"
 #include "cli/link/start.h"
 
-enum { WAIT_MS = 10000, PIECE = 64 * 1024 };
+enum { WAIT_MS = 10000, PIECE = 64 * 1024, PIPE_ROOM = 1024 * 1024 };
 
 /* Whether the call that just failed is to be made again. Waits where somebody made the descriptor
  * non-blocking. */
@@ -85,6 +85,8 @@ static int pump(int fd) {
         int r;
 
         (void)signal(SIGPIPE, SIG_IGN);
+        /* A long reply need not wait for its reader at every piece. Of what is no pipe it is not taken. */
+        (void)fcntl(STDOUT_FILENO, F_SETPIPE_SZ, PIPE_ROOM);
         (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
         r = pthread_create(&thread, NULL, pump_in, &fd);
         if (r)

@@ -357,7 +357,7 @@ static int task_refuse(const char *name) {
 
 /* The words of all but submit are ids. */
 static int run_verb(TaskLink *link, const TaskVerb *verb, const Options *options, int n) {
-        char **words = options->operands + 1;
+        char **words = options->operands + 1, what[32];
         _cleanup_(freep) char **ids = calloc((size_t)n + 1, sizeof(*ids));
         int r = CLI_OK;
 
@@ -365,11 +365,9 @@ static int run_verb(TaskLink *link, const TaskVerb *verb, const Options *options
                 return complain(CLI_FAILED, "out of memory");
         if (verb->run == task_run_submit)
                 return task_run_submit(link, options, words, n);
-        for (int i = 0; i < n; i++) {
-                ids[i] = task_id_of(words[i]);
-                if (!ids[i])
-                        r = complain(CLI_FAILED, "out of memory");
-        }
+        snprintf(what, sizeof(what), "task %s", verb->name);
+        for (int i = 0; i < n && !r; i++)
+                r = task_id_find(link, what, words[i], &ids[i]);
         if (!r)
                 r = verb->run(link, options, ids, n);
         for (int i = 0; i < n; i++)

@@ -146,6 +146,39 @@ const Command daemon_commands[] = {
                 .run = cmd_serve,
         },
         {
+                .name = "tunnel",
+                .summary = "show a session to a phone that scans a QR code",
+                .usage =
+                        "[SESSION] [--page URL] [--stun HOST:PORT] [--no-stun] [--view] [--no-qr] [--ascii] "
+                        "[--page-hash] [--json]",
+                .details =
+                        "Opens a tunnel of WebRTC to this daemon, prints the address of a page with a code "
+                        "that is\n"
+                        "good once, also as a QR code, says who comes and goes, and closes it at Ctrl+C.\n"
+                        "\n"
+                        "  SESSION            where the page opens (default: the session of this folder)\n"
+                        "  --page URL         page that the address leads to; default tunnel.page of "
+                        "muster.toml,\n"
+                        "                     else /connect of a running `muster serve`\n"
+                        "  --stun HOST:PORT   ask this server for the address that we have on the Internet; "
+                        "it\n"
+                        "                     learns it. Default tunnel.stun, else none\n"
+                        "  --no-stun          ask none\n"
+                        "  --view             who comes in may only look\n"
+                        "  --no-qr            no QR code\n"
+                        "  --ascii            the QR code without half blocks\n"
+                        "  --page-hash        print what the SHA-256 of the page on another host must be, "
+                        "and end\n"
+                        "  --json             what was opened as one JSON object\n"
+                        "\n"
+                        "Exit status 6: it could not be opened, or ended by itself.\n",
+                .examples = "  muster serve -H 0.0.0.0 --detach && muster tunnel\n"
+                            "  muster tunnel web --page https://example.org/connect --view\n",
+                .takes = "page stun no-stun view no-qr ascii page-hash json",
+                .n_max = 1,
+                .run = cmd_tunnel,
+        },
+        {
                 .name = "open",
                 .summary = "the console in a browser of this machine",
                 .usage = "[SESSION] [--json]",
@@ -371,6 +404,70 @@ const Command daemon_commands[] = {
                             "  muster schema mcp\n",
                 .takes = "socket wait verbose",
                 .run = cmd_mcp,
+        },
+        {
+                .name = "explain",
+                .summary = "what an agent does, and why that is believed",
+                .usage = "NAME [--json]",
+                .details = "The state of anything that ps shows, who says so and how long ago, whether it "
+                           "may be\n"
+                           "wrong, and the last 50 facts that were heard of it with what was made of each\n"
+                           "(docs/agents.md).\n"
+                           "\n"
+                           "  --json           the daemon's answer as it is\n",
+                .examples = "  muster explain api\n"
+                            "  muster explain actor:g_1a2b3c4d5e6f/worker --json\n",
+                .takes = "json",
+                .n_min = 1,
+                .n_max = 1,
+                .run = cmd_explain,
+        },
+        {
+                .name = "hook",
+                .summary = "tells the daemon what a hook of an agent program was told",
+                .usage = "RUNTIME [EVENT] [--socket PATH]",
+                .details =
+                        "What the hooks of Claude Code, Codex and Gemini run: the JSON object on stdin\n"
+                        "goes to the daemon, for the hosted agent in whose processes it runs. Prints only\n"
+                        "what the daemon answers for that program. Whatever happens, it ends with 0 and\n"
+                        "says nothing: without a daemon, without an answer in 200 ms, with a wrong or long\n"
+                        "object.\n"
+                        "\n"
+                        "Agents that muster starts have these hooks; `muster hooks install` gives them to\n"
+                        "those that are started elsewhere.\n"
+                        "\n"
+                        "  --socket PATH    the daemon's socket\n",
+                .examples = "  echo '{\"hook_event_name\": \"Stop\"}' | muster hook claude\n",
+                .takes = "socket",
+                .n_min = 1,
+                .n_max = 2,
+                .run = cmd_hook,
+        },
+        {
+                .name = "hooks",
+                .summary = "our hooks in the settings of an agent program",
+                .usage = "install|uninstall|status [RUNTIME] [--socket PATH] [--json]",
+                .details = "RUNTIME is claude, codex or gemini. For agents that are started by hand in a "
+                           "terminal\n"
+                           "of muster: those that muster starts have hooks already. Everything else in the\n"
+                           "settings file stays byte for byte, comments too; as it was before stands beside "
+                           "it\n"
+                           "(FILE.before-muster) until it is uninstalled. A file that is a link, broken or "
+                           "not\n"
+                           "yours is left alone.\n"
+                           "\n"
+                           "  install          add them, or bring them up to date\n"
+                           "  uninstall        take exactly ours out again\n"
+                           "  status           whether they are there; without RUNTIME of all\n"
+                           "\n"
+                           "  --socket PATH    the daemon's socket\n"
+                           "  --json           runtime, path and state, an object for each\n",
+                .examples = "  muster hooks install claude\n"
+                            "  muster hooks status\n",
+                .takes = "socket json",
+                .n_min = 1,
+                .n_max = 2,
+                .run = cmd_hooks,
         },
         {
                 .name = "setup",

@@ -15,7 +15,7 @@ const Command task_commands[] = {
                         "The project is the folder above this one that has a .aiwg, or --project. submit\n"
                         "serves it from then on when nobody does, as muster project add.\n"
                         "\n"
-                        "An ID is task-0007, or 7 for short.\n"
+                        "An ID is task-0007, or for short 7, or a beginning that only one has: task-00.\n"
                         "\n"
                         "  submit WORDS…    the words are the prompt; a single - reads it from stdin\n"
                         "  ls               newest first, with how long they ran and why they failed\n"

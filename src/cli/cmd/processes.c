@@ -11,6 +11,7 @@ enum {
         COLUMN_ID,
         COLUMN_NAME,
         COLUMN_STATE,
+        COLUMN_AGENT,
         COLUMN_AGE,
         COLUMN_OUTPUT,
         COLUMN_PID,
@@ -23,13 +24,14 @@ enum {
 };
 
 static const TableColumn all_columns[PROCESS_COLUMNS] = {
-        {"ID", 0, false},        {"NAME", 0, false},   {"STATE", 0, false},   {"AGE", 0, true},
-        {"OUTPUT", 0, true},     {"PID", 0, true},     {"SANDBOX", 0, false}, {"COMMAND", 0, false},
-        {"WORKSPACE", 0, false}, {"CLIENTS", 0, true}, {"CPU", 0, true},      {"MEM", 0, true}};
+        {"ID", 0, false},      {"NAME", 0, false},      {"STATE", 0, false},  {"AGENT", 0, false},
+        {"AGE", 0, true},      {"OUTPUT", 0, true},     {"PID", 0, true},     {"SANDBOX", 0, false},
+        {"COMMAND", 0, false}, {"WORKSPACE", 0, false}, {"CLIENTS", 0, true}, {"CPU", 0, true},
+        {"MEM", 0, true}};
 
 /* What is given up first where there is little room. */
-static const int given_up[] = {COLUMN_ID,  COLUMN_CLIENTS, COLUMN_SANDBOX,  COLUMN_CPU,
-                               COLUMN_MEM, COLUMN_PID,     COLUMN_WORKSPACE};
+static const int given_up[] = {COLUMN_ID,  COLUMN_CLIENTS, COLUMN_SANDBOX,   COLUMN_CPU,
+                               COLUMN_MEM, COLUMN_PID,     COLUMN_WORKSPACE, COLUMN_AGENT};
 
 static bool processes_number(const Json *row, const char *key, int64_t *ret) {
         *ret = 0;
@@ -80,6 +82,20 @@ static void add_state(Table *table, const Json *row) {
                 table_add(table, state);
 }
 
+/* What it does, and what for; a question mark: it may be wrong. */
+static void processes_add_agent(Table *table, const Json *row) {
+        const Json *agent = json_get(row, "agent");
+        Str state = text(agent, "state"), detail = utf8_first(text(agent, "detail"), PROCESS_DETAIL_MAX);
+        const char *doubt = json_truth_of(agent, "doubt") ? "?" : "";
+
+        if (!state.n || str_is(state, "ended") || str_is(state, "lost"))
+                table_add(table, STR("-"));
+        else if (detail.n)
+                table_addf(table, STR_FMT "%s: " STR_FMT, STR_ARG(state), doubt, STR_ARG(detail));
+        else
+                table_addf(table, STR_FMT "%s", STR_ARG(state), doubt);
+}
+
 static void processes_add_age(Table *table, const Json *row, const char *key) {
         char out[HUMAN_MAX];
         int64_t value;
@@ -105,6 +121,7 @@ static void processes_add_cell(Table *table, const Json *row, const ProcessShape
                 table_add(table, text(row, "name").n ? text(row, "name") : text(row, "object"));
                 break;
         case COLUMN_STATE: add_state(table, row); break;
+        case COLUMN_AGENT: processes_add_agent(table, row); break;
         case COLUMN_AGE: processes_add_age(table, row, "age_seconds"); break;
         case COLUMN_OUTPUT: processes_add_age(table, row, "output_age_seconds"); break;
         case COLUMN_PID:

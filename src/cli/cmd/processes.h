@@ -10,8 +10,9 @@ enum {
         PROCESS_WORKSPACE_MAX = 32, /* characters of a workspace that are shown */
         PROCESS_WORKSPACE_MIN = 8,
         PROCESS_COMMAND_MAX = 24,
-        PROCESS_ID_SHORT = 8, /* of an id, where there is little room */
-        PROCESS_COLUMNS = 12,
+        PROCESS_ID_SHORT = 8,    /* of an id, where there is little room */
+        PROCESS_DETAIL_MAX = 24, /* of what an agent waits for */
+        PROCESS_COLUMNS = 13,
 };
 
 /* How much of each is shown. */

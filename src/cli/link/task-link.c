@@ -52,7 +52,9 @@ static int task_link_choose(const char *project, char **ret) {
 static int task_link_connect(TaskLink *link, const char *dir, int64_t timeout_ms) {
         if (!link->socket)
                 link->socket = path_join(dir, ".aiwg/daemon/daemon.sock");
-        if (!link->socket)
+        if (!link->dir)
+                link->dir = strdup(dir);
+        if (!link->socket || !link->dir)
                 return error_origin(-ENOMEM);
         return link_open(&link->link, link->socket,
                          timeout_ms < 0 ? DEADLINE_NEVER : clock_ms() + timeout_ms);
@@ -120,6 +122,7 @@ void task_link_deinit(TaskLink *link) {
         link_deinit(&link->link);
         arena_deinit(&link->arena);
         free(link->socket);
+        free(link->dir);
         *link = (TaskLink)TASK_LINK_NULL;
 }
 
@@ -181,22 +184,6 @@ int task_link_call(TaskLink *link, const char *what, const char *method, Str par
         if (what)
                 reply_complain(what, ret, link->is_json);
         return CLI_FAILED;
-}
-
-char *task_id_of(const char *word) {
-        const char *digits = word;
-        char *id = NULL;
-        size_t n;
-
-        if (str_starts(str_from(word), STR("task-")))
-                digits += strlen("task-");
-        n = strspn(digits, "0123456789");
-        if (!n || digits[n])
-                return strdup(word);
-        digits += MIN(strspn(digits, "0"), n - 1);
-        return asprintf(&id, "task-%.*s%s", (int)(4 - MIN(strlen(digits), (size_t)4)), "000", digits) < 0
-                       ? NULL
-                       : id;
 }
 
 Str task_id_short(Str id) {

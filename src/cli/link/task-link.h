@@ -9,8 +9,8 @@
 
 typedef struct TaskLink {
         Link link;
-        char *socket;
-        Arena arena; /* of the last answer or notification */
+        char *socket, *dir; /* dir: the project's folder */
+        Arena arena;        /* of the last answer or notification */
         int64_t last_id;
         bool is_json;                               /* what is refused is said as JSON */
         void (*note)(void *user, const Json *note); /* may be NULL */
@@ -35,9 +35,11 @@ int task_link_send(TaskLink *link, const char *method, Str params);
 int task_link_call(TaskLink *link, const char *what, const char *method, Str params, Reply *ret);
 /* The next message; conditions of the Link, EXCHANGE_E_GARBLED. */
 int task_link_next(TaskLink *link, const Json **ret);
-/* What people may write for an id: 7 and task-7 are task-0007. Malloc'd; anything else as it is. */
-char *task_id_of(const char *word);
-/* The short form of an id, as task_id_of() takes it; into the id. */
+/* What people may write for an id: itself, a number, a beginning (docs/names.md); the daemon is asked which task that is.
+ * One that nobody has stays as it is, and where no daemon can tell, 7 and task-7 are task-0007. what: for the complaint
+ * that several are meant. Malloc'd, in *ret. An exit status. */
+int task_id_find(const TaskLink *link, const char *what, const char *word, char **ret);
+/* The short form of an id, as task_id_find() takes it; into the id. */
 Str task_id_short(Str id);
 /* {"taskId":ID}, into out. */
 int task_params(Buf *out, const char *id);

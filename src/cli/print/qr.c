@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <qrencode.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "cli/print/report.h"
+#include "cli/term/terminal.h"
 
 enum {
         QR_QUIET = 2
@@ -50,4 +53,12 @@ int qr_print(FILE *out, const char *text, QrStyle style, unsigned n_columns) {
                 qr_print_blocks(out, code);
         QRcode_free(code);
         return n_wide <= n_columns ? 0 : QR_E_NARROW;
+}
+
+void qr_show(const char *text, QrStyle style) {
+        unsigned cols = 0, rows = 0;
+
+        if (isatty(STDOUT_FILENO) && terminal_size(&cols, &rows) &&
+            qr_print(stdout, text, style, cols) == QR_E_NARROW)
+                advise("This terminal is too narrow for a QR code.");
 }

@@ -13,3 +13,5 @@ enum { _QR_E_SUCCESS, QR_E_NARROW, QR_E_LONG };
 
 /* 0; QR_E_NARROW: it does not fit into so many columns, and nothing was printed; QR_E_LONG: no code holds the text. */
 int qr_print(FILE *out, const char *text, QrStyle style, unsigned n_columns);
+/* The same on stdout if that is a terminal, else nothing; says when it is too narrow. */
+void qr_show(const char *text, QrStyle style);

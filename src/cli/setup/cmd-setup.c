@@ -4,12 +4,10 @@
  * file that is a link, somebody else's or broken is left alone.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -18,8 +16,7 @@
 #include "cli/cli.h"
 #include "cli/print/report.h"
 #include "cli/setup/setup-edit.h"
-
-enum { SETUP_FILE_MAX = 16 << 20 };
+#include "cli/setup/setup-file.h"
 
 typedef enum SetupForm { SETUP_PLAIN, SETUP_STDIO, SETUP_COPILOT, SETUP_OPENCODE, SETUP_CODEX } SetupForm;
 
@@ -103,77 +100,6 @@ static int setup_put_toml(Buf *out, const char *muster, const char *socket) {
         return r || command.failed || args.failed ? -ENOMEM : buf_append_str(out, STR("\n"));
 }
 
-/* ---- the file -------------------------------------------------------------------------------- */
-
-typedef struct SetupFile {
-        char *path;
-        bool is_there;
-        mode_t mode;
-        FileIdentity identity;
-        Buf text;
-} SetupFile;
-
-static void setup_file_deinit(SetupFile *file) {
-        free(file->path);
-        buf_deinit(&file->text);
-}
-
-static int setup_refuse(const SetupFile *file, const char *why) {
-        return complain(CLI_FAILED, "%s is left alone: %s", file->path, why);
-}
-
-static int setup_look(SetupFile *file, int fd) {
-        struct stat st;
-        int r;
-
-        if (fstat(fd, &st))
-                return setup_refuse(file, strerror(errno));
-        if (!S_ISREG(st.st_mode))
-                return setup_refuse(file, "it is no file");
-        if (st.st_uid != geteuid())
-                return setup_refuse(file, "it belongs to somebody else");
-        if (st.st_nlink > 1)
-                return setup_refuse(file, "it has other names as well");
-        file->is_there = true;
-        file->mode = st.st_mode & 07777;
-        r = file_read_fd(fd, SETUP_FILE_MAX, &file->text);
-        if (r)
-                return setup_refuse(file, r == FILE_E_TOO_LARGE ? "it is too large" : strerror(-r));
-        return file_identify_fd(fd, &file->identity) ? setup_refuse(file, "it cannot be looked at") : 0;
-}
-
-static int setup_read(SetupFile *file) {
-        int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY), r;
-
-        if (fd < 0 && errno == ENOENT)
-                return 0;
-        if (fd < 0)
-                return setup_refuse(file, errno == ELOOP ? "it is a link; change what it leads to yourself"
-                                                         : strerror(errno));
-        r = setup_look(file, fd);
-        close_fd(fd);
-        return r;
-}
-
-/* Not over what somebody else has written meanwhile. */
-static int setup_write(const SetupFile *file, Str text) {
-        _cleanup_(freep) char *temp = NULL;
-        FileIdentity now;
-        int r = file_stage(file->path, text, file->is_there ? file->mode : 0600, FILE_DURABLE, &temp);
-
-        if (r == -ENOENT)
-                return setup_refuse(file, "its folder is not there: has this program ever been run?");
-        if (!r)
-                r = file_identify(file->path, &now);
-        if (!r && !file_identity_eq(&now, &file->identity)) {
-                (void)unlink(temp);
-                return setup_refuse(file, "it has been changed just now; try again");
-        }
-        if (!r)
-                r = file_publish(temp, file->path, FILE_DURABLE);
-        return r ? setup_refuse(file, strerror(-r)) : CLI_OK;
-}
-
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int setup_tell(const Options *options, const SetupRuntime *runtime, const SetupFile *file,
@@ -198,7 +124,7 @@ static int setup_tell(const Options *options, const SetupRuntime *runtime, const
 
 static int setup_change(const Options *options, const SetupRuntime *runtime, SetupFile *file, Str entry) {
         SetupEdit edit = {.key = runtime->key, .entry = entry, .is_removal = options->remove};
-        Str text = !file->is_there ? STR_NULL : file->text.n ? buf_str(&file->text) : STR("");
+        Str text = setup_text(file);
         _cleanup_(buf_deinit) Buf out = BUF_NULL;
         char what[SETUP_WHAT_MAX] = "", why[SETUP_WHAT_MAX + 64];
         int r = runtime->key ? setup_json(&edit, text, &out, what) : setup_toml(&edit, text, &out, what);

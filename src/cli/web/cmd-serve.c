@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json/json-writer.h"
@@ -22,7 +21,6 @@
 #include "cli/print/qr.h"
 #include "cli/print/report.h"
 #include "cli/term/signals.h"
-#include "cli/term/terminal.h"
 
 enum { SERVE_TOKEN_MAX = 4096, SERVE_ADDRESS_MAX = 600 };
 
@@ -113,18 +111,6 @@ static int serve_print_json(const Serving *self) {
         return fflush(stdout) ? complain(CLI_FAILED, "cannot print: %s", strerror(errno)) : CLI_OK;
 }
 
-static void serve_print_qr(const Serving *self) {
-        unsigned cols = 0, rows = 0;
-        int r;
-
-        if (self->options->no_qr || !*self->network || !isatty(STDOUT_FILENO) ||
-            !terminal_size(&cols, &rows))
-                return;
-        r = qr_print(stdout, self->network, self->options->ascii ? QR_ASCII : QR_BLOCKS, cols);
-        if (r == QR_E_NARROW)
-                advise("This terminal is too narrow for a QR code.");
-}
-
 static int serve_print(const Serving *self) {
         if (self->options->json)
                 return serve_print_json(self);
@@ -134,7 +120,8 @@ static int serve_print(const Serving *self) {
         if (self->fingerprint.n)
                 print("  SHA-256: " STR_FMT "\n", STR_ARG(self->fingerprint));
         print("\n");
-        serve_print_qr(self);
+        if (!self->options->no_qr && *self->network)
+                qr_show(self->network, self->options->ascii ? QR_ASCII : QR_BLOCKS);
         if (*self->network)
                 advise("The network's address holds a code that is good once, for 10 minutes%s. For another "
                        "device: muster token create --code",

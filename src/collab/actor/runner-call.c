@@ -42,6 +42,7 @@ static RunnerJob *job_new(Call *call, Group *group, size_t n, GroupFn fn, const 
         memset(steps, 0, (n + 1) * sizeof(*steps));
         *job = (RunnerJob){
                 .call = call, .group = group_ref(group), .fn = fn, .carry = carry, .steps = steps};
+        daemon_hold_stop(call->daemon); /* also when its client has gone: nobody else would end it */
         return job;
 }
 
@@ -74,6 +75,7 @@ static int runner_call_refuse(const RunnerJob *job) {
 /* Everybody is where he should be. */
 static int runner_call_finish(RunnerJob *job) {
         Group *group = job->group;
+        Daemon *daemon = job->call->daemon;
         int r;
 
         if (job->first_error)
@@ -81,6 +83,7 @@ static int runner_call_finish(RunnerJob *job) {
         else
                 r = group_run(job->call, group, job->fn, job->carry);
         group_unref(group);
+        daemon_release_stop(daemon);
         return r;
 }
 

@@ -177,6 +177,7 @@ static bool actor_is_running(const Group *group, Str actor) {
 }
 
 typedef struct GroupEnd {
+        Daemon *daemon; /* its stop waits for it */
         size_t n_left;
         void (*stopped)(void *user);
         void *user;
@@ -191,6 +192,7 @@ static void one_gone(GroupEnd *end) {
         if (--end->n_left)
                 return;
         end->stopped(end->user);
+        daemon_release_stop(end->daemon);
         free(end);
 }
 
@@ -209,7 +211,8 @@ static void group_stop(Group *group, void (*stopped)(void *user), void *user) {
                 stopped(user);
                 return;
         }
-        *end = (GroupEnd){.n_left = 1, .stopped = stopped, .user = user};
+        *end = (GroupEnd){.daemon = group->collab->daemon, .n_left = 1, .stopped = stopped, .user = user};
+        daemon_hold_stop(end->daemon);
         for (Runner *runner = LIST_FIRST(&group->collab->runners), *next; runner; runner = next) {
                 EndWait *wait = strcmp(runner->group_id, group->id) != 0 ? NULL : calloc(1, sizeof(*wait));
 

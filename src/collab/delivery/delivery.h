@@ -14,6 +14,8 @@
  *   requeued   it will be typed after all: the session has ended before it was accepted, or took nothing
  *   doubt      a daemon died while handing it to a session that still runs: it is not typed again
  *   dropped    it will not be typed; "why" says so
+ *   taken      a hook has it: at the boundary of a turn, so that it was not typed at all, or it tells that what was typed is a prompt
+ *   stalled    it was typed, and no hook has told of a prompt since: its key was pressed once more
  *
  * So a queue survives the daemon, and what was handed to a session is never typed into it again. What was
  * read, acknowledged and answered is in the group's ledger. One mailbox per actor is the only one that types
@@ -44,6 +46,7 @@ typedef enum MailWhy {
         MAIL_THROTTLED, /* delivery.min_interval_seconds, or a second, in which what is sent goes together */
         MAIL_FAILED,    /* the last attempt failed, or the terminal took nothing */
         MAIL_BEHIND, /* another program is in front of the terminal; not of the gate, which knows no terminals */
+        MAIL_TURN, /* its turn runs: handed over at its end; or it waits for a person: what is typed would answer */
         _MAIL_WHYS,
 } MailWhy;
 
@@ -56,6 +59,10 @@ enum {
         GATE_PREAMBLE_MS = 2000, /* from the preamble's key to the first message */
         GATE_BLOCKED_MS = 5000,  /* so long a terminal may take nothing */
         GATE_BLOCKED_STEP_MS = 100,
+        GATE_TURN_MS = 60000, /* so long the end of a turn is waited for before it is typed after all */
+        GATE_CONFIRM_MS =
+                8000, /* for a hook to tell of the prompt that was typed, and again behind the second key */
+        GATE_OFFER_MS = 2000, /* for a hook to say that it has what it was given */
 };
 
 typedef struct GateFacts {
@@ -92,6 +99,7 @@ typedef enum MailReason {
         REASON_BLOCKED, /* the terminal took nothing for GATE_BLOCKED_MS, or keys of others wait there */
         REASON_FAILED,  /* the text could not be made, or its facts could not be kept */
         REASON_BEHIND,  /* another program came in front of the terminal */
+        REASON_UNTAKEN, /* a hook was given it, and did not say that it has it */
         REASON_MOVED,   /* what was read is not what is there any more: from the beginning */
         /* never queued, and no fact says so */
         REASON_HEADLESS,    /* the actor has no terminal */
@@ -131,6 +139,8 @@ typedef enum MailFact {
         FACT_REQUEUED,
         FACT_DOUBT,
         FACT_DROPPED,
+        FACT_TAKEN,
+        FACT_STALLED,
         _FACTS,
 } MailFact;
 
@@ -153,8 +163,17 @@ typedef enum MailPhase {
         MAIL_SUBMITTING, /* a pause before the key */
         MAIL_KEYED,      /* the terminal takes the key */
         MAIL_RESTING,    /* the preamble is in, the messages follow */
+        MAIL_OFFERED,    /* a hook was given the text, and has not said that it has it */
+        MAIL_CONFIRMING, /* the key is in; a hook is to tell of the prompt */
         _MAIL_PHASES,
 } MailPhase;
+
+/* A hook that waits for what there is. offered() ends its call, with an empty text if there is nothing. */
+typedef struct MailOffer {
+        Call *call; /* NULL: none waits */
+        void (*offered)(Call *call, Str text, void *user);
+        void *user;
+} MailOffer;
 
 struct Mailbox {
         Delivery *delivery;
@@ -174,6 +193,8 @@ struct Mailbox {
         int64_t queued_ms, started_ms, output_ms, paste_ms, tried_ms, failed_ms;
         Viewer viewer; /* for the first output and the paste mode */
 
+        MailOffer offer; /* instead of the terminal */
+        bool is_keyed_twice;
         Buf text;         /* being typed */
         size_t n_written; /* bytes of it, as they went to the terminal */
         size_t n_pending; /* bytes that the terminal had not taken right after that */
@@ -196,6 +217,14 @@ struct Delivery {
 
 /* An automation notice is typed whatever its priority is. */
 void delivery_queue_notice(Group *group, Str actor, Str event_id, Str kind);
+
+/* At the boundary of a turn of this actor. False: nothing can be given now, and the offer's call is left alone. True: offered() follows,
+ * perhaps at once. */
+bool delivery_offer(Collab *collab, Str group_id, Str actor, const MailOffer *offer);
+/* A hook tells that a turn of this actor begins, with this prompt; empty: it does not say which. */
+void delivery_heard(Collab *collab, Str group_id, Str actor, Str prompt);
+bool delivery_took(Collab *collab, Str group_id,
+                   Str actor); /* the hook has it; false: too late, it must not be used */
 
 extern const CollabPart delivery_part;
 
@@ -252,6 +281,17 @@ bool mail_item_is_automation(const MailItem *item);
 Runner *mailbox_runner(const Mailbox *mailbox); /* its terminal; NULL: does not run */
 bool mailbox_has_session(const Mailbox *mailbox);
 size_t runner_session(const Runner *runner, char out[48]);
+
+bool mailbox_has_mail(
+        const Mailbox *mailbox);       /* that may be given to the actor in the present state of the group */
+void mailbox_settle(Mailbox *mailbox); /* what was under way is with the actor */
+
+/* mailbox-offer.c */
+void mailbox_hand_over(Mailbox *mailbox);
+void mailbox_end_offer(Mailbox *mailbox, Str text); /* none waits: fine */
+bool mailbox_is_confirmed(
+        const Mailbox *mailbox); /* by a hook: its program tells of prompts, and waits for one */
+bool mailbox_is_in_turn(const Mailbox *mailbox, int64_t queued_ms, int64_t now_ms);
 
 /* mailbox-type.c */
 void mailbox_prepare(Mailbox *mailbox);

@@ -6,9 +6,10 @@
 #include "collab/delivery/delivery.h"
 
 static const char *const fact_words[_FACTS] = {
-        [FACT_MARK] = "mark",     [FACT_QUEUED] = "queued",     [FACT_HANDING] = "handing",
-        [FACT_HANDED] = "handed", [FACT_ACCEPTED] = "accepted", [FACT_REQUEUED] = "requeued",
-        [FACT_DOUBT] = "doubt",   [FACT_DROPPED] = "dropped",
+        [FACT_MARK] = "mark",       [FACT_QUEUED] = "queued",     [FACT_HANDING] = "handing",
+        [FACT_HANDED] = "handed",   [FACT_ACCEPTED] = "accepted", [FACT_REQUEUED] = "requeued",
+        [FACT_DOUBT] = "doubt",     [FACT_DROPPED] = "dropped",   [FACT_TAKEN] = "taken",
+        [FACT_STALLED] = "stalled",
 };
 
 static const char *const why_words[_MAIL_WHYS] = {
@@ -21,12 +22,13 @@ static const char *const why_words[_MAIL_WHYS] = {
         [MAIL_THROTTLED] = "throttled",
         [MAIL_FAILED] = "failed",
         [MAIL_BEHIND] = "behind",
+        [MAIL_TURN] = "turn",
 };
 
 static const char *const phase_words[_MAIL_PHASES] = {
         [MAIL_PREPARING] = "typing",    [MAIL_RECORDING] = "typing",  [MAIL_HELD] = "behind",
         [MAIL_WRITING] = "blocked",     [MAIL_SUBMITTING] = "typing", [MAIL_KEYED] = "blocked",
-        [MAIL_RESTING] = "introducing",
+        [MAIL_RESTING] = "introducing", [MAIL_OFFERED] = "offered",   [MAIL_CONFIRMING] = "confirming",
 };
 
 static const char *const reason_words[_REASONS] = {
@@ -40,6 +42,7 @@ static const char *const reason_words[_REASONS] = {
         [REASON_BLOCKED] = "the terminal took nothing",
         [REASON_FAILED] = "the attempt failed",
         [REASON_BEHIND] = "another program is in front",
+        [REASON_UNTAKEN] = "the hook did not take it",
         [REASON_MOVED] = "the ledger changed",
         [REASON_HEADLESS] = "headless",
         [REASON_ADDED_LATER] = "added later",

@@ -16,6 +16,8 @@ enum { PREAMBLE_MAX = 64 << 10 }; /* bytes of CCCC_PREAMBLE.md; a longer one is 
 
 void mailbox_phase(Mailbox *mailbox, MailPhase phase, int64_t after_ms) {
         mailbox->phase = phase;
+        if (phase == MAIL_WAITING)
+                mailbox_end_offer(mailbox, STR_NULL);
         if (after_ms >= 0)
                 (void)timer_set(&mailbox->timer, after_ms);
         else
@@ -80,6 +82,10 @@ void mailbox_type(Mailbox *mailbox) {
 
         if (!runner) {
                 mailbox_requeue(mailbox, REASON_ENDED);
+                return;
+        }
+        if (mailbox->offer.call) {
+                mailbox_hand_over(mailbox);
                 return;
         }
         if (!mailbox_is_in_front(mailbox)) {

@@ -267,6 +267,7 @@ Mailbox *mailbox_get(Delivery *delivery, Str actor) {
 
 void mailbox_free(Mailbox *mailbox) {
         timer_clear(&mailbox->timer);
+        mailbox_end_offer(mailbox, STR_NULL);
         viewer_detach(&mailbox->viewer);
         while (mailbox->items)
                 mailbox_remove(mailbox, mailbox->items);
@@ -314,6 +315,12 @@ static GateFacts gate_facts(const Mailbox *mailbox, const Group *group) {
         return facts;
 }
 
+bool mailbox_has_mail(const Mailbox *mailbox) {
+        GateFacts facts = gate_facts(mailbox, mailbox->delivery->group);
+
+        return facts.n_chat + facts.n_notices && held(&facts) == MAIL_GO;
+}
+
 bool mailbox_is_in_front(Mailbox *mailbox) {
         return hosted_is_in_front(mailbox_runner(mailbox)->hosted, mailbox->in_front);
 }
@@ -342,6 +349,11 @@ static void step_waiting(Mailbox *mailbox) {
         mailbox->why = delivery_gate(&facts, &mailbox->due_ms);
         if (mailbox->why == MAIL_GO && !mailbox_is_in_front(mailbox)) {
                 mailbox->why = MAIL_BEHIND;
+                mailbox->due_ms = facts.now_ms + GATE_EVERY_MS;
+        }
+        if (mailbox->why == MAIL_GO && mailbox->is_introduced &&
+            mailbox_is_in_turn(mailbox, mailbox->queued_ms, facts.now_ms)) {
+                mailbox->why = MAIL_TURN;
                 mailbox->due_ms = facts.now_ms + GATE_EVERY_MS;
         }
         if (mailbox->why == MAIL_GO)
@@ -394,12 +406,7 @@ static void step_submitting(Mailbox *mailbox) {
         mailbox_phase(mailbox, MAIL_KEYED, 0);
 }
 
-static void step_keyed(Mailbox *mailbox) {
-        if (mailbox_runner(mailbox)->hosted->input.n) {
-                (void)timer_set(&mailbox->timer, GATE_BLOCKED_STEP_MS);
-                return;
-        }
-        mailbox_record_typing(mailbox, FACT_ACCEPTED, REASON_NONE);
+void mailbox_settle(Mailbox *mailbox) {
         for (MailItem *item = mailbox->items, *next; item; item = next) {
                 next = item->next;
                 if (item->is_typing)
@@ -410,6 +417,20 @@ static void step_keyed(Mailbox *mailbox) {
                 mailbox->tried_ms = loop_now_ms(mailbox->delivery->collab->daemon->loop);
         mailbox->is_introduced = true;
         viewer_detach(&mailbox->viewer); /* the gate is open for good */
+}
+
+static void step_keyed(Mailbox *mailbox) {
+        if (mailbox_runner(mailbox)->hosted->input.n) {
+                (void)timer_set(&mailbox->timer, GATE_BLOCKED_STEP_MS);
+                return;
+        }
+        mailbox_record_typing(mailbox, FACT_ACCEPTED, REASON_NONE);
+        if (!mailbox->is_preamble && mailbox_is_confirmed(mailbox)) {
+                mailbox->is_keyed_twice = false;
+                mailbox_phase(mailbox, MAIL_CONFIRMING, GATE_CONFIRM_MS);
+                return;
+        }
+        mailbox_settle(mailbox);
         mailbox_phase(mailbox, mailbox->is_preamble ? MAIL_RESTING : MAIL_WAITING,
                       mailbox->is_preamble ? GATE_PREAMBLE_MS : 0);
         mailbox->is_preamble = false;
@@ -417,6 +438,27 @@ static void step_keyed(Mailbox *mailbox) {
 
 static void step_resting(Mailbox *mailbox) {
         mailbox_phase(mailbox, MAIL_WAITING, 0);
+}
+
+/* The key was lost, as far as anybody can tell: once more, never the text. */
+static void step_confirming(Mailbox *mailbox) {
+        Str key = submit_key(mailbox);
+        bool is_lost = !mailbox->is_keyed_twice && mailbox_is_confirmed(mailbox) && key.n &&
+                       mailbox_is_in_front(mailbox);
+
+        if (!is_lost) {
+                mailbox_settle(mailbox);
+                mailbox_phase(mailbox, MAIL_WAITING, 0);
+                return;
+        }
+        mailbox->is_keyed_twice = true;
+        mailbox_record_typing(mailbox, FACT_STALLED, REASON_NONE);
+        (void)host_write(mailbox_runner(mailbox)->hosted, key);
+        mailbox_phase(mailbox, MAIL_CONFIRMING, GATE_CONFIRM_MS);
+}
+
+static void step_offered(Mailbox *mailbox) {
+        mailbox_requeue(mailbox, REASON_UNTAKEN);
 }
 
 typedef struct PhaseInfo {
@@ -429,6 +471,7 @@ static const PhaseInfo phases[_MAIL_PHASES] = {
         [MAIL_RECORDING] = {NULL, false},       [MAIL_HELD] = {step_held, true},
         [MAIL_WRITING] = {step_writing, true},  [MAIL_SUBMITTING] = {step_submitting, true},
         [MAIL_KEYED] = {step_keyed, true},      [MAIL_RESTING] = {step_resting, false},
+        [MAIL_OFFERED] = {step_offered, true},  [MAIL_CONFIRMING] = {step_confirming, true},
 };
 
 static void mailbox_on_timer(Timer *timer) {

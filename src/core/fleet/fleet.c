@@ -59,22 +59,30 @@ static bool fleet_is_short(const FleetThing *thing, Str word) {
         return str_eq(rest, word) || str_eq(last, word) || (thing->alias.n && str_eq(thing->alias, word));
 }
 
+static FleetFit fleet_fit_of_kind(const FleetThing *thing, Str word, bool is_of_kind) {
+        if (!thing->name.n)
+                return FLEET_NOT;
+        if (fleet_is_short(thing, word))
+                return FLEET_SHORT;
+        return thing->owner->fit ? thing->owner->fit(thing, word, is_of_kind) : FLEET_NOT;
+}
+
 /* A kind that was named binds: behind it stands a name without it, or a short one. */
 static FleetFit fleet_fit(const FleetSearch *search, const FleetThing *thing) {
+        FleetFit fit;
+
         if (thing->name.n && str_eq(thing->name, search->word))
                 return FLEET_WHOLE;
         if (search->owner)
-                return thing->owner == search->owner && thing->name.n && fleet_is_short(thing, search->rest)
-                               ? FLEET_SHORT
-                               : FLEET_NOT;
+                return thing->owner == search->owner ? fleet_fit_of_kind(thing, search->rest, true)
+                                                     : FLEET_NOT;
         if (*thing->id && str_is(search->word, thing->id))
                 return FLEET_ID;
-        if (thing->name.n && fleet_is_short(thing, search->word))
-                return FLEET_SHORT;
-        return *thing->id && search->word.n >= FLEET_ID_MIN && fleet_is_hex(search->word) &&
-                               str_starts(str_from(thing->id), search->word)
+        fit = fleet_fit_of_kind(thing, search->word, false);
+        return fit == FLEET_NOT && *thing->id && search->word.n >= FLEET_ID_MIN &&
+                               fleet_is_hex(search->word) && str_starts(str_from(thing->id), search->word)
                        ? FLEET_BEGINS
-                       : FLEET_NOT;
+                       : fit;
 }
 
 static int fleet_push(FleetSearch *search, const FleetThing *thing) {
@@ -173,6 +181,29 @@ bool fleet_prefer(FleetSearch *search, Str folder) {
         return true;
 }
 
+static Str fleet_shown(const FleetThing *thing) {
+        return thing->name.n ? thing->name : str_from(thing->id);
+}
+
+int fleet_write_found(const FleetSearch *search, JsonWriter *w, Buf *ret_text) {
+        int r = 0;
+
+        jw_begin_object(w);
+        jw_key(w, "names");
+        jw_begin_array(w);
+        for (size_t i = 0; i < MIN(search->n_found, (size_t)FLEET_LISTED_MAX) && !r; i++) {
+                Str shown = fleet_shown(&search->found[i]);
+
+                jw_str(w, shown);
+                r = buf_printf(ret_text, "%s" STR_FMT, i ? ", " : "", STR_ARG(shown));
+        }
+        jw_end_array(w);
+        jw_end_object(w);
+        if (!r && search->n_found > FLEET_LISTED_MAX)
+                r = buf_append_str(ret_text, STR(", …"));
+        return error_trace(r);
+}
+
 Hosted *fleet_find_hosted(Daemon *daemon, const char *but_owner, Str word) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         FleetSearch search;
@@ -190,30 +221,13 @@ static int fleet_refuse_unknown(Call *call, Str word) {
                          STR_ARG(utf8_first(word, FLEET_WORD_SHOWN)));
 }
 
-static Str fleet_shown(const FleetThing *thing) {
-        return thing->name.n ? thing->name : str_from(thing->id);
-}
-
 static int fleet_refuse_ambiguous(Call *call, const FleetSearch *search) {
         _cleanup_(buf_deinit) Buf list = BUF_NULL;
-        JsonWriter *w = call_details(call);
-        int r = 0;
+        int r = fleet_write_found(search, call_details(call), &list);
 
-        jw_begin_object(w);
-        jw_key(w, "names");
-        jw_begin_array(w);
-        for (size_t i = 0; i < MIN(search->n_found, (size_t)FLEET_LISTED_MAX); i++) {
-                Str shown = fleet_shown(&search->found[i]);
-
-                jw_str(w, shown);
-                r = r ? r : buf_printf(&list, "%s" STR_FMT, i ? ", " : "", STR_ARG(shown));
-        }
-        jw_end_array(w);
-        jw_end_object(w);
         return r ? error_trace(r)
-                 : call_fail(call, CALL_E_AMBIGUOUS_NAME, "several are meant by " STR_FMT ": " STR_FMT "%s",
-                             STR_ARG(utf8_first(search->word, FLEET_WORD_SHOWN)), STR_ARG(buf_str(&list)),
-                             search->n_found > FLEET_LISTED_MAX ? ", …" : "");
+                 : call_fail(call, CALL_E_AMBIGUOUS_NAME, "several are meant by " STR_FMT ": " STR_FMT,
+                             STR_ARG(utf8_first(search->word, FLEET_WORD_SHOWN)), STR_ARG(buf_str(&list)));
 }
 
 int fleet_sought(Call *call, const FleetLook *look, const FleetThing *thing) {

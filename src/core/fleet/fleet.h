@@ -7,8 +7,8 @@
  *   actor:GROUP/ACTOR   session:NAME   session:NAME.N   task:PROJECT/TASK   run:WORKSPACE/RUN
  *
  * A name outlives the process that it is about. A word is looked up as a whole name, as the id of a process,
- * as a short name, as the beginning of an id (FLEET_ID_MIN digits and more), in this order; what fits first
- * counts, and several that fit alike are ambiguous. Each domain says how its things are called, and does to
+ * as a short name, by its number, as the beginning of an id (FLEET_ID_MIN digits and more), in this order; what
+ * fits first counts, and several that fit alike are ambiguous. Each domain says how its things are called, and does to
  * them what is asked, by its own rules (FleetOwner): nothing here knows any of them. Not here: what has no
  * process and never will (groups, projects), and who may ask (principal.h). Everything is on the loop.
  */
@@ -34,6 +34,16 @@ typedef struct FleetThing {
 typedef struct FleetSearch FleetSearch;
 typedef struct FleetLook FleetLook;
 
+/* How well a word fits; the first is the best. */
+typedef enum FleetFit {
+        FLEET_WHOLE,
+        FLEET_ID,
+        FLEET_SHORT,
+        FLEET_NUMBERED,
+        FLEET_BEGINS,
+        FLEET_NOT
+} FleetFit;
+
 typedef struct FleetMessage {
         Str text, by, priority, key; /* by: who sends; key: empty, none */
         const Json *env;             /* of the caller; NULL: none */
@@ -47,6 +57,8 @@ struct FleetOwner {
         /* Fills place, object, number, alias, folder and the name of a process, which may be one that nobody
          * looks after. Negative: out of memory; positive: it cannot be told. */
         int (*describe)(Daemon *daemon, const Hosted *hosted, Arena *arena, FleetThing *ret);
+        /* How the word, without its kind, fits as a form that only this kind has. NULL: it has none. */
+        FleetFit (*fit)(const FleetThing *thing, Str word, bool is_of_kind);
         /* Offers (fleet_offer()) what has no process now and may be meant; NULL: there is no such. */
         int (*offer)(Daemon *daemon, FleetSearch *search);
         /* Looks where it takes a while, after all else was in vain; fleet_sought() follows. NULL: nowhere. */
@@ -60,9 +72,6 @@ struct FleetOwner {
         int (*logs)(Call *call, const FleetThing *thing); /* {"output"} of what has no process any more */
         const char *hint; /* for who asks for a verb that does not fit; NULL: none */
 };
-
-/* How well a word fits; the first is the best. */
-typedef enum FleetFit { FLEET_WHOLE, FLEET_ID, FLEET_SHORT, FLEET_BEGINS, FLEET_NOT } FleetFit;
 
 struct FleetSearch {
         Arena *arena;
@@ -79,6 +88,8 @@ int fleet_describe(Daemon *daemon, const Hosted *hosted, Arena *arena, FleetThin
 /* All that is meant, as well as each other; of one name once. 0 or -ENOMEM. */
 int fleet_search(Daemon *daemon, Arena *arena, Str word, FleetSearch *ret);
 int fleet_offer(FleetSearch *search, const FleetThing *thing); /* copied */
+/* Those that were found, as the details of an error and as a text. 0 or -ENOMEM. */
+int fleet_write_found(const FleetSearch *search, JsonWriter *w, Buf *ret_text);
 /* Of several the one whose folder holds this one most closely; false: it is still not clear. */
 bool fleet_prefer(FleetSearch *search, Str folder);
 /* Whether the path is the folder, or lies in it. */

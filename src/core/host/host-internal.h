@@ -34,8 +34,8 @@ struct Host {
         char *spares[HOST_SPARES_MAX]; /* folders for processes to come; when there are as many, others are
                                           removed */
         size_t n_spares;
-        HostChangedFn changed; /* NULL: nobody wants to know */
-        void *changed_user;
+        const HostWatch *watch; /* NULL: nobody wants to know */
+        void *watch_user;
         void (*all_ended)(void *user); /* host_end_all(); NULL: nobody asked */
         void *all_ended_user;
 };

@@ -257,6 +257,7 @@ static int host_start_fill(Hosted *hosted, const HostedSpec *spec) {
         hosted->is_lossless = spec->is_lossless;
         hosted->stdin_path = spec->stdin_path ? strdup(spec->stdin_path) : NULL;
         hosted->limits = spec->limits;
+        hosted->has_hooks = program->has_hooks;
         r = name_cgroup(hosted);
         if (r)
                 return error_trace(r);

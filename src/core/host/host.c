@@ -116,8 +116,8 @@ void hosted_set_state(Hosted *hosted, HostedEvent event) {
         hosted->state = next;
         hosted->state_since_us = loop_wall_us(hosted->host->daemon->loop);
         host_announce(hosted, state_names[hosted->state]);
-        if (hosted->host->changed)
-                hosted->host->changed(hosted, hosted->host->changed_user);
+        if (hosted->host->watch)
+                hosted->host->watch->changed(hosted, hosted->host->watch_user);
         check_all_ended(hosted->host);
 }
 
@@ -170,9 +170,9 @@ Host *host_free(Host *host) {
         return NULL;
 }
 
-void host_watch(Host *host, HostChangedFn changed, void *user) {
-        host->changed = changed;
-        host->changed_user = user;
+void host_watch(Host *host, const HostWatch *watch, void *user) {
+        host->watch = watch;
+        host->watch_user = user;
 }
 
 Hosted *host_first(Host *host) {
@@ -230,6 +230,8 @@ static void free_texts(Hosted *hosted) {
 void hosted_unlink_and_free(Hosted *hosted) {
         Hosted **at = &hosted->host->first;
 
+        if (hosted->host->watch)
+                hosted->host->watch->gone(hosted, hosted->host->watch_user);
         while (*at != hosted)
                 at = &(*at)->next;
         *at = hosted->next;

@@ -114,8 +114,10 @@ struct Hosted {
         HostedLimits limits;
         char *cgroup;               /* its own; NULL: none */
         char token[SHA256_HEX_MAX]; /* SHA-256 of its MUSTER_TOKEN; "": it has none (an earlier version's) */
+        bool has_hooks;             /* it was started with hooks that tell what it does */
         char *recording_path;       /* NULL: it is not recorded */
-        char *report; /* JSON: what it says of itself; NULL: nothing yet. It goes with the daemon */
+        char *report;        /* JSON: what it says of itself; NULL: nothing yet. It goes with the daemon */
+        struct Agent *agent; /* what it does (core/agents/agents.h); NULL: nothing is known */
         ShimKind kind;
         HostedState state;
         int64_t state_since_us;
@@ -250,9 +252,12 @@ Host *host_free(Host *host); /* lets go of everything; the processes run on */
  * user. */
 int host_adopt(Host *host, void (*found)(Hosted *hosted, void *user), void *user);
 Hosted *host_first(Host *host);
-/* Told of every change of a state, after the feed; one of them. */
-typedef void (*HostChangedFn)(Hosted *hosted, void *user);
-void host_watch(Host *host, HostChangedFn changed, void *user);
+/* Told of every change of a state, after the feed, and before one is forgotten; one of them. */
+typedef struct HostWatch {
+        void (*changed)(Hosted *hosted, void *user);
+        void (*gone)(Hosted *hosted, void *user);
+} HostWatch;
+void host_watch(Host *host, const HostWatch *watch, void *user);
 Hosted *host_find(Host *host, Str id);
 /* host-caller.c: what is in a sandbox, of every domain. A record that nobody can read counts as one. */
 bool hosted_is_sandboxed(const Hosted *hosted);

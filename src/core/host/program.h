@@ -25,6 +25,7 @@ typedef struct Program {
         Buf meta;        /* JSON object, the domain's own; the host stores it and never looks into it */
         char *workspace; /* working directory; must exist */
         char *command;   /* for people; NULL: argv[0] */
+        bool has_hooks;  /* it is started with hooks of ours (core/tools.h) */
 } Program;
 
 void program_deinit(Program *program);

@@ -52,14 +52,22 @@ static bool are_neighbours(uint64_t a, uint64_t b) {
         return b && (a - 1) / INODES_PER_BLOCK == (b - 1) / INODES_PER_BLOCK;
 }
 
+static bool is_apart(uint64_t ino, const uint64_t *others, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (are_neighbours(ino, others[i]))
+                        return false;
+        return true;
+}
+
 /*
  * A new file. Where the file system keeps no journal of its own, syncing a file writes the block that its
  * inode lies in, if that is dirty; and that of a file which grows all the time is. So ours shall lie in
  * another one, and a journal at the end of its block, since the files and folders that are made next come
- * behind it. Those that do not are kept until one does, else we would get the same number again.
+ * behind it. Those that do not are kept until one does, else we would get the same number again; from the
+ * middle on its end is not insisted on.
  */
-static int create_apart(int dir, const char *name, uint64_t ino, bool is_last) {
-        int crowd[2 * INODES_PER_BLOCK], fd;
+static int create_apart(int dir, const char *name, const uint64_t *others, size_t n_others, bool is_last) {
+        int crowd[4 * INODES_PER_BLOCK], fd;
         size_t n = 0;
         struct stat st;
 
@@ -67,7 +75,8 @@ static int create_apart(int dir, const char *name, uint64_t ino, bool is_last) {
                 (void)unlinkat(dir, name, 0);
                 fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
                 if (fd < 0 || n == ARRAY_SIZE(crowd) || fstat(fd, &st) < 0 ||
-                    (!are_neighbours(st.st_ino, ino) && (!is_last || st.st_ino % INODES_PER_BLOCK == 0)))
+                    (is_apart(st.st_ino, others, n_others) &&
+                     (!is_last || st.st_ino % INODES_PER_BLOCK == 0 || n >= ARRAY_SIZE(crowd) / 2)))
                         break;
                 crowd[n++] = fd;
         }
@@ -77,18 +86,50 @@ static int create_apart(int dir, const char *name, uint64_t ino, bool is_last) {
 }
 
 int journal_create_apart(int dir, const char *name, uint64_t ino) {
-        return create_apart(dir, name, ino, false);
+        return create_apart(dir, name, &ino, 1, false);
 }
 
-int journal_create(Journal *journal, int dir, const char *name, size_t n_size, uint64_t apart) {
-        _cleanup_(closep) int fd = create_apart(dir, name, apart, true);
+/* Those that it has met stay known. */
+static int journal_make(Journal *journal, int dir, const char *name, size_t n_size) {
+        _cleanup_(closep) int fd = create_apart(dir, name, journal->busy, JOURNAL_BUSY, true);
         int r = fd < 0 ? fd : journal_fill(fd, dir, n_size);
+        struct stat st;
 
+        if (r == 0 && fstat(fd, &st) < 0)
+                r = error_origin(-errno);
         if (r)
                 return error_trace(r);
-        *journal = (Journal){.fd = fd, .n_size = n_size, .epoch = journal->epoch};
+        journal->fd = fd;
+        journal->ino = st.st_ino;
+        journal->n_size = n_size;
         fd = -1;
         return 0;
+}
+
+int journal_create(Journal *journal, int dir, const char *name, size_t n_size, uint64_t busy) {
+        *journal = (Journal){.fd = -1, .epoch = journal->epoch, .busy = {busy}};
+        return error_trace(journal_make(journal, dir, name, n_size));
+}
+
+void journal_meet(Journal *journal, uint64_t ino) {
+        if (journal->fd < 0 || !are_neighbours(journal->ino, ino))
+                return;
+        journal->is_crowded = true;
+        journal->busy[journal->n_busy++ % JOURNAL_BUSY] = ino;
+}
+
+bool journal_wants_to_move(const Journal *journal) {
+        return journal->is_crowded && !journal->at && journal->n_moved < JOURNAL_MOVES_MAX;
+}
+
+int journal_move(Journal *journal, int dir, const char *name) {
+        const size_t n_size = journal->n_size;
+
+        journal->n_moved++;
+        journal->is_crowded = journal->is_plain = false;
+        free(steal(&journal->block));
+        journal->fd = close_fd(journal->fd);
+        return error_trace(journal_make(journal, dir, name, n_size));
 }
 
 /* Records of epochs that nobody remembers still lie in it: the next one gets a number by chance. */
@@ -105,7 +146,7 @@ int journal_reuse(Journal *journal, int dir, const char *name, size_t n_size) {
         r = random_bytes(&epoch, sizeof(epoch));
         if (r)
                 return error_trace(r);
-        *journal = (Journal){.fd = fd, .n_size = n_size, .epoch = epoch >> 1};
+        *journal = (Journal){.fd = fd, .ino = st.st_ino, .n_size = n_size, .epoch = epoch >> 1};
         fd = -1;
         return 0;
 }
@@ -138,17 +179,78 @@ static int journal_add_record(Journal *journal, uint64_t tag, Str bytes, Buf *ou
         return error_trace(r);
 }
 
+static int journal_set_direct(const Journal *journal, bool is_direct) {
+        int flags = fcntl(journal->fd, F_GETFL);
+
+        if (flags < 0 || fcntl(journal->fd, F_SETFL, is_direct ? flags | O_DIRECT : flags & ~O_DIRECT) < 0)
+                return error_origin(-errno);
+        return 0;
+}
+
+/*
+ * What is synced goes past the page cache: the kernel then has no page to mark, to collect and to wait for, which is a
+ * quarter of such a sync. It has to be whole blocks, so the begun one is remembered. Where a file system cannot do
+ * it, or nobody waits for the disk, it is written as any other file.
+ */
+static void journal_go_direct(Journal *journal) {
+        if (journal->block || journal->is_plain)
+                return;
+        journal->block = aligned_alloc(JOURNAL_BLOCK, JOURNAL_BLOCK);
+        if (journal->block && journal_set_direct(journal, true))
+                free(steal(&journal->block));
+        journal->is_plain = !journal->block;
+}
+
+static void journal_go_plain(Journal *journal) {
+        if (journal->block)
+                (void)journal_set_direct(journal, false);
+        free(steal(&journal->block));
+        journal->is_plain = true;
+}
+
+static int journal_write_blocks(Journal *journal, Str bytes) {
+        const size_t n_begun = journal->at % JOURNAL_BLOCK, n_all = n_begun + bytes.n;
+        const size_t n = (n_all + JOURNAL_BLOCK - 1) / JOURNAL_BLOCK * JOURNAL_BLOCK;
+        _cleanup_(freep) char *blocks = aligned_alloc(JOURNAL_BLOCK, n);
+        int r;
+
+        if (!blocks)
+                return error_origin(-ENOMEM);
+        memcpy(blocks, journal->block, n_begun);
+        memcpy(blocks + n_begun, bytes.data, bytes.n);
+        memset(blocks + n_all, 0, n - n_all);
+        r = file_write_at(journal->fd, (Str){blocks, n}, journal->at - n_begun);
+        if (r == 0)
+                memcpy(journal->block, blocks + n_all / JOURNAL_BLOCK * JOURNAL_BLOCK,
+                       n_all % JOURNAL_BLOCK);
+        return error_trace(r);
+}
+
+static int journal_write(Journal *journal, Str bytes, bool is_synced) {
+        int r = -EINVAL;
+
+        if (is_synced)
+                journal_go_direct(journal);
+        else
+                journal_go_plain(journal);
+        if (journal->block)
+                r = journal_write_blocks(journal, bytes);
+        if (r == -EINVAL) { /* it was promised and is refused, or was written in part */
+                journal_go_plain(journal);
+                r = file_write_at(journal->fd, bytes, journal->at);
+        }
+        if (r == 0 && is_synced && fdatasync(journal->fd) < 0)
+                r = error_origin(-errno);
+        return error_trace(r);
+}
+
 int journal_append(Journal *journal, const uint64_t words[JOURNAL_WORDS], uint64_t tag, Str bytes,
                    bool is_synced) {
         _cleanup_(buf_deinit) Buf out = BUF_NULL;
         int r = journal->at ? 0 : journal_add_head(journal, words, &out);
 
-        if (r == 0)
-                r = journal_add_record(journal, tag, bytes, &out);
-        if (r == 0)
-                r = file_write_at(journal->fd, buf_str(&out), journal->at);
-        if (r == 0 && is_synced && fdatasync(journal->fd) < 0)
-                r = error_origin(-errno);
+        r = r ? r : journal_add_record(journal, tag, bytes, &out);
+        r = r ? r : journal_write(journal, buf_str(&out), is_synced);
         if (r)
                 return error_trace(r);
         journal->at += out.n;
@@ -156,14 +258,16 @@ int journal_append(Journal *journal, const uint64_t words[JOURNAL_WORDS], uint64
 }
 
 void journal_restart(Journal *journal) {
-        const JournalHead none = {0};
+        static const _Alignas(JOURNAL_BLOCK) char none[JOURNAL_BLOCK];
 
         if (journal->fd >= 0 && journal->at)
-                (void)file_write_at(journal->fd, (Str){(const char *)&none, sizeof(none)}, 0);
+                (void)file_write_at(journal->fd,
+                                    (Str){none, journal->block ? JOURNAL_BLOCK : sizeof(JournalHead)}, 0);
         journal->at = 0;
 }
 
 void journal_close(Journal *journal) {
+        free(journal->block);
         close_fd(journal->fd);
         *journal = JOURNAL_NULL;
 }

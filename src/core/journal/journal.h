@@ -17,7 +17,12 @@
 
 #include <stdint.h>
 
-enum { JOURNAL_WORDS = 3 };
+enum {
+        JOURNAL_WORDS = 3,
+        JOURNAL_BLOCK = 4096,
+        JOURNAL_BUSY = 4,      /* files beside which it shall not lie, as many as are remembered */
+        JOURNAL_MOVES_MAX = 4, /* so often it looks for a better place, while it is open */
+};
 #define JOURNAL_MAGIC "muster1" /* with its NUL */
 
 typedef struct JournalHead {
@@ -34,15 +39,26 @@ typedef struct JournalMark {
 
 typedef struct Journal {
         int fd; /* -1: there is none, or not any more */
-        size_t n_size;
+        uint64_t ino;
+        size_t n_size;  /* whole blocks */
         uint64_t at;    /* where the next record goes; 0: it begins a new epoch */
         uint64_t epoch; /* of the last head */
+        char *block;    /* the begun one, while blocks are written past the page cache; else NULL */
+        bool is_plain;  /* they are not, and will not be */
+        bool is_crowded;
+        uint64_t busy[JOURNAL_BUSY];
+        unsigned n_busy, n_moved;
 } Journal;
 #define JOURNAL_NULL ((Journal){.fd = -1})
 
-/* A new file of n_size bytes, all of them written and synced; one that is there is replaced. `apart` is the
+/* A new file of n_size bytes, all of them written and synced; one that is there is replaced. `busy` is the
  * inode number of a file that changes all the time: ours gets one in another block (0: anywhere). */
-int journal_create(Journal *journal, int dir, const char *name, size_t n_size, uint64_t apart);
+int journal_create(Journal *journal, int dir, const char *name, size_t n_size, uint64_t busy);
+/* The owner has seen one that changes, too: if it is a neighbour, every sync writes its inode. */
+void journal_meet(Journal *journal, uint64_t ino);
+bool journal_wants_to_move(const Journal *journal);
+/* Of one without records: another file takes its place, apart from those that were met. Where that fails it is closed. */
+int journal_move(Journal *journal, int dir, const char *name);
 /* A new file beside it that changes all the time, likewise apart from `ino`. Descriptor or negative. */
 int journal_create_apart(int dir, const char *name, uint64_t ino);
 /* One that is there already, for a new epoch; what it holds is not looked at. -EINVAL: it has another length. */

@@ -146,7 +146,7 @@ static void publish_all(LedgerJob *job, int fd) {
         }
 }
 
-/* A file that others may read was made by others, or by us long ago. No fstat(2) here: see LedgerStand. */
+/* A file that others may read was made by others, or by us long ago. No fstat(2) here: see FileStand. */
 static void ledger_commit_close_to_others(const LedgerJob *job, int fd) {
         if (job->mode & 077)
                 (void)fchmod(fd, job->mode & 0700);

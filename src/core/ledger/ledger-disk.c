@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -151,19 +150,14 @@ static int scan_found(LedgerJob *job, uint64_t size) {
         return 0;
 }
 
-int ledger_stand(const char *path, LedgerStand *ret) {
-        struct statx st;
+int ledger_stand(const char *path, FileStand *ret) {
+        int r = file_stand_at(AT_FDCWD, path, 0, ret);
 
-        *ret = (LedgerStand){0};
-        if (statx(AT_FDCWD, path, 0, STATX_TYPE | STATX_MODE | STATX_INO | STATX_SIZE, &st) < 0)
-                return errno == ENOENT ? 0 : error_origin(-errno);
-        *ret = (LedgerStand){makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_ino, st.stx_size,
-                             st.stx_mode};
-        return 0;
+        return r == -ENOENT ? 0 : error_trace(r);
 }
 
 int ledger_catch_up(LedgerJob *job) {
-        LedgerStand stand;
+        FileStand stand;
         uint64_t size;
         int r = ledger_stand(job->place->path, &stand);
 

@@ -148,14 +148,8 @@ struct Ledger {
         FollowerList followers;
 };
 
-/* Which file is at path, how long, and open to whom; all zero: none. A plain stat(2) asks for the time of the
- * last change, too, and a file that was asked gets a finer one with its next change (Linux 6.13): then every
- * sync would have a new time to write. */
-typedef struct LedgerStand {
-        uint64_t dev, ino, size;
-        mode_t mode;
-} LedgerStand;
-int ledger_stand(const char *path, LedgerStand *ret);
+/* Which file is at path, how long, and open to whom; all zero: none. No plain stat(2): see FileStand. */
+int ledger_stand(const char *path, FileStand *ret);
 
 /* Worker side. */
 int ledger_lock_take(const LedgerPlace *place, int *ret_fd); /* waits, but not for ever: -ETIMEDOUT */

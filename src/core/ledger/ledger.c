@@ -203,7 +203,7 @@ bool ledger_is_mending(Ledger *ledger) {
 }
 
 bool ledger_check(Ledger *ledger) {
-        LedgerStand stand;
+        FileStand stand;
 
         if (!ledger->is_open || ledger->is_closing)
                 return false;

@@ -64,6 +64,19 @@ int principal_say_token(Client *client, Str token) {
         return client->principal.token ? 0 : error_origin(-ENOMEM);
 }
 
+/* Malloc'd; without printf(), since every request over the web needs one. */
+static char *principal_web_name(const char *id) {
+        static const char kind[] = "web:";
+        size_t n = strlen(id) + 1;
+        char *name = malloc(sizeof(kind) - 1 + n);
+
+        if (name) {
+                memcpy(name, kind, sizeof(kind) - 1);
+                memcpy(name + sizeof(kind) - 1, id, n);
+        }
+        return name;
+}
+
 int principal_be_web(Client *client, const Token *token) {
         Principal *self = &client->principal;
 
@@ -72,10 +85,9 @@ int principal_be_web(Client *client, const Token *token) {
         self->kind = PRINCIPAL_NOBODY;
         self->left = 0;
         client->has_token = false;
-        if (asprintf(&self->name, "web:%s", token ? token->id : "-") < 0) {
-                self->name = NULL;
+        self->name = principal_web_name(token ? token->id : "-");
+        if (!self->name)
                 return error_origin(-ENOMEM);
-        }
         self->object = token ? strdup(token->object) : NULL;
         if (!self->object)
                 return token ? error_origin(-ENOMEM) : 0;

@@ -13,14 +13,16 @@
 #include "base/error.h"
 #include "core/store/store-internal.h"
 
-static int ahead_make(int root, const Step *step) {
+static int ahead_make(Store *store, const Step *step) {
         const char *slash = strrchr(step->path, '/');
         char folder[STORE_PATH_MAX] = ".";
         int fd;
 
         if (slash)
                 snprintf(folder, sizeof(folder), "%.*s", (int)(slash - step->path), step->path);
-        fd = path_open_beneath(root, folder, O_WRONLY | O_TMPFILE, 0666);
+        fd = spares_take(&store->spares, store->disk.root, folder);
+        if (fd < 0)
+                fd = path_open_beneath(store->disk.root, folder, O_WRONLY | O_TMPFILE, 0666);
         if (fd >= 0 && store_write_all(fd, step->bytes, NULL))
                 fd = close_fd(fd);
         return fd;
@@ -39,7 +41,7 @@ void store_change_make_ahead(StoreChange *change) {
                 if (step.bytes.n > STORE_AHEAD_BYTES)
                         return;
                 if (atomic_fetch_add(&store->n_ahead, 1) >= STORE_AHEAD_ALL ||
-                    (fd = ahead_make(store->disk.root, &step)) < 0) {
+                    (fd = ahead_make(store, &step)) < 0) {
                         atomic_fetch_sub(&store->n_ahead, 1);
                         return;
                 }

@@ -58,6 +58,20 @@ static int store_sync_touched(StoreDisk *disk) {
         return error_trace(r);
 }
 
+/* The folders in which files were made lately, and the files that had lines appended. */
+static void store_meet_touched(StoreDisk *disk) {
+        for (size_t at = 0; at < disk->touched.n; at += strlen(disk->touched.data + at) + 1) {
+                const char *path = disk->touched.data + at, *name;
+                int dir = store_parent(disk, path, &name);
+                FileStand st;
+
+                if (dir >= 0 && file_stand_at(dir, "", 0, &st) == 0)
+                        journal_meet(&disk->journal, st.ino);
+                journal_meet(&disk->journal, store_trail_ino(disk, path));
+        }
+        journal_meet(&disk->journal, disk->spare_ino);
+}
+
 bool store_disk_wants_flush(const StoreDisk *disk) {
         return disk->policy != LEDGER_NONE && disk->n_touched > STORE_TOUCHED_MAX;
 }
@@ -71,6 +85,7 @@ int store_disk_sync(StoreDisk *disk) {
         int r;
 
         store_disk_step(disk, "sync");
+        store_meet_touched(disk);
         r = disk->policy == LEDGER_NONE ? 0 : store_sync_touched(disk);
         if (r)
                 return error_trace(r);
@@ -80,6 +95,25 @@ int store_disk_sync(StoreDisk *disk) {
                 (void)unlinkat(disk->state, disk->staged.data + at, 0);
         disk->touched.n = disk->n_touched = disk->staged.n = 0;
         return 0;
+}
+
+static void store_let_go(StoreDisk *disk) {
+        journal_close(&disk->journal);
+        disk->lock = close_fd(disk->lock);
+        disk->spare = close_fd(disk->spare);
+        disk->state = close_fd(disk->state);
+}
+
+int store_disk_settle(StoreDisk *disk) {
+        int r;
+
+        if (disk->policy != LEDGER_COMMIT || !journal_wants_to_move(&disk->journal))
+                return 0;
+        store_disk_step(disk, "move");
+        r = journal_move(&disk->journal, disk->state, "journal");
+        if (r)
+                store_let_go(disk); /* the next commit begins anew */
+        return error_trace(r);
 }
 
 static int store_open_state(StoreDisk *disk, bool is_reading) {
@@ -193,13 +227,6 @@ static bool store_is_state_gone(const StoreDisk *disk) {
 
         return disk->journal.fd >= 0 &&
                (statx(disk->journal.fd, "", AT_EMPTY_PATH, STATX_NLINK, &st) < 0 || st.stx_nlink == 0);
-}
-
-static void store_let_go(StoreDisk *disk) {
-        journal_close(&disk->journal);
-        disk->lock = close_fd(disk->lock);
-        disk->spare = close_fd(disk->spare);
-        disk->state = close_fd(disk->state);
 }
 
 int store_disk_own(StoreDisk *disk, bool is_reading, int64_t wall_us) {

@@ -7,6 +7,8 @@
  * A record of the journal is a RecordHead and steps, each a StepHead, its path with a NUL, and its bytes, padded to
  * 8 bytes. Steps of a change stand together and carry its number in the record.
  */
+#include <pthread.h>
+
 #include "core/journal/journal.h"
 #include "core/store/store.h"
 #include "core/trail.h"
@@ -131,6 +133,17 @@ typedef struct StoreJob {
         int r;
 } StoreJob;
 
+/* Files that are there for the next changes; of any thread. */
+typedef struct StoreSpares {
+        pthread_mutex_t lock;
+        char *folder; /* in which they were made; NULL: none yet */
+        uint64_t dev, ino;
+        int fds[STORE_SPARES];
+        size_t n;
+        unsigned n_strange; /* creations in other folders, one after the other */
+        unsigned n_taken;   /* creations in this one, since somebody last looked */
+} StoreSpares;
+
 struct Store {
         Loop *loop;
         char *path;
@@ -147,11 +160,13 @@ struct Store {
                 is_taken; /* by a job, or by who commits a change that it has made: the disk is theirs */
         StoreJob *job;    /* of the loop */
         Deferred next;
-        Timer sync_timer, lock_timer;
+        Timer sync_timer, lock_timer, spares_timer;
         bool is_open, is_closing, is_dirty, wants_sync, wants_open;
         bool is_flushing; /* beside commits, so that the sync that they wait for is short */
         bool is_flushed;
+        bool is_filling;          /* a worker makes spares */
         _Atomic unsigned n_ahead; /* files without a name that changes have */
+        StoreSpares spares;
         StoreStats stats;
 };
 
@@ -161,8 +176,9 @@ void store_disk_step(const StoreDisk *disk, const char *what);
 int store_disk_own(StoreDisk *disk, bool is_reading, int64_t wall_us);
 void store_disk_touch(StoreDisk *disk, const char *path); /* needs a sync */
 int store_disk_sync(StoreDisk *disk);                     /* all of it; the journal begins anew */
-bool store_disk_wants_flush(const StoreDisk *disk);       /* else a sync takes long */
-void store_disk_flush(const StoreDisk *disk);             /* what is not synced yet; beside a job */
+int store_disk_settle(StoreDisk *disk); /* behind that: the journal finds a better place, if it wants one */
+bool store_disk_wants_flush(const StoreDisk *disk); /* else a sync takes long */
+void store_disk_flush(const StoreDisk *disk);       /* what is not synced yet; beside a job */
 void store_disk_close(StoreDisk *disk);
 int store_disk_journal(StoreDisk *disk, Str record, bool *ret_is_staged); /* and syncs */
 int store_disk_void(StoreDisk *disk, uint64_t change);
@@ -210,9 +226,18 @@ int store_ahead_take(StoreChange *change, size_t n); /* that of its n-th creatio
 int store_ahead_name(int fd, int dir, const char *name); /* -EEXIST: there is one */
 void store_ahead_drop(StoreChange *change);
 
+/* store-spares.c: files that are made before anybody needs them. */
+void spares_init(StoreSpares *spares);
+void spares_deinit(StoreSpares *spares);
+int spares_take(StoreSpares *spares, int root, const char *folder); /* the caller's; -1: none */
+bool spares_want_more(StoreSpares *spares);
+void spares_fill(StoreSpares *spares, int root); /* worker */
+bool spares_drop_unused(StoreSpares *spares);    /* whether nobody has asked since the last time */
+
 /* store-seal.c: what is known of files that are appended to. */
 StoreTrail *store_trail(StoreDisk *disk, const char *path, int *reterr); /* as it is now */
 void store_trail_forget(StoreDisk *disk, const char *path);
+uint64_t store_trail_ino(const StoreDisk *disk, const char *path); /* 0: it is none that is known */
 void store_trail_missed(StoreDisk *disk, const char *path); /* a line landed elsewhere than was thought */
 int store_seal(StoreJob *job); /* from job->changes into job->record and job->lines */
 void store_seal_keep(

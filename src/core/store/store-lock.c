@@ -149,10 +149,10 @@ int store_lock_take(StoreLock *lock, StoreDisk *disk, int64_t wall_us) {
 
 /* Only our own: somebody may have thought that we are dead. */
 void store_lock_drop(StoreLock *lock) {
-        struct stat st;
+        FileStand st;
 
-        if (lock->dir >= 0 && fstatat(lock->dir, STORE_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            st.st_ino == lock->ino)
+        if (lock->dir >= 0 && file_stand_at(lock->dir, STORE_LOCK, AT_SYMLINK_NOFOLLOW, &st) == 0 &&
+            st.ino == lock->ino)
                 (void)unlinkat(lock->dir, STORE_LOCK, 0);
         lock->dir = close_fd(lock->dir);
 }

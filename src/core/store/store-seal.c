@@ -14,7 +14,7 @@
 #include "base/siphash.h"
 #include "core/store/store-internal.h"
 
-static StoreTrail *store_trail_place(StoreDisk *disk, const char *path) {
+static StoreTrail *store_trail_place(const StoreDisk *disk, const char *path) {
         static const SipKey any = {1, 2};
 
         return &disk->trails[siphash(any, str_from(path)) % STORE_TRAILS];
@@ -30,9 +30,9 @@ static int store_trail_begin(StoreTrail *trail, const char *path) {
 
 static int store_trail_look(StoreDisk *disk, StoreTrail *trail) {
         const char *name;
-        int dir = store_parent(disk, trail->path, &name);
+        int dir = store_parent(disk, trail->path, &name), r;
         _cleanup_(closep) int fd = -1;
-        struct stat st;
+        FileStand st;
 
         trail->is_missed = false;
         if (dir < 0 && dir != -ENOENT)
@@ -44,15 +44,16 @@ static int store_trail_look(StoreDisk *disk, StoreTrail *trail) {
                 trail->ino = 0;
                 return 0;
         }
-        if (fd < 0 || fstat(fd, &st) < 0)
-                return error_origin(-errno);
-        if (!S_ISREG(st.st_mode))
+        r = fd < 0 ? error_origin(-errno) : file_stand_at(fd, "", 0, &st);
+        if (r)
+                return error_trace(r);
+        if (!S_ISREG(st.mode))
                 return error_origin(-EISDIR);
-        if (trail->ino != st.st_ino || trail->dev != st.st_dev || trail->tail.end > (uint64_t)st.st_size)
+        if (trail->ino != st.ino || trail->dev != st.dev || trail->tail.end > st.size)
                 trail->tail = (TrailTail){0};
-        trail->ino = st.st_ino;
-        trail->dev = st.st_dev;
-        return error_trace(trail_tail(fd, (uint64_t)st.st_size, &trail->tail));
+        trail->ino = st.ino;
+        trail->dev = st.dev;
+        return error_trace(trail_tail(fd, st.size, &trail->tail));
 }
 
 StoreTrail *store_trail(StoreDisk *disk, const char *path, int *reterr) {
@@ -84,6 +85,12 @@ void store_trail_forget(StoreDisk *disk, const char *path) {
                 return;
         free(trail->path);
         *trail = (StoreTrail){0};
+}
+
+uint64_t store_trail_ino(const StoreDisk *disk, const char *path) {
+        const StoreTrail *trail = disk->trails ? store_trail_place(disk, path) : NULL;
+
+        return trail && trail->path && strcmp(trail->path, path) == 0 ? trail->ino : 0;
 }
 
 static StoreEnd *store_end_of(StoreJob *job, const char *path) {

@@ -26,6 +26,35 @@ static void store_release(Store *store) {
         atomic_store(&store->is_taken, false);
 }
 
+static void store_fill_work(void *user) {
+        Store *store = user;
+
+        spares_fill(&store->spares, store->disk.root);
+}
+
+static void store_fill_done(void *user) {
+        Store *store = user;
+
+        store->is_filling = false;
+        if (!timer_is_set(&store->spares_timer))
+                (void)timer_set(&store->spares_timer, STORE_SPARES_MS);
+        if (store->is_closing)
+                deferred_schedule(&store->next);
+}
+
+/* Behind the answers: nobody waits for it. */
+static void store_fill(Store *store) {
+        if (!store->is_filling && !store->is_closing && spares_want_more(&store->spares))
+                store->is_filling = !loop_work(store->loop, store_fill_work, store_fill_done, store);
+}
+
+static void store_on_spares_timer(Timer *timer) {
+        Store *store = container_of(timer, Store, spares_timer);
+
+        if (!spares_drop_unused(&store->spares))
+                (void)timer_set(timer, STORE_SPARES_MS);
+}
+
 static void store_kick(Store *store) {
         if (store->is_dirty && store->disk.policy != LEDGER_NONE && !timer_is_set(&store->sync_timer))
                 (void)timer_set(&store->sync_timer, store->interval_ms);
@@ -135,6 +164,7 @@ static int store_copy_options(Store *store, const StoreOptions *options) {
 }
 
 static Store *store_free(Store *store) {
+        spares_deinit(&store->spares);
         store_disk_close(&store->disk);
         free(store->path);
         free(store);
@@ -161,6 +191,7 @@ int store_open(Store **ret, const StoreOptions *options, void (*opened)(void *us
                                   .journal = JOURNAL_NULL,
                                   .policy = options->policy,
                                   .step = options->step}};
+        spares_init(&store->spares);
         if (options->policy == LEDGER_INTERVAL && options->interval_ms)
                 store->interval_ms = options->interval_ms;
         r = store_copy_options(store, options);
@@ -171,6 +202,7 @@ int store_open(Store **ret, const StoreOptions *options, void (*opened)(void *us
         deferred_init(&store->next, store->loop, store_run_next);
         timer_init(&store->sync_timer, store->loop, store_on_sync_timer);
         timer_init(&store->lock_timer, store->loop, store_on_lock_timer);
+        timer_init(&store->spares_timer, store->loop, store_on_spares_timer);
         r = store_job_start(store, store_open_run, store_open_done, NULL);
         if (r) {
                 store_free(store);
@@ -331,6 +363,7 @@ static void store_commit_done(void *user) {
         store_answer(store, job);
         store_job_free(job);
         store_kick(store);
+        store_fill(store);
 }
 
 bool store_change_commit_here(StoreChange *change, int64_t wall_us) {
@@ -357,6 +390,8 @@ static void store_sync_work(void *user) {
         StoreJob *job = user;
 
         job->r = job->disk->journal.fd >= 0 ? store_disk_sync(job->disk) : 0;
+        if (!job->r && !job->is_closing)
+                job->r = store_disk_settle(job->disk);
         store_reach_forget(job->disk);
         if (job->is_closing)
                 store_disk_close(job->disk);
@@ -378,6 +413,7 @@ static void store_sync_done(void *user) {
         }
         timer_clear(&store->sync_timer);
         timer_clear(&store->lock_timer);
+        timer_clear(&store->spares_timer);
         deferred_cancel(&store->next);
         if (store->closed)
                 store->closed(store->closed_user);
@@ -408,7 +444,7 @@ static void store_start_flush(Store *store) {
 
 static bool store_has_to_sync(Store *store) {
         if (store->is_closing && !store->first)
-                return !store->is_flushing;
+                return !store->is_flushing && !store->is_filling;
         if (!store->wants_sync || !store->is_dirty)
                 return false;
         store_start_flush(store);
@@ -467,8 +503,9 @@ void store_close(Store *store, void (*closed)(void *user), void *user) {
 void store_end(Store *store) {
         timer_clear(&store->sync_timer);
         timer_clear(&store->lock_timer);
+        timer_clear(&store->spares_timer);
         deferred_cancel(&store->next);
-        if (atomic_load(&store->is_taken) || store->is_flushing)
+        if (atomic_load(&store->is_taken) || store->is_flushing || store->is_filling)
                 return; /* a worker that did not come back in time has it */
         if (store->disk.journal.fd >= 0)
                 (void)store_disk_sync(&store->disk);

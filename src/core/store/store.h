@@ -35,6 +35,10 @@ enum {
         STORE_AHEAD_MAX = 4,               /* new files of one change that are written before its commit */
         STORE_AHEAD_ALL = 64,              /* such files of all changes of a store that wait */
         STORE_AHEAD_BYTES = 64 * 1024,     /* a larger file is not written before its commit */
+        STORE_SPARES = 16,                 /* files without a name that are there for the next changes */
+        STORE_SPARES_STEP = 4,             /* so many are missing before more are made */
+        STORE_SPARES_WORTH = 8,            /* creations in one folder before any is made for it */
+        STORE_SPARES_MS = 5000,            /* after which those that nobody wants are let go */
 };
 
 /* An event that is kept. */

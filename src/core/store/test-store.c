@@ -531,6 +531,88 @@ static void test_here(void **state) {
         assert_file(f, "locked", "x");
 }
 
+static void create_in(Fixture *f, const char *folder, unsigned number) {
+        char path[64], text[32];
+        Try try;
+
+        snprintf(path, sizeof(path), "%s/%u", folder, number);
+        snprintf(text, sizeof(text), "text %u", number);
+        try_init(&try, f);
+        assert_int_equal(store_change_create(&try.change, path, str_from(text)), 0);
+        store_change_make_ahead(&try.change);
+        assert_int_equal(try_commit(&try, f), 0);
+        assert_file(f, path, text);
+}
+
+/* How many lie ready, when nobody makes more. */
+static size_t count_spares(Fixture *f) {
+        while (f->store->is_filling)
+                loop_turn(f->loop);
+        return f->store->spares.n;
+}
+
+/* Files that are made before they are needed: of the folder in which files are created, and of no other. */
+static void test_spares(void **state) {
+        Fixture *f = *state;
+        unsigned number = 0;
+        size_t n;
+
+        put(f, "many/first", STR("x"));
+        put(f, "few/first", STR("x"));
+        assert_int_equal(fixture_open(f), 0);
+        while (number < STORE_SPARES_WORTH - 1)
+                create_in(f, "many", number++);
+        assert_int_equal(count_spares(f), 0);
+        create_in(f, "many", number++);
+        n = count_spares(f);
+        if (!n)
+                skip(); /* a file system without O_TMPFILE */
+        assert_int_equal(n, STORE_SPARES);
+        create_in(f, "few", 1);
+        assert_int_equal(count_spares(f), n);
+        create_in(f, "many", number++);
+        assert_int_equal(count_spares(f), n - 1);
+        while (number < 40)
+                create_in(f, "many", number++);
+        assert_true(count_spares(f) > STORE_SPARES - STORE_SPARES_STEP);
+
+        assert_int_equal(renameat(f->root, "many", f->root, "away"), 0);
+        assert_int_equal(mkdirat(f->root, "many", 0700), 0);
+        f->store->is_filling = true; /* none are made meanwhile */
+        create_in(f, "many", number++);
+        assert_int_equal(f->store->spares.n, 0);
+        f->store->is_filling = false;
+
+        assert_false(spares_drop_unused(&f->store->spares));
+        create_in(f, "many", number++);
+        assert_int_equal(count_spares(f), STORE_SPARES);
+        assert_false(spares_drop_unused(&f->store->spares));
+        assert_true(spares_drop_unused(&f->store->spares));
+        assert_int_equal(count_spares(f), 0);
+        assert_int_equal(count_temps(f), 0);
+}
+
+/* A folder that changes with every commit lies beside the journal: it moves, and goes on. */
+static void test_journal_moves(void **state) {
+        Fixture *f = *state;
+        uint64_t before;
+
+        assert_int_equal(fixture_open(f), 0);
+        create_in(f, "docs", 1);
+        before = f->store->disk.journal.ino;
+        f->store->disk.journal.is_crowded = true;
+        f->store->disk.journal.busy[0] = before;
+        while (!store_is_idle(f->store) ||
+               f->store->disk.journal.n_moved == 0) /* with the sync, a second later */
+                loop_turn(f->loop);
+        assert_int_not_equal(f->store->disk.journal.ino, before);
+        create_in(f, "docs", 2);
+        fixture_close(f);
+        assert_int_equal(fixture_open(f), 0);
+        assert_int_equal(store_stats(f->store).n_restored, 0);
+        create_in(f, "docs", 3);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 store_test(test_all_kinds),
@@ -548,6 +630,8 @@ int main(void) {
                 store_test(test_ahead_again),
                 store_test(test_state_removed),
                 store_test(test_here),
+                store_test(test_spares),
+                store_test(test_journal_moves),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

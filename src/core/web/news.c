@@ -83,3 +83,22 @@ void web_news_server(Daemon *daemon, const char *address, const char *what) {
         if (!w.failed)
                 news_push(daemon->feed, str_from(address), what, &text);
 }
+
+void web_news_tunnel(Daemon *daemon, const char *name, const char *what, const char *session,
+                     const char *from, const char *why) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&text);
+
+        log_notice(&daemon->log, name, "%s session=%s%s%s%s%s", what, session, *from ? " from=" : "", from,
+                   *why ? " why=" : "", why);
+        jw_begin_object(&w);
+        jw_field_cstr(&w, "tunnel", name);
+        jw_field_cstr(&w, "session", session);
+        if (*from)
+                jw_field_cstr(&w, "address", from);
+        if (*why)
+                jw_field_cstr(&w, "reason", why);
+        jw_end_object(&w);
+        if (!w.failed)
+                news_push(daemon->feed, str_from(name), what, &text);
+}

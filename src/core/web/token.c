@@ -76,13 +76,20 @@ int token_digest(Str secret, char out[SHA256_HEX_MAX]) {
         return error_trace(sha256_hex(secret, out));
 }
 
+/* All of both is looked at, whatever differs, in words: every request compares with every token. */
 bool token_digest_eq(const char a[SHA256_HEX_MAX], const char b[SHA256_HEX_MAX]) {
-        volatile unsigned char differs = 0;
+        volatile uint64_t differs = 0;
 
-        for (size_t i = 0; i < SHA256_HEX_MAX - 1; i++)
-                differs = (unsigned char)(differs | ((unsigned char)a[i] ^ (unsigned char)b[i]));
+        for (size_t i = 0; i < SHA256_HEX_MAX - 1; i += sizeof(uint64_t)) {
+                uint64_t x, y;
+
+                memcpy(&x, a + i, sizeof(x));
+                memcpy(&y, b + i, sizeof(y));
+                differs = differs | (x ^ y);
+        }
         return !differs;
 }
+_Static_assert((SHA256_HEX_MAX - 1) % sizeof(uint64_t) == 0, "a digest is made of whole words");
 
 /* ---- times ----------------------------------------------------------------------------------- */
 

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "dialect/coop/coop.h"
+#include "dialect/tunnel/tunnel.h"
 #include "core/daemon.h"
 
 enum { NO_LOG = -1 };
@@ -110,6 +111,7 @@ static int coop_open(Endpoint *endpoint) {
 static void coop_close(Endpoint *endpoint) {
         _cleanup_(coop_endpoint_paths_deinit) Paths paths = {0};
 
+        tunnels_end_all(endpoint->daemon, "coop was shut down"); /* they belong to its contract */
         coop_close_log(endpoint);
         endpoint_unlink(endpoint);
         if (!coop_endpoint_paths_init(&paths, endpoint->where) && endpoint_file_is_ours(paths.pid))

@@ -9,12 +9,21 @@ static const char greeted;
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-static void put_length(Buf *out, size_t mark) {
-        framing_put_length(out->data + mark, out->n - mark - 4);
+static bool coop_has_length(const Call *call) {
+        return !call->client || !call->client->channel;
 }
 
-static void coop_begin_result(_unused_ const Call *call, Buf *out) {
-        (void)buf_append_str(out, STR("\0\0\0\0{\"ok\":true,"));
+static void coop_end_message(const Call *call, Buf *out, size_t mark) {
+        if (coop_has_length(call))
+                framing_put_length(out->data + mark, out->n - mark - 4);
+        else
+                client_end_message(call->client, out, mark);
+}
+
+static void coop_begin_result(const Call *call, Buf *out) {
+        if (coop_has_length(call))
+                (void)buf_append_str(out, STR("\0\0\0\0"));
+        (void)buf_append_str(out, STR("{\"ok\":true,"));
 }
 
 /* The result object's members belong into the answer itself: its opening brace is taken out, or all of it
@@ -30,7 +39,7 @@ static void coop_end_result(const Call *call, Buf *out) {
                 memmove(result, result + 1, n - 1);
                 out->n--;
         }
-        put_length(out, call->mark);
+        coop_end_message(call, out, call->mark);
 }
 
 bool coop_put_failure(Buf *out, int error, Str message, Str details) {
@@ -53,9 +62,10 @@ bool coop_put_failure(Buf *out, int error, Str message, Str details) {
 static void coop_write_error(const Call *call, Buf *out) {
         size_t mark = out->n;
 
-        (void)buf_append_str(out, STR("\0\0\0\0"));
+        if (coop_has_length(call))
+                (void)buf_append_str(out, STR("\0\0\0\0"));
         if (coop_put_failure(out, call->error, call->message, buf_str(&call->details)))
-                put_length(out, mark);
+                coop_end_message(call, out, mark);
 }
 
 static void coop_error_word(int error, JsonWriter *w) {
@@ -63,6 +73,10 @@ static void coop_error_word(int error, JsonWriter *w) {
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
+
+void coop_be_greeted(Client *client) {
+        client->state = (void *)&greeted;
+}
 
 static void coop_greet(Client *client, const Json *json) {
         const Json *said = json_get(json, "version");
@@ -80,7 +94,7 @@ static void coop_greet(Client *client, const Json *json) {
                 static const char answer[] = "\0\0\0\x17{\"version\":1,\"ok\":true}";
                 _Static_assert(sizeof(answer) - 1 - 4 == 0x17, "the length in the answer");
 
-                client->state = (void *)&greeted;
+                coop_be_greeted(client);
                 (void)conn_write(client->conn, (Str){answer, sizeof(answer) - 1});
         }
 }

@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The coop dialect: every message is 4 bytes of length and one JSON object. The first one is the version
- * handshake; then come commands {cmd, …}, answered {ok, …} one by one.
+ * handshake; then come commands {cmd, …}, answered {ok, …} one by one. On a data channel of a tunnel a message has no
+ * length before it, and terminals are shown on channels of their own.
  */
 #include "core/dialect.h"
 #include "core/endpoint.h"
@@ -14,6 +15,9 @@ bool coop_put_failure(Buf *out, int error, Str message, Str details);
 
 /* coop-stream.c: the connection carries one terminal from now on (target: that of a PtyTarget). */
 void coop_stream(Client *client, const StreamTarget *target);
+
+/* The handshake is over, by another way than its own. */
+void coop_be_greeted(Client *client);
 
 extern const Dialect coop_dialect;
 extern const EndpointType coop_endpoint;

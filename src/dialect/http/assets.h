@@ -6,6 +6,7 @@
  *
  * It is not a web server: who asks for a file, which coding is taken and what headers go with it is the business of the HTTP dialect.
  */
+#include "base/arena.h"
 #include "base/str.h"
 
 typedef struct Asset {
@@ -21,6 +22,8 @@ typedef struct Asset {
 
 /* NULL: there is none of this path. */
 const Asset *asset_find(Str path);
+/* Its bytes without any coding, perhaps in the arena. 0 or negative. */
+int asset_plain(const Asset *asset, Arena *arena, Str *ret);
 
 /* "console", or "fallback" with the reason why it is not the console, for the log and for daemon.info. */
 const char *assets_kind(void);

@@ -136,8 +136,7 @@ void http_auth_refuse(HttpRequest *request) {
         HttpPeer *peer = visitor->peer;
         int64_t minute = http_auth_minute(request->client);
 
-        request->closes |=
-                request->head.n_body > 0 && request->route->access != HTTP_OPEN; /* its body comes yet */
+        request->closes |= request->head.n_body > 0 && !request->is_whole;
         if (!peer) {
                 http_answer_status(request, 403);
                 return;
@@ -171,6 +170,16 @@ static bool http_auth_is_literal(const HttpHost *host) {
         return address_parse(text, 0, &address);
 }
 
+/* Names that a proxy or a network has for this machine (web.hosts). */
+static bool http_auth_is_listed(const Daemon *daemon, const HttpHost *host) {
+        const StrVec *hosts = &daemon->config.web_hosts;
+
+        for (size_t i = 0; i < hosts->n; i++)
+                if (http_host_name_is(host, str_from(hosts->items[i])))
+                        return true;
+        return false;
+}
+
 /* A page of somebody else's name that is made to point here (rebinding) names that name. Literal addresses cannot be
  * made to point elsewhere; of a server at one address only that one is ours. */
 bool http_auth_host(const HttpRequest *request) {
@@ -182,7 +191,8 @@ bool http_auth_host(const HttpRequest *request) {
                 return true; /* a socket of ours has no name */
         if (!http_host_split(request->head.host, &host))
                 return false;
-        if (http_host_name_is(&host, str_from(server->host)) || http_server_has_name(server, &host))
+        if (http_host_name_is(&host, str_from(server->host)) || http_server_has_name(server, &host) ||
+            http_auth_is_listed(client->daemon, &host))
                 return true;
         if (http_endpoint_is_loopback(client->endpoint))
                 return http_host_is_loopback(&host);
@@ -224,14 +234,11 @@ Token *http_auth_token(const HttpRequest *request) {
         return request->token;
 }
 
-/* True: it is in. */
-static bool http_auth_take(HttpRequest *request) {
+bool http_auth_show(HttpRequest *request, Str secret) {
         Client *client = request->client;
         const HttpServer *server = http_server_of(client->endpoint);
-        Str secret;
 
-        if (!http_auth_secret(request, &secret) ||
-            tokens_check(client->daemon->tokens, secret, server ? server->token : NULL, &request->token))
+        if (tokens_check(client->daemon->tokens, secret, server ? server->token : NULL, &request->token))
                 return false;
         if (*request->token->object && !request->route->is_of_one)
                 return false;
@@ -241,6 +248,16 @@ static bool http_auth_take(HttpRequest *request) {
         }
         http_visitor_is_known(&request->conn->visitor);
         return true;
+}
+
+static bool http_auth_take(HttpRequest *request) {
+        Str secret;
+
+        return http_auth_secret(request, &secret) && http_auth_show(request, secret);
+}
+
+bool http_auth_holds(HttpRequest *request) {
+        return request->client->is_native || http_auth_take(request);
 }
 
 void http_auth(HttpRequest *request, void (*then)(HttpRequest *request)) {

@@ -55,6 +55,10 @@ void http_visitor_deinit(HttpVisitor *visitor);
 bool http_auth_host(const HttpRequest *request);
 /* then() follows if the route is for this caller; else the request is answered, now or later. */
 void http_auth(HttpRequest *request, void (*then)(HttpRequest *request));
+/* Behind a body: whether the token still lets the caller in, and is that of http_auth_token() in this turn. */
+bool http_auth_holds(HttpRequest *request);
+/* The same with a token that the body has, on a route that is open. */
+bool http_auth_show(HttpRequest *request, Str secret);
 /* Answers that this is nothing for the caller, as slowly as its address deserves. */
 void http_auth_refuse(HttpRequest *request);
 /* The token that let the caller in; NULL: it needed none. Good in this turn. */

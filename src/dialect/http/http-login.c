@@ -13,16 +13,20 @@
 #include "core/web/news.h"
 #include "dialect/http/http-request.h"
 
-enum { LOGIN_VALUES = 16 };
+enum { LOGIN_VALUES = 16, LOGIN_ANSWER_MAX = 4096 /* bytes: names in it are bounded */ };
 
 struct HttpLogin {            /* its own, until the tokens have answered */
         HttpRequest *request; /* NULL: the client has gone */
 };
 
 static void http_login_answer(HttpRequest *request, const Token *token, const char *secret) {
-        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        _cleanup_(buf_wipe) Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
 
+        if (buf_reserve(&text, LOGIN_ANSWER_MAX)) { /* so that it does not grow with a secret in it */
+                http_answer_status(request, 503);
+                return;
+        }
         jw_begin_object(&w);
         jw_field_cstr(&w, "id", token->id);
         jw_field_cstr(&w, "token", secret);

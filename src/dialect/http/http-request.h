@@ -15,6 +15,8 @@ typedef struct HttpConn HttpConn;
 typedef struct HttpRequest HttpRequest;
 typedef struct HttpRoute HttpRoute;
 typedef struct HttpLogin HttpLogin;
+typedef struct HttpFile HttpFile;
+typedef struct HttpLite HttpLite;
 
 /* Who may ask for it. */
 typedef enum HttpAccess {
@@ -43,11 +45,17 @@ struct HttpRequest {
         bool is_head; /* only the head of the answer is wanted */
         bool closes;  /* the connection ends with the answer */
         bool awaits_body;
+        bool is_whole; /* its body, if it has one, was read */
 
         HttpLogin *login;                   /* that waits for the tokens; NULL: none */
         Buf out;                            /* result of the operation that it became, or its error */
         int error;                          /* CALL_E_*; 0: none */
         void (*done)(HttpRequest *request); /* … and what is made of it */
+
+        HttpFile *file; /* that is being sent; in the arena, as the next */
+        HttpLite *lite;
+        Buf page;                              /* that is being made */
+        void (*drained)(HttpRequest *request); /* what was written has nearly left; NULL: nobody asked */
 };
 
 struct HttpConn {
@@ -77,8 +85,12 @@ typedef struct HttpReply {
         const char *coding;
         const char *more; /* further fields, each with its CR LF; NULL: none */
         bool is_page;     /* with the rules for what a page may do */
-        bool varies;      /* by Accept-Encoding */
+        bool has_policy; /* the page says itself which scripts it may run: a static host can serve it, too */
+        bool varies;     /* by Accept-Encoding */
+        bool is_chunked; /* the body follows in pieces, each with its length */
 } HttpReply;
+
+int http_put_head(const HttpRequest *request, const HttpReply *reply, Buf *out); /* appends */
 
 void http_answer(HttpRequest *request, const HttpReply *reply);
 void http_answer_status(HttpRequest *request, unsigned status); /* without a body */
@@ -92,7 +104,12 @@ const HttpRoute *http_route_find(const HttpRequest *request, const char **ret_al
 
 /* What routes run. */
 void http_login(HttpRequest *request, Str body);
+void http_tunnel_redeem(HttpRequest *request, Str body);
 void http_login_leave(HttpLogin *login); /* its request goes; NULL: fine */
+void http_mcp_post(HttpRequest *request, Str body);
+void http_recording_get(HttpRequest *request, Str body);
+void http_lite_get(HttpRequest *request, Str body);
+void http_lite_post(HttpRequest *request, Str body);
 void http_assets_get(HttpRequest *request, Str body);
 void http_rest_list(HttpRequest *request, Str body);
 void http_rest_create(HttpRequest *request, Str body);

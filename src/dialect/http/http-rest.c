@@ -14,7 +14,7 @@
 #include "gen/coop-ops.h"
 #include "sessions/sessions.h"
 
-enum { REST_VALUES = 4096 }; /* in a body */
+enum { REST_VALUES = 4096 /* in a body */, REST_LIST_MORE = 256 /* bytes: members of one session */ };
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
@@ -121,6 +121,10 @@ static void http_rest_listed(HttpRequest *request) {
 
         if (http_rest_has_failed(request))
                 return;
+        if (buf_reserve(&text, request->out.n + request->out.n / 2 + REST_LIST_MORE)) {
+                http_answer_status(request, 500);
+                return;
+        }
         result = http_rest_result(request);
         jw_begin_array(&w);
         json_each (session, json_get(result, "sessions"))

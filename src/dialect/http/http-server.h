@@ -23,7 +23,6 @@ typedef struct HttpServer {
         Token *token;                /* while it listens */
         TlsServer *tls;              /* NULL: it speaks plainly */
         HttpPeers peers;
-        size_t n_away; /* clients of it that belong to another endpoint while a call of theirs lasts */
 } HttpServer;
 
 enum { _HTTP_SERVER_E_SUCCESS, HTTP_SERVER_E_IN_USE, HTTP_SERVER_E_ADDRESS };

@@ -43,8 +43,9 @@ static void http_request_free(HttpRequest *request) {
         if (!request)
                 return;
         http_login_leave(request->login);
-        arena_deinit(&request->arena);
-        buf_deinit(&request->out);
+        arena_wipe(&request->arena); /* tokens were shown in it */
+        buf_wipe(&request->out);
+        buf_wipe(&request->page);
         free(request);
 }
 
@@ -83,6 +84,7 @@ void http_end(HttpRequest *request) {
 static void http_run(HttpRequest *request, Str body) {
         timer_clear(&request->conn->deadline);
         request->awaits_body = false;
+        request->is_whole = true;
         request->route->run(request, body);
 }
 
@@ -210,6 +212,7 @@ void http_run_op(HttpRequest *request, const OpTable *ops, const char *name, con
                  void (*done)(HttpRequest *request)) {
         const Op *op = op_find(ops, str_from(name));
 
+        request->error = 0;
         request->done = done;
         client_run_of(request->client, ops, op, args, STR_NULL, false, &request->out);
 }
@@ -233,6 +236,14 @@ static void http_on_replied(Client *client) {
                 request->done(request);
 }
 
+static void http_on_drained(Client *client) {
+        HttpConn *self = client->state;
+        HttpRequest *request = self ? self->request : NULL;
+
+        if (request && request->drained)
+                request->drained(request);
+}
+
 static void http_error_word(int error, JsonWriter *w) {
         jw_cstr(w, coop_error_code(error));
 }
@@ -243,6 +254,7 @@ static void http_no_stream(_unused_ Client *client, _unused_ const StreamTarget 
 const Dialect http_dialect = {
         .name = "http",
         .framing = {.kind = FRAMING_HEAD, .n_max = HTTP_HEAD_MAX},
+        .is_secret = true,
         .frame = http_on_frame,
         .eof = http_on_eof,
         .oversize = http_on_oversize,
@@ -252,5 +264,6 @@ const Dialect http_dialect = {
         .write_error = http_write_error,
         .error_word = http_error_word,
         .stream = http_no_stream,
+        .drained = http_on_drained,
         .replied = http_on_replied,
 };

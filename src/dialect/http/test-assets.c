@@ -18,6 +18,7 @@ static void test_assets_unknown(void **state) {
         assert_null(asset_find(STR("/assets")));
         assert_null(asset_find(STR("/assets/")));
         assert_null(asset_find(STR("/index.html")));
+        assert_null(asset_find(STR("/connect.html")));
         assert_null(asset_find(STR("/\377")));
 }
 

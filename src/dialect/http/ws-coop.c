@@ -12,7 +12,7 @@
 
 #include "core/daemon.h"
 #include "dialect/coop/coop.h"
-#include "dialect/http/ws-input.h"
+#include "sessions/pty-input.h"
 #include "dialect/http/ws.h"
 #include "gen/coop-ops.h"
 #include "sessions/pty-stream.h"
@@ -21,7 +21,7 @@ enum { WS_COOP_CONTROL_VALUES = 64, WS_COOP_COLS = 120, WS_COOP_ROWS = 40 };
 
 typedef struct WsCoop {
         PtyStream stream;
-        WsInput input;
+        PtyInput input;
         bool is_open; /* the terminal was found */
         bool is_page; /* text is input */
         int error;    /* of attach */
@@ -94,7 +94,7 @@ static void ws_coop_on_message(Client *client, Str message) {
                 return;
         if (ws_is_text(client) && (ws_coop_resize(self, message) || !self->is_page))
                 return;
-        (void)ws_input_push(&self->input, message);
+        (void)pty_input_push(&self->input, message);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -119,7 +119,7 @@ static void ws_coop_on_close(Client *client) {
 
         if (!self)
                 return;
-        ws_input_deinit(&self->input);
+        pty_input_deinit(&self->input);
         if (self->is_open)
                 pty_stream_deinit(&self->stream);
         buf_deinit(&self->answer);
@@ -147,7 +147,7 @@ static void ws_coop_stream(Client *client, const StreamTarget *target) {
         const PtyTarget *asked = container_of(target, PtyTarget, stream);
 
         self->is_open = true;
-        if (ws_input_init(&self->input, &self->stream, asked, true, ws_coop_warn))
+        if (pty_input_init(&self->input, &self->stream, asked, true, ws_coop_warn))
                 conn_abort(client->conn, "out of memory");
         pty_stream_begin(&self->stream, client, &ws_coop_kind, asked);
 }
@@ -167,7 +167,6 @@ static void ws_coop_error_word(int error, JsonWriter *w) {
 
 static const Dialect ws_coop_dialect = {
         .name = "http",
-        .framing = WS_FRAMING,
         .frame = ws_coop_on_message,
         .eof = ws_on_eof,
         .oversize = ws_on_oversize,

@@ -105,13 +105,13 @@ static int ws_rpc_enter(Client *client, const OpTable *ops, const Op *op, const 
         error = ws_rpc_serving(client, dialect, is_aiwg ? json_text_of(params, "project") : STR_NULL,
                                &endpoint, why);
         if (!error)
-                ws_visit(client, endpoint);
+                client_visit(client, endpoint);
         return error;
 }
 
 /* A server that was closed meanwhile has told its other clients. */
 static void ws_rpc_on_replied(Client *client) {
-        if (!ws_go_home(client))
+        if (!client_go_home(client))
                 ws_close(client, WS_CODE_LEAVING, "the server was closed");
         jsonrpc_replied(client);
 }
@@ -150,10 +150,9 @@ static void ws_rpc_error_word(int error, JsonWriter *w) {
         jw_int(w, native_error_code(error));
 }
 
-static const JsonRpcDialect ws_rpc_dialect = {
+const JsonRpcDialect ws_rpc_dialect = {
         .dialect = {.name = "native",
                     .ops = &native_ops,
-                    .framing = WS_FRAMING,
                     .parse = jsonrpc_parse,
                     .aim = jsonrpc_aim,
                     .frame = ws_rpc_on_message,

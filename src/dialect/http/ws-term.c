@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "core/daemon.h"
 #include "core/fleet/fleet.h"
 #include "core/term/keys.h"
-#include "dialect/http/ws-input.h"
+#include "sessions/pty-input.h"
 #include "dialect/http/ws.h"
 #include "gen/native-ops.h"
 
@@ -25,11 +26,19 @@ enum {
         WS_TERM_LOOK_MS = 20,         /* between two looks whether the terminal has taken them */
         WS_TERM_VALUES = 64,          /* in a message */
         WS_TERM_KEY_MAX = 32,
+        WS_TERM_COUNTS = 8,            /* jumps of the count that acknowledgements are still understood of */
+        WS_TERM_STDERR_MAX = 64 << 10, /* bytes of stderr that one who comes is shown */
 };
+
+/* The page counts from `at` when so much was sent in all. */
+typedef struct WsTermCount {
+        int64_t at, sent;
+} WsTermCount;
 
 typedef struct WsTerm {
         PtyStream stream;
-        WsInput input;
+        PtyStreamKind kind; /* with the frames of its channel */
+        PtyInput input;
         bool is_open; /* the terminal was found */
         bool is_filtered;
         bool has_after;
@@ -38,9 +47,14 @@ typedef struct WsTerm {
         char process[17];       /* that `at` counts the bytes of */
         Str name;               /* in its own memory, `names` */
         char *names;
-        int64_t at;    /* of the next byte, as the page counts */
-        int64_t acked; /* drawn up to here */
-        int error;     /* of the operation */
+        int64_t at;                         /* of the next byte, as the page counts */
+        WsTermCount counts[WS_TERM_COUNTS]; /* how it counted, the present way last */
+        size_t n_counts;
+        int64_t sent, drawn;    /* bytes in all, however they were counted */
+        uint64_t n_stderr_lost; /* of stderr, which is not counted */
+        char stderr_tail[4];    /* the beginning of a character */
+        size_t n_stderr_tail;
+        int error; /* of the operation */
         uint64_t receipts[WS_TERM_RECEIPTS_MAX];
         size_t n_receipts;
         Timer look; /* for them */
@@ -54,8 +68,10 @@ static WsTerm *ws_term_of(PtyStream *stream) {
 
 static void ws_term_end_message(WsTerm *self, JsonWriter *w, size_t mark) {
         jw_end_object(w);
-        if (w->failed || ws_wrap(w->out, mark, WS_TEXT))
+        if (w->failed)
                 conn_abort(self->stream.client->conn, "out of memory");
+        else
+                client_end_message(self->stream.client, w->out, mark);
         conn_flush_soon(self->stream.client->conn);
 }
 
@@ -96,10 +112,27 @@ static void ws_term_put_place(WsTerm *self, const Hosted *hosted, bool is_owner,
         ws_term_end_message(self, &w, mark);
 }
 
-/* What is not acknowledged stays so: only the count goes on elsewhere. */
+/* What is not acknowledged stays so: only the count goes on elsewhere. Of too many the oldest is forgotten: what was sent
+ * then counts as drawn with whatever came behind it. */
 static void ws_term_count_from(WsTerm *self, int64_t at) {
-        self->acked = at - (self->at - self->acked);
+        if (self->n_counts == WS_TERM_COUNTS)
+                memmove(self->counts, self->counts + 1, --self->n_counts * sizeof(*self->counts));
+        self->counts[self->n_counts++] = (WsTermCount){at, self->sent};
         self->at = at;
+}
+
+/* How much is drawn in all when the page says that it is at `at`. An acknowledgement may have been under way when the
+ * count jumped, so earlier ways to count are tried, too; where two fit the later one is meant. -1: none does. */
+static int64_t ws_term_drawn(const WsTerm *self, int64_t at) {
+        int64_t end = self->sent;
+
+        for (size_t i = self->n_counts; i-- > 0; end = self->counts[i].sent) {
+                const WsTermCount *count = &self->counts[i];
+
+                if (at >= count->at && at - count->at <= end - count->sent)
+                        return count->sent + (at - count->at);
+        }
+        return -1;
 }
 
 static void ws_term_next(PtyStream *stream, const Hosted *hosted, uint64_t position, size_t n_screen) {
@@ -114,13 +147,16 @@ static void ws_term_next(PtyStream *stream, const Hosted *hosted, uint64_t posit
 }
 
 static void ws_term_sent(PtyStream *stream, size_t n_bytes) {
-        ws_term_of(stream)->at += (int64_t)n_bytes;
+        WsTerm *self = ws_term_of(stream);
+
+        self->at += (int64_t)n_bytes;
+        self->sent += (int64_t)n_bytes;
 }
 
 static bool ws_term_is_full(const PtyStream *stream) {
         const WsTerm *self = (const WsTerm *)container_of(stream, WsTerm, stream);
 
-        return self->at - self->acked > WS_TERM_AHEAD_MAX;
+        return self->sent - self->drawn > WS_TERM_AHEAD_MAX;
 }
 
 static void ws_term_put_size(PtyStream *stream, JsonWriter *w) {
@@ -172,10 +208,52 @@ static void ws_term_warn(PtyStream *stream, Str text) {
         ws_term_end_message(ws_term_of(stream), &w, mark);
 }
 
+static void ws_term_put_stderr(WsTerm *self, Str text) {
+        JsonWriter w = JSON_WRITER(conn_out(self->stream.client->conn));
+        size_t mark = w.out->n;
+
+        jw_begin_object(&w);
+        jw_field_cstr(&w, "event", "stderr");
+        jw_field_str(&w, "text", text);
+        if (self->n_stderr_lost)
+                jw_field_uint(&w, "dropped", self->n_stderr_lost);
+        ws_term_end_message(self, &w, mark);
+        self->n_stderr_lost = 0;
+}
+
+/* Of what has no terminal. It is no output, which is counted, and not shown again after a break; characters stay whole. */
+static void ws_term_on_stderr(PtyStream *stream, Str bytes, bool is_lost) {
+        WsTerm *self = ws_term_of(stream);
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        size_t n_rest;
+
+        if (is_lost || buf_append(&text, self->stderr_tail, self->n_stderr_tail) ||
+            buf_append_str(&text, bytes)) {
+                self->n_stderr_lost += bytes.n;
+                return;
+        }
+        n_rest = utf8_unfinished(buf_str(&text));
+        memcpy(self->stderr_tail, text.data + text.n - n_rest, n_rest);
+        self->n_stderr_tail = n_rest;
+        if (text.n > n_rest)
+                ws_term_put_stderr(self, (Str){text.data, text.n - n_rest});
+}
+
+/* What is left of it from before. */
+static void ws_term_show_stderr(WsTerm *self, const Hosted *hosted) {
+        Str text = hosted_stderr(hosted);
+
+        if (text.n > WS_TERM_STDERR_MAX) {
+                self->n_stderr_lost = text.n - WS_TERM_STDERR_MAX;
+                text = (Str){text.data + self->n_stderr_lost, WS_TERM_STDERR_MAX};
+        }
+        if (text.n)
+                ws_term_on_stderr(&self->stream, text, false);
+}
+
 static const PtyStreamKind ws_term_kind = {.is_web = true,
                                            .shares_size = true,
-                                           .skips_stderr = true,
-                                           .frame = ws_frame_bytes,
+                                           .put_stderr = ws_term_on_stderr,
                                            .put_event = ws_term_put_event,
                                            .end = ws_term_end,
                                            .is_full = ws_term_is_full,
@@ -235,7 +313,7 @@ static void ws_term_key(WsTerm *self, const Json *message) {
                 return;
         }
         pty_own(&self->stream.shown);
-        (void)ws_input_push(&self->input, buf_str(&bytes));
+        (void)pty_input_push(&self->input, buf_str(&bytes));
         self->receipts[self->n_receipts++] = n;
         ws_term_look(self);
 }
@@ -244,11 +322,14 @@ static void ws_term_key(WsTerm *self, const Json *message) {
 
 /* What is not between the last one and what was sent is nonsense. */
 static void ws_term_ack(WsTerm *self, const Json *ack) {
-        int64_t at;
+        int64_t at, drawn;
 
-        if (!json_int64(ack, &at) || at <= self->acked || at > self->at)
+        if (!json_int64(ack, &at))
                 return;
-        self->acked = at;
+        drawn = ws_term_drawn(self, at);
+        if (drawn <= self->drawn)
+                return;
+        self->drawn = drawn;
         if (!ws_term_is_full(&self->stream) && pty_stream_is_behind(&self->stream))
                 conn_want_drained(self->stream.client->conn);
 }
@@ -291,7 +372,7 @@ static void ws_term_on_message(Client *client, Str message) {
         }
         if (message.n && pty_client_may_type(&self->stream.shown))
                 pty_own(&self->stream.shown);
-        (void)ws_input_push(&self->input, message);
+        (void)pty_input_push(&self->input, message);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -318,7 +399,7 @@ static void ws_term_on_close(Client *client) {
         if (!self)
                 return;
         timer_clear(&self->look);
-        ws_input_deinit(&self->input);
+        pty_input_deinit(&self->input);
         if (self->is_open)
                 pty_stream_deinit(&self->stream);
         free(self->names);
@@ -362,7 +443,7 @@ static void ws_term_stream(Client *client, const StreamTarget *target) {
         Str past = STR_NULL;
 
         if (ws_term_take_name(self, hosted) ||
-            ws_input_init(&self->input, &self->stream, asked, self->is_filtered, ws_term_warn)) {
+            pty_input_init(&self->input, &self->stream, asked, self->is_filtered, ws_term_warn)) {
                 conn_abort(client->conn, "out of memory");
                 return;
         }
@@ -371,12 +452,15 @@ static void ws_term_stream(Client *client, const StreamTarget *target) {
         else if (!ws_term_resume(self, hosted, &past))
                 n_missed = hosted->shown_out - self->after;
         memcpy(self->process, hosted->id, sizeof(self->process));
-        self->at = self->acked = (int64_t)(hosted->shown_out - past.n);
+        ws_term_count_from(self, (int64_t)(hosted->shown_out - past.n));
         ws_term_put_place(self, hosted, is_owner, hosted->shown_out, 0);
         self->is_open = true;
-        pty_stream_begin_at(&self->stream, client, &ws_term_kind, asked, past);
+        self->kind = ws_term_kind;
+        self->kind.frame = client->channel->pack;
+        pty_stream_begin_at(&self->stream, client, &self->kind, asked, past);
         self->stream.n_dropped += n_missed;
         pty_stream_catch_up(&self->stream);
+        ws_term_show_stderr(self, hosted);
 }
 
 /* Nobody gets the answer of the operation: the stream says it. */
@@ -409,7 +493,6 @@ static void ws_term_error_word(int error, JsonWriter *w) {
 static const Dialect ws_term_dialect = {
         .name = "native",
         .ops = &native_ops,
-        .framing = WS_FRAMING,
         .frame = ws_term_on_message,
         .eof = ws_on_eof,
         .oversize = ws_on_oversize,
@@ -441,13 +524,13 @@ static bool ws_term_number(const HttpTarget *target, const char *key, uint64_t m
         return n <= max;
 }
 
-static Json *ws_term_args(const HttpRequest *request, Arena *arena, Str name, bool only_looks) {
+static Json *ws_term_args(const HttpTarget *target, Arena *arena, Str name, bool only_looks) {
         Json *args = json_new(arena, JSON_OBJECT);
         uint64_t cols = 0, rows = 0;
         int r;
 
-        (void)ws_term_number(&request->target, "cols", UINT16_MAX, &cols);
-        (void)ws_term_number(&request->target, "rows", UINT16_MAX, &rows);
+        (void)ws_term_number(target, "cols", UINT16_MAX, &cols);
+        (void)ws_term_number(target, "rows", UINT16_MAX, &rows);
         r = args ? json_set(arena, args, STR("name"), json_new_str(arena, name)) : -ENOMEM;
         if (!r && !only_looks)
                 r = json_set(arena, args, STR("cols"), json_new_int(arena, (int64_t)cols));
@@ -466,38 +549,64 @@ static void ws_term_read_query(WsTerm *self, const HttpTarget *target) {
         self->is_filtered = !str_is(filter, "false");
 }
 
-static bool ws_term_only_looks(const HttpRequest *request) {
-        Client *client = request->client;
+static bool ws_term_only_looks(Client *client, const HttpTarget *target) {
         Str mode = STR_NULL;
 
-        (void)http_target_find(&request->target, STR("mode"), &mode);
+        (void)http_target_find(target, STR("mode"), &mode);
         return str_is(mode, "watch") ||
                !right_is_in(principal_rights(client, principal_of(client)), RIGHT_TYPE);
 }
 
-void ws_term_open(HttpRequest *request, _unused_ Str body) {
-        Client *client = request->client;
-        Arena *arena = &client->daemon->envelope; /* the request's own goes with the upgrade */
-        bool only_looks = ws_term_only_looks(request);
+/* NULL: no memory. args are in the daemon's arena, and hold no part of the target. */
+static WsTerm *ws_term_new(Client *client, const HttpTarget *target, bool only_looks, Json **ret_args) {
         WsTerm *self = calloc(1, sizeof(*self));
         Str name = STR_NULL;
-        Json *args;
 
-        (void)http_target_find(&request->target, STR("id"), &name);
-        args = ws_term_args(request, arena, name, only_looks);
-        if (!self || !args) {
-                http_answer_status(request, 500);
+        (void)http_target_find(target, STR("id"), &name);
+        *ret_args = ws_term_args(target, &client->daemon->envelope, name, only_looks);
+        if (!self || !*ret_args) {
                 free(self);
+                return NULL;
+        }
+        ws_term_read_query(self, target);
+        self->stream.client = client;
+        timer_init(&self->look, client->daemon->loop, ws_term_on_look);
+        return self;
+}
+
+static void ws_term_run(Client *client, const Json *args, bool only_looks) {
+        client_run(client, op_find(&native_ops, only_looks ? STR("term.follow") : STR("fleet.attach")), args,
+                   STR("1"), false, NULL);
+}
+
+int ws_term_begin(Client *client, const HttpTarget *target) {
+        bool only_looks = ws_term_only_looks(client, target);
+        Json *args = NULL;
+        WsTerm *self = ws_term_new(client, target, only_looks, &args);
+
+        if (!self)
+                return -ENOMEM;
+        client_switch(client, &ws_term_dialect, client->endpoint, STR_NULL);
+        client->state = self;
+        ws_term_run(client, args, only_looks);
+        return 0;
+}
+
+/* The request's own arena goes with the upgrade. */
+void ws_term_open(HttpRequest *request, _unused_ Str body) {
+        Client *client = request->client;
+        bool only_looks = ws_term_only_looks(client, &request->target);
+        Json *args = NULL;
+        WsTerm *self = ws_term_new(client, &request->target, only_looks, &args);
+
+        if (!self) {
+                http_answer_status(request, 500);
                 return;
         }
-        ws_term_read_query(self, &request->target);
         if (!ws_upgrade(request, &ws_term_dialect)) {
                 free(self);
                 return;
         }
-        self->stream.client = client;
-        timer_init(&self->look, client->daemon->loop, ws_term_on_look);
         client->state = self;
-        client_run(client, op_find(&native_ops, only_looks ? STR("term.follow") : STR("fleet.attach")), args,
-                   STR("1"), false, NULL);
+        ws_term_run(client, args, only_looks);
 }

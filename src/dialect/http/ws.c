@@ -9,11 +9,9 @@
 
 #include "base/error.h"
 #include "core/daemon.h"
-#include "dialect/http/http-server.h"
 
 typedef struct Ws {
         Client *client;
-        Endpoint *home;
         WsMessage message;
         bool is_text; /* the one being handled */
         bool is_closing;
@@ -25,8 +23,12 @@ typedef struct Ws {
 /* ---- to the peer ----------------------------------------------------------------------------- */
 
 void ws_put_text(Client *client, Buf *out, Str text) {
-        if (ws_append_frame(out, WS_TEXT, text))
+        size_t mark = out->n;
+
+        if (buf_append_str(out, text))
                 conn_abort(client->conn, "out of memory");
+        else
+                client->channel->end(client, out, mark);
         conn_flush_soon(client->conn);
 }
 
@@ -59,6 +61,10 @@ static void ws_put_control(Ws *ws, WsOpcode opcode, Str payload) {
 /* ---- closing --------------------------------------------------------------------------------- */
 
 void ws_close(Client *client, unsigned code, const char *reason) {
+        client->channel->leave(client, code, reason);
+}
+
+static void ws_leave(Client *client, unsigned code, const char *reason) {
         Ws *ws = client->channel_state;
 
         if (ws->is_closing || conn_is_closing(client->conn))
@@ -146,7 +152,6 @@ static void ws_on_fault(Client *client) {
 static void ws_on_closed(Client *client) {
         Ws *ws = client->channel_state;
 
-        (void)ws_go_home(client);
         timer_clear(&ws->ping);
         token_unwatch(&ws->watch);
         ws_message_deinit(&ws->message);
@@ -154,34 +159,25 @@ static void ws_on_closed(Client *client) {
         client->channel_state = NULL;
 }
 
-static const Channel ws_channel = {
-        .frame = ws_on_frame, .oversize = ws_on_fault, .end = ws_on_end, .close = ws_on_closed};
-
-/* ---- for dialects ---------------------------------------------------------------------------- */
-
-bool ws_is_text(const Client *client) {
+static bool ws_message_is_text(const Client *client) {
         const Ws *ws = client->channel_state;
 
         return ws->is_text;
 }
 
-void ws_visit(Client *client, Endpoint *endpoint) {
-        const Ws *ws = client->channel_state;
-        HttpServer *server = http_server_of(ws->home);
+static const Channel ws_channel = {.framing = {.kind = FRAMING_WEBSOCKET, .n_max = WS_MESSAGE_MAX},
+                                   .frame = ws_on_frame,
+                                   .oversize = ws_on_fault,
+                                   .end = ws_on_end,
+                                   .close = ws_on_closed,
+                                   .is_text = ws_message_is_text,
+                                   .pack = ws_frame_bytes,
+                                   .leave = ws_leave};
 
-        if (server && client->endpoint == ws->home && endpoint != ws->home)
-                server->n_away++;
-        client_move(client, endpoint);
-}
+/* ---- for dialects ---------------------------------------------------------------------------- */
 
-bool ws_go_home(Client *client) {
-        const Ws *ws = client->channel_state;
-        HttpServer *server = http_server_of(ws->home);
-
-        if (server && client->endpoint != ws->home)
-                server->n_away--;
-        client_move(client, ws->home);
-        return ws->home->state == ENDPOINT_LISTENING;
+bool ws_is_text(const Client *client) {
+        return client->channel->is_text(client);
 }
 
 void ws_on_eof(Client *client, _unused_ Str rest) {
@@ -189,7 +185,7 @@ void ws_on_eof(Client *client, _unused_ Str rest) {
 }
 
 void ws_on_oversize(Client *client) {
-        ws_on_fault(client);
+        client->channel->oversize(client);
 }
 
 void ws_on_leaving(Client *client) {
@@ -229,7 +225,6 @@ static Ws *ws_new(Client *client, Token *token) {
         if (!ws)
                 return NULL;
         ws->client = client;
-        ws->home = client->endpoint;
         ws->heard_ms = loop_now_ms(client->daemon->loop);
         timer_init(&ws->ping, client->daemon->loop, ws_on_ping);
         if (timer_set(&ws->ping, WS_PING_MS)) {

@@ -234,14 +234,21 @@ Chunk *jsonrpc_notification(const char *name, Str params) {
 }
 
 /* In a channel it is no line: its own framing is put around each copy. */
+/* Of a channel each line is a message. */
 static void jsonrpc_push_copy(Client *client, Str text) {
         Buf *out = conn_out(client->conn);
-        size_t mark = out->n;
 
-        if (buf_append_str(out, text))
-                conn_abort(client->conn, "out of memory");
-        else
-                client_end_message(client, out, mark);
+        while (text.n) {
+                const char *end = memchr(text.data, '\n', text.n);
+                size_t n = end ? (size_t)(end - text.data) : text.n, mark = out->n;
+
+                if (buf_append(out, text.data, n))
+                        conn_abort(client->conn, "out of memory");
+                else
+                        client_end_message(client, out, mark);
+                n += end ? 1 : 0;
+                text = (Str){text.data + n, text.n - n};
+        }
         conn_flush_soon(client->conn);
 }
 

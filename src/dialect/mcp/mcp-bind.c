@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/daemon.h"
+#include "core/fleet/fleet.h"
 #include "dialect/mcp/mcp-request.h"
 
 static const Json *mcp_bind_given(const McpRequest *self, Str name) {
@@ -39,7 +41,30 @@ static int mcp_bind_keep(McpRequest *self, Str text, Json **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-/* $self, $by, $group, $key; with ? behind them they may be missing. */
+/* The task of the project that this client has moved to, by a short form of its id, too. What is nobody's is handed on
+ * as it is: the operation says so. */
+static int mcp_bind_task(McpRequest *self, Str *ret) {
+        _cleanup_(buf_deinit) Buf list = BUF_NULL, details = BUF_NULL;
+        JsonWriter w = JSON_WRITER(&details);
+        Str id = mcp_arg_text(self, "id"), name = arena_printf(&self->arena, "task:%s/" STR_FMT,
+                                                               self->client->endpoint->where, STR_ARG(id));
+        FleetSearch search;
+        int r = name.data ? fleet_search(self->client->daemon, &self->arena, name, &search) : -ENOMEM;
+
+        if (r)
+                return r;
+        *ret = search.n_found == 1 ? search.found->object : id;
+        if (search.n_found < 2)
+                return 0;
+        r = fleet_write_found(&search, &w, &list);
+        if (r || w.failed)
+                return -ENOMEM;
+        self->details = arena_str(&self->arena, buf_str(&details));
+        return mcp_fail(self, CALL_E_AMBIGUOUS_NAME, "several are meant by " STR_FMT ": " STR_FMT,
+                        STR_ARG(id), STR_ARG(buf_str(&list)));
+}
+
+/* $self, $by, $group, $key, $task; with ? behind them they may be missing. */
 static int mcp_bind_special(McpRequest *self, Str word, Json **ret) {
         bool is_optional = word.data[word.n - 1] == '?';
         Str name = {word.data, word.n - is_optional}, text = STR_NULL;
@@ -51,6 +76,8 @@ static int mcp_bind_special(McpRequest *self, Str word, Json **ret) {
                 r = mcp_caller_self(self, is_optional, &text);
         else if (str_is(name, "$by"))
                 r = mcp_caller_by(self, &text);
+        else if (str_is(name, "$task"))
+                r = mcp_bind_task(self, &text);
         else
                 text = json_text_of(self->meta, "muster/key");
         return r ? r : mcp_bind_keep(self, text, ret);
@@ -58,7 +85,7 @@ static int mcp_bind_special(McpRequest *self, Str word, Json **ret) {
 
 static bool mcp_bind_is_special(Str word) {
         return str_starts(word, STR("$self")) || str_is(word, "$by") || str_starts(word, STR("$group")) ||
-               str_starts(word, STR("$key"));
+               str_starts(word, STR("$key")) || str_is(word, "$task");
 }
 
 /* The one item of a list, for an operation that takes no more. */

@@ -162,10 +162,7 @@ static void mcp_call_answer(McpRequest *self) {
         else
                 mcp_call_put_result(&w, self, result);
         jw_end_object(&w);
-        if (w.failed || inner.failed || buf_append_str(&line, STR("\n")))
-                conn_abort(self->client->conn, "out of memory");
-        else
-                (void)conn_give(self->client->conn, &line);
+        mcp_send(self->client, &line, w.failed || inner.failed);
 }
 
 void mcp_call_free(McpRequest *self) {
@@ -238,7 +235,7 @@ static int mcp_call_enter_project(McpRequest *self) {
         if (!found)
                 return mcp_fail(self, CALL_E_PROJECT_NOT_FOUND, "no such project is served: " STR_FMT,
                                 STR_ARG(name));
-        client_switch(self->client, &mcp_dialect, found, STR_NULL);
+        client_move(self->client, found);
         return 0;
 }
 
@@ -276,9 +273,9 @@ static int mcp_call_begin(McpRequest *self) {
                                 step->op);
         if (table == &cccc_ops && !self->client->daemon->collab)
                 return mcp_fail(self, CALL_E_UNAVAILABLE, "this daemon serves no CCCC home");
-        r = mcp_bind(self, step, &args);
-        if (!r && table == &aiwg_ops)
-                r = mcp_call_enter_project(self);
+        r = table == &aiwg_ops ? mcp_call_enter_project(self) : 0;
+        if (!r)
+                r = mcp_bind(self, step, &args);
         if (r)
                 return r;
         self->out.n = 0;

@@ -50,11 +50,13 @@ typedef struct McpListener {
         uint64_t tools[MCP_TOOL_WORDS]; /* bit n: it may call tool n */
         bool has_screen;
         size_t n_agents;
+        size_t mark; /* where the message being written begins */
 } McpListener;
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static void listen_begin(JsonWriter *w, const McpListener *self, const char *method) {
+static void listen_begin(JsonWriter *w, McpListener *self, const char *method) {
+        self->mark = w->out->n;
         jw_begin_object(w);
         jw_field_cstr(w, "jsonrpc", "2.0");
         jw_field_cstr(w, "method", method);
@@ -70,8 +72,10 @@ static void listen_begin(JsonWriter *w, const McpListener *self, const char *met
 static void listen_end(McpListener *self, JsonWriter *w) {
         jw_end_object(w);
         jw_end_object(w);
-        if (w->failed || conn_write(self->client->conn, STR("\n")))
+        if (w->failed)
                 conn_abort(self->client->conn, "out of memory");
+        else
+                client_end_message(self->client, w->out, self->mark);
 }
 
 static void listen_acknowledge(McpListener *self) {

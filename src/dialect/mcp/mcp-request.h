@@ -51,6 +51,9 @@ typedef struct McpRequest {
 /* Remembers why the tool fails; returns the error. */
 int mcp_fail(McpRequest *self, int error, const char *format, ...) _printf_(3, 4);
 
+/* mcp.c: a whole message, which is given to the connection. */
+void mcp_send(Client *client, Buf *line, bool is_failed);
+
 /* mcp-caller.c: who is calling. The three fail with the codes of CCCC's own bridge; ret->data NULL: not known, and
  * is_optional was said. */
 int mcp_caller_group(McpRequest *self, bool is_optional, Str *ret);

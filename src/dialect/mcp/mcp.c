@@ -9,24 +9,18 @@
 #include "core/daemon.h"
 #include "core/request.h"
 #include "core/version.h"
+#include "dialect/mcp/mcp-era.h"
 #include "dialect/mcp/mcp-request.h"
-
-enum { MCP_REVISION_CODE = -32022 }; /* of a revision that is not spoken; the others are those of JSON-RPC */
-
-static const char mcp_instructions[] = "muster hosts you and other agents. Read your unread messages with "
-                                       "cccc_inbox_list (cccc_bootstrap at the start of a "
-                                       "session), answer with cccc_message_reply or cccc_message_send: what "
-                                       "you print on your terminal reaches nobody. Mark as "
-                                       "read what you have dealt with. Keep decisions, tasks and notes in "
-                                       "the shared context. muster_wait waits for mail.";
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static void mcp_send(Client *client, Buf *line, bool is_failed) {
-        if (is_failed || buf_append_str(line, STR("\n")))
+void mcp_send(Client *client, Buf *line, bool is_failed) {
+        if (is_failed) {
                 conn_abort(client->conn, "out of memory");
-        else
-                (void)conn_give(client->conn, line);
+                return;
+        }
+        client_end_message(client, line, 0);
+        (void)conn_give(client->conn, line);
 }
 
 static void mcp_head(JsonWriter *w, Str id) {

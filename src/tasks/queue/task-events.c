@@ -18,7 +18,8 @@ enum { FOLLOW_PENDING_MAX = 1 << 20, FOLLOWERS_MAX = 4096 };
 
 struct TaskFollower {
         TaskFollower *next;
-        uint64_t client; /* its number: a client may go without a word */
+        Project *project;
+        ClientWatch watch; /* it may be at another endpoint: over the web it only visits the project */
         uint64_t n_dropped;
         char *task; /* NULL: all */
 };
@@ -106,6 +107,7 @@ void task_tell_later(Task *task, void (*tell)(const Task *task)) {
 static TaskFollower *follower_free(TaskFollower *follower) {
         TaskFollower *next = follower->next;
 
+        client_unwatch(&follower->watch);
         free(follower->task);
         free(follower);
         return next;
@@ -116,25 +118,20 @@ void task_followers_free(Project *project) {
                 project->supervisor.followers = follower_free(project->supervisor.followers);
 }
 
-static Client *client_of(const Project *project, const TaskFollower *follower) {
-        Client *client = LIST_FIRST(&project->endpoint->clients);
+static void follower_on_gone(ClientWatch *watch) {
+        const TaskFollower *gone = container_of(watch, TaskFollower, watch);
+        TaskFollower **at = &gone->project->supervisor.followers;
 
-        while (client && client->number != follower->client)
-                client = LIST_NEXT(client, link);
-        return client;
+        while (*at != gone)
+                at = &(*at)->next;
+        *at = follower_free(*at);
 }
 
-/* Leaves out those whose client has gone; returns how many are left. */
-static size_t tidy(Project *project) {
-        TaskFollower **at = &project->supervisor.followers;
+static size_t follower_count(const Project *project) {
         size_t n = 0;
 
-        while (*at)
-                if (client_of(project, *at)) {
-                        at = &(*at)->next;
-                        n++;
-                } else
-                        *at = follower_free(*at);
+        for (const TaskFollower *f = project->supervisor.followers; f; f = f->next)
+                n++;
         return n;
 }
 
@@ -142,23 +139,25 @@ void task_unfollow(Project *project, Client *client) {
         TaskFollower **at = &project->supervisor.followers;
 
         while (*at)
-                if ((*at)->client == client->number)
+                if ((*at)->watch.client == client)
                         *at = follower_free(*at);
                 else
                         at = &(*at)->next;
 }
 
 int task_follow(Project *project, Client *client, Str id) {
-        TaskFollower *follower = tidy(project) < FOLLOWERS_MAX ? calloc(1, sizeof(*follower)) : NULL;
+        TaskFollower *follower =
+                follower_count(project) < FOLLOWERS_MAX ? calloc(1, sizeof(*follower)) : NULL;
 
         if (!follower)
                 return error_origin(-ENOMEM);
-        follower->client = client->number;
+        follower->project = project;
         follower->task = id.n ? str_dup(id) : NULL;
         if (id.n && !follower->task) {
                 free(follower);
                 return error_origin(-ENOMEM);
         }
+        client_watch(client, &follower->watch, follower_on_gone);
         follower->next = project->supervisor.followers;
         project->supervisor.followers = follower;
         return 0;
@@ -180,8 +179,8 @@ static Chunk *output_chunk(const Task *task, Str text, bool is_stderr, uint64_t 
                                                                                buf_str(&params));
 }
 
-static void show_to(const Task *task, TaskFollower *follower, Client *client, Str text, bool is_stderr,
-                    Chunk *shared) {
+static void show_to(const Task *task, TaskFollower *follower, Str text, bool is_stderr, Chunk *shared) {
+        Client *client = follower->watch.client;
         Chunk *chunk = follower->n_dropped ? output_chunk(task, text, is_stderr, follower->n_dropped)
                                            : chunk_ref(shared);
 
@@ -198,13 +197,12 @@ static void task_events_show(Task *task, Str text, bool is_stderr) {
         Chunk *shared = NULL;
 
         for (TaskFollower *f = task->project->supervisor.followers; f && text.n; f = f->next) {
-                Client *client = client_of(task->project, f);
-                if (!client || (f->task && strcmp(f->task, task->id) != 0))
+                if (f->task && strcmp(f->task, task->id) != 0)
                         continue;
                 if (!shared)
                         shared = output_chunk(task, text, is_stderr, 0);
                 if (shared)
-                        show_to(task, f, client, text, is_stderr, shared);
+                        show_to(task, f, text, is_stderr, shared);
         }
         chunk_unref(shared);
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Who this page is: a server token of the link that opened it (kept for this tab, under the name that coop's own page uses), or a device token that a one-time
-// code was exchanged for (kept on this device). Neither stays in the address.
+// code was exchanged for (kept on this device). Neither stays in the address. In a tunnel the loader has proved who we are, and there is no token.
 import { signal } from "@preact/signals";
+import { tunnel } from "./tunnel";
 
 const SERVER_KEY = "coop_token";
 const DEVICE_KEY = "muster_device";
 
 /* Why there is no usable token, or null: shown instead of everything else. */
-export type Refusal = "none" | "invalid" | "code";
+export type Refusal = "none" | "invalid" | "code" | "tunnel";
 export const refusal = signal<Refusal | null>(null);
 
 export function token(): string {
@@ -45,6 +46,10 @@ async function login(code: string): Promise<void> {
 
 /* Takes token or code out of the address; afterwards the address can be shown to anybody. */
 export async function enter(): Promise<void> {
+  if (tunnel) {
+    tunnel.onstate(() => tunnel?.state === "over" && (refusal.value = "tunnel"));
+    return;
+  }
   const query = new URLSearchParams(location.search);
   const given = query.get("token");
   const fragment = location.hash.startsWith("#/") ? null : new URLSearchParams(location.hash.slice(1));
@@ -61,15 +66,11 @@ export async function enter(): Promise<void> {
 
 /* A WebSocket cannot tell 403 from a machine that is away; a request can. */
 export async function isTokenRefused(): Promise<boolean> {
+  if (tunnel) return false;
   try {
     const answer = await fetch("/api/sessions", { headers: { Authorization: `Bearer ${token()}` }, cache: "no-store" });
     return answer.status === 403 || answer.status === 401;
   } catch {
     return false;
   }
-}
-
-export function openSocket(path: string): WebSocket {
-  const scheme = location.protocol === "https:" ? "wss" : "ws";
-  return new WebSocket(`${scheme}://${location.host}${path}`, ["muster", `token.${token()}`]);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // When to try again: 0.25 s, doubling to 10 s, with jitter, so that twenty pages do not come back in the same millisecond.
+import { tunnel } from "./tunnel";
+
 export class Backoff {
   private n = 0;
   private timer: number | undefined;
@@ -35,7 +37,7 @@ export class Backoff {
   }
 }
 
-/* What makes a page try at once: it is seen again, thawed, or has a network. */
+/* What makes a page try at once: it is seen again, thawed, has a network, or its tunnel is back. */
 export function onWake(wake: () => void): void {
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) wake();
@@ -43,4 +45,5 @@ export function onWake(wake: () => void): void {
   addEventListener("pageshow", wake);
   addEventListener("online", wake);
   document.addEventListener("resume", wake);
+  tunnel?.onstate(() => tunnel?.state === "live" && wake());
 }

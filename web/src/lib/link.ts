@@ -5,6 +5,7 @@ import { signal } from "@preact/signals";
 import { isTokenRefused, refusal } from "./auth";
 import { Backoff, onWake } from "./backoff";
 import { CallError, LinkError, Rpc } from "./rpc";
+import { tunnel } from "./tunnel";
 
 export interface FeedItem {
   /* Missing of what a search has found in a file. */
@@ -23,8 +24,12 @@ export const linkState = signal<LinkState>("connecting");
 export const latencyMs = signal<number | null>(null);
 /* When the daemon was last heard of, in milliseconds. */
 export const lastNews = signal(0);
+/* The token is for one hosted thing alone. */
+export const isNarrow = signal(false);
 /* Another run of the daemon answered than before: when that was noticed. */
 export const restartedAt = signal(0);
+
+const FORBIDDEN = "forbidden";
 
 type ItemListener = (item: FeedItem) => void;
 type ResetListener = (why: "first" | "gap" | "epoch" | "back") => void;
@@ -49,8 +54,8 @@ export interface Gap {
 }
 export const gaps = signal<Gap[]>([]);
 
-const calls = new Rpc();
-const feed = new Rpc();
+const calls = new Rpc("rpc");
+const feed = new Rpc("feed");
 let epoch = "";
 let number = 0;
 let wasLive = false;
@@ -107,8 +112,20 @@ async function follow(): Promise<void> {
     reset(!wasLive ? "first" : before === epoch ? "back" : "epoch");
     wasLive = true;
   } catch (e) {
-    if (e instanceof CallError) again.wait();
+    if (e instanceof CallError && e.code === FORBIDDEN) narrow();
+    else if (e instanceof CallError) again.wait();
   }
+}
+
+/* A link to one agent may not hear of the others: there is no feed, and what is shown is what calls and the terminal say. */
+function narrow(): void {
+  feed.close();
+  isNarrow.value = true;
+  again.reset();
+  heard();
+  linkState.value = "live";
+  reset(wasLive ? "back" : "first");
+  wasLive = true;
 }
 
 async function ended(code: number, wasOpen: boolean): Promise<void> {
@@ -116,7 +133,7 @@ async function ended(code: number, wasOpen: boolean): Promise<void> {
   feed.close();
   linkState.value = wasLive ? "lost" : "connecting";
   if (code === 4401 || (!wasOpen && (await isTokenRefused()))) {
-    refusal.value = "invalid";
+    refusal.value = tunnel ? "tunnel" : "invalid";
     return;
   }
   if (!calls.isOpen && !again.isWaiting) again.wait();
@@ -138,6 +155,7 @@ export function start(): void {
 
 /* Try now instead of when it is due. */
 export function retry(): void {
+  tunnel?.retry();
   if (linkState.peek() !== "live") again.now();
 }
 

@@ -38,3 +38,8 @@ export function link(...parts: string[]): string {
 export function go(...parts: string[]): void {
   location.hash = link(...parts);
 }
+
+/* The address was changed without a word to anybody: the token was taken out of it. */
+export function arrive(): void {
+  route.value = parse(location.hash);
+}

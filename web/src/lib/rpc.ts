@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One JSON-RPC connection over a WebSocket. It connects, answers calls and tells of its end; whether and when it is opened again is for link.ts to say.
-import { openSocket } from "./auth";
+// One JSON-RPC connection over a WebSocket or a data channel. It connects, answers calls and tells of its end; whether and when it is opened again is for link.ts to say.
+import { openSocket, type Socket } from "./transport";
 
 export interface ErrorData {
   dialect?: string;
@@ -44,7 +44,7 @@ interface Pending {
 const ANSWER_MS = 30_000;
 
 export class Rpc {
-  private socket: WebSocket | null = null;
+  private socket: Socket | null = null;
   private pending = new Map<number, Pending>();
   private lastId = 0;
   onopen: () => void = () => {};
@@ -52,13 +52,15 @@ export class Rpc {
   onnotice: (method: string, params: unknown) => void = () => {};
   onlatency: (ms: number) => void = () => {};
 
+  constructor(private readonly purpose: "rpc" | "feed") {}
+
   get isOpen(): boolean {
-    return this.socket?.readyState === WebSocket.OPEN;
+    return this.socket?.isOpen ?? false;
   }
 
   open(): void {
     this.close();
-    const socket = openSocket("/rpc");
+    const socket = openSocket(this.purpose);
     let wasOpen = false;
     this.socket = socket;
     socket.onopen = () => {

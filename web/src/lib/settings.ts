@@ -11,13 +11,18 @@ export interface Settings {
   webgl: boolean;
   keyBar: "auto" | "on" | "off";
   notify: boolean;
-  gridIds: string[];
+  /* Kinds of which none are wanted are false. */
+  notifyKinds: Record<string, boolean>;
+  /* Quiet hours, "HH:MM"; none when one of them is empty. */
+  quietFrom: string;
+  quietTo: string;
+  gridShow: "running" | "asks" | "all";
   clipboardFor: Record<string, boolean>;
 }
 
 const KEY = "muster_settings";
 const defaults: Settings = {
-  theme: "system", fontSize: 14, letterKeys: true, copyOnSelect: false, screenReader: false, webgl: true, keyBar: "auto", notify: false, gridIds: [], clipboardFor: {},
+  theme: "system", fontSize: 14, letterKeys: true, copyOnSelect: false, screenReader: false, webgl: true, keyBar: "auto", notify: false, notifyKinds: {}, quietFrom: "", quietTo: "", gridShow: "running", clipboardFor: {},
 };
 
 function read(): Settings {

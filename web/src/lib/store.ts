@@ -2,8 +2,20 @@
 // What is known of the daemon, as signals, each with the moment it was asked for. Lists are loaded when the link comes up and again when the feed says that
 // they changed; nothing is asked on a timer.
 import { computed, signal } from "@preact/signals";
-import { call, linkState, onItem, onReset, type FeedItem } from "./link";
+import { call, isNarrow, linkState, onItem, onReset, type FeedItem } from "./link";
 import { CallError } from "./rpc";
+
+/* What an agent does, who says so, and how old that is (docs/agents.md). */
+export interface AgentState {
+  state: "starting" | "idle" | "working" | "waiting" | "limited" | "error" | "ended" | "lost";
+  detail?: string;
+  since: string;
+  source: "output" | "self" | "transcript" | "hook" | "protocol" | "os";
+  at: string;
+  doubt: boolean;
+  why?: string;
+  until?: string;
+}
 
 export interface Process {
   id: string;
@@ -34,7 +46,9 @@ export interface Process {
   rows?: number;
   writer?: string;
   attention?: unknown;
+  agent?: AgentState;
   report?: { state: "working" | "waiting" | "idle" | "error"; at: string; note?: string; progress?: number };
+  agent?: { state: "starting" | "idle" | "working" | "waiting" | "limited" | "error" | "ended" | "lost"; detail?: string; since: string; source: string; at: string; age_s: number; doubt: boolean; why?: string };
 }
 
 export interface Attention {
@@ -110,7 +124,19 @@ export class Loaded<T> {
   }
 }
 
-export const processes = new Loaded(async () => (await call<{ processes: Process[] }>("ps")).processes);
+const OWNERS: Record<string, string> = { actor: "collab", session: "sessions", task: "tasks", run: "company" };
+
+/* The one thing that a narrow link is for, as far as it may be told. */
+async function theOne(): Promise<Process[]> {
+  const { object } = await call<{ object?: string }>("daemon.whoami");
+  const found = await call<{ name: string; kind: string; id?: string; state?: Process["state"]; terminal?: boolean; place: string; object: string }>("fleet.find", { name: object });
+  return [{
+    id: found.id ?? found.name, name: found.name, owner: OWNERS[found.kind] ?? found.kind, object: found.object, workspace: "", command: "", kind: found.terminal === false ? "pipes" : "pty", sandbox: "", state: found.state ?? "ended",
+    since: "", pid: 0, bytes: 0, viewers: 0, adopted: false,
+  }];
+}
+
+export const processes = new Loaded(async () => (isNarrow.peek() ? theOne() : (await call<{ processes: Process[] }>("ps")).processes));
 export const attention = new Loaded(() => call<{ items: Attention[]; open: number }>("attention.ls", { state: "open" }));
 export const info = new Loaded(() => call<Info>("daemon.info"));
 export const identity = new Loaded(() => call<Identity>("daemon.whoami"));
@@ -135,9 +161,10 @@ export function isOver(p: Process): boolean {
   return p.state === "ended" || p.state === "failed" || p.state === "lost" || p.state === "foreign";
 }
 
-/* A name without its kind; of an actor with the title of its group instead of the id. */
+/* A name without its kind; of an actor with the title of its group instead of the id, of a run with the end of its long id. */
 export function shorten(name: string): string {
   const short = name.replace(/^\w+:/, "");
+  if (name.startsWith("run:")) return short.replace(/(run_)\w{8,}(\w{6})$/, "$1…$2");
   if (!name.startsWith("actor:")) return short;
   const [group, actor] = short.split("/", 2);
   return `${groups.value.value?.get(group ?? "") || group}/${actor}`;
@@ -152,7 +179,16 @@ export function findProcess(word: string): Process | undefined {
   return all.find((p) => p.id === word) ?? all.find((p) => p.name === word && !isOver(p)) ?? all.find((p) => p.name === word) ?? all.find((p) => shortName(p) === word);
 }
 
+/* The item has the whole state of the agent: with hundreds that work and rest, nothing is asked for. */
+function agentChanged(item: FeedItem): void {
+  const agent = (item.event as { agent?: AgentState } | null)?.agent;
+  const list = processes.value.peek();
+  if (!agent || !list?.some((p) => p.id === item.owner)) processes.want(120);
+  else processes.value.value = list.map((p) => (p.id === item.owner ? { ...p, agent, last_output: agent.source === "output" && agent.state === "working" ? agent.at : p.last_output } : p));
+}
+
 function touched(item: FeedItem): void {
+  if (item.domain === "agent") agentChanged(item);
   if (item.domain === "host" || item.domain === "tasks") processes.want(120);
   if (item.domain === "collab" && item.kind.startsWith("group.")) groups.want(200);
   if (item.domain === "attention") attention.want(50);
@@ -162,6 +198,10 @@ export function startStore(): void {
   onItem(touched);
   onReset((why) => {
     processes.want();
+    if (isNarrow.peek()) {
+      identity.want();
+      return;
+    }
     attention.want();
     if (why !== "back" && why !== "gap") {
       info.want();

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
-// One terminal over one WebSocket. It knows the position of the last byte that was drawn and asks for what is behind it after any break, so that nothing is
+// One terminal over one connection. It knows the position of the last byte that was drawn and asks for what is behind it after any break, so that nothing is
 // drawn twice; it says how far it has drawn, so that a flood waits in the daemon and not in the page. What is drawn with is not its business.
 import { signal } from "@preact/signals";
-import { openSocket, refusal } from "./auth";
+import { refusal } from "./auth";
 import { Backoff, onWake } from "./backoff";
+import { openSocket, type Socket } from "./transport";
+import { tunnel } from "./tunnel";
 
 const ACK_BYTES = 128 * 1024;
+/* When the first byte of a terminal came to this page: what the bench asks for. */
+const FIRST_BYTE = "muster:first-byte";
 
 export interface TermState {
   link: "connecting" | "live" | "lost" | "over";
@@ -63,7 +67,7 @@ export class TermLink {
   readonly state = signal<TermState>({ link: "connecting", cols: 0, rows: 0, isOwner: false, missed: 0, restarting: false, exitCode: null, ended: false, viewers: 0, canType: true, error: "" });
   /* Behind the last byte that was drawn; null before the first answer. */
   readonly position = signal<number | null>(null);
-  private socket: WebSocket | null = null;
+  private socket: Socket | null = null;
   private received = 0;
   private liveFrom = 0;
   private process = "";
@@ -97,13 +101,12 @@ export class TermLink {
       query.set("process", this.process);
     }
     if (!this.options.filter) query.set("filter", "false");
-    const socket = openSocket(`/term?${query}`);
-    socket.binaryType = "arraybuffer";
+    const socket = openSocket("term", query.toString());
     this.socket = socket;
     socket.onmessage = (e) => {
       if (this.socket !== socket) return;
       if (typeof e.data === "string") this.text(e.data);
-      else this.bytes(new Uint8Array(e.data as ArrayBuffer), socket);
+      else this.bytes(new Uint8Array(e.data), socket);
     };
     socket.onclose = (e) => {
       if (this.socket !== socket) return;
@@ -112,7 +115,7 @@ export class TermLink {
       if (this.isClosed || this.state.peek().ended) return;
       /* Ended, not ours, or nothing of this name. Anything else may pass. */
       if (e.code === 1000 || e.code === 4403 || e.code === 4404) this.set({ link: "over", ended: e.code === 1000, error: e.reason });
-      else if (e.code === 4401) refusal.value = "invalid";
+      else if (e.code === 4401) refusal.value = tunnel ? "tunnel" : "invalid";
       else {
         this.set({ link: "lost", isOwner: false });
         this.again.wait();
@@ -188,13 +191,14 @@ export class TermLink {
   }
 
   /* What is handed to the sink will be drawn, so `received` is where a break is resumed; `position` and the acknowledgement follow the drawing. */
-  private bytes(data: Uint8Array, socket: WebSocket): void {
+  private bytes(data: Uint8Array, socket: Socket): void {
+    if (!performance.getEntriesByName(FIRST_BYTE).length) performance.mark(FIRST_BYTE);
     const nOld = Math.min(data.length, Math.max(0, this.liveFrom - this.received));
     if (nOld) this.draw(data.subarray(0, nOld), true, socket);
     if (nOld < data.length) this.draw(data.subarray(nOld), false, socket);
   }
 
-  private draw(data: Uint8Array, isOld: boolean, socket: WebSocket): void {
+  private draw(data: Uint8Array, isOld: boolean, socket: Socket): void {
     this.received += data.length;
     this.screenLeft = Math.max(0, this.screenLeft - data.length);
     const end = this.received;
@@ -209,14 +213,14 @@ export class TermLink {
   }
 
   private say(message: object): boolean {
-    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    if (!this.socket?.isOpen) return false;
     this.socket.send(JSON.stringify(message));
     return true;
   }
 
   /* What is typed while the link is down is refused, not kept: false. */
   type(data: string | Uint8Array): boolean {
-    if (this.socket?.readyState !== WebSocket.OPEN || this.options.mode !== "type") return false;
+    if (!this.socket?.isOpen || this.options.mode !== "type") return false;
     const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
     for (let i = 0; i < bytes.length; i += 65536) this.socket.send(bytes.slice(i, i + 65536));
     return true;

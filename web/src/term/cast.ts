@@ -42,3 +42,39 @@ export function parseCast(text: string): Cast {
   }
   return cast;
 }
+
+export interface CastHit {
+  /* In seconds of the recording, with its pauses. */
+  at: number;
+  line: string;
+}
+
+const CONTROL = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|[\x00-\x09\x0b-\x1f\x7f]/g;
+
+/* Lines of what was printed that contain the word, in any case, each with the moment when it was whole. */
+export function searchCast(cast: Cast, word: string, limit: number): CastHit[] {
+  const hits: CastHit[] = [];
+  const wanted = word.toLowerCase();
+  let line = "";
+  const look = (at: number) => {
+    if (wanted && hits.length < limit && line.toLowerCase().includes(wanted)) hits.push({ at, line: line.trim().slice(0, 300) });
+  };
+  cast.events.forEach((e, i) => {
+    if (e.kind !== "o") return;
+    const parts = e.data.replace(CONTROL, "").split("\n");
+    parts.forEach((part, j) => {
+      line = (line + part).slice(-4000);
+      if (j === parts.length - 1) return;
+      look(cast.times[i] ?? 0);
+      line = "";
+    });
+  });
+  look(cast.times[cast.times.length - 1] ?? 0);
+  return hits;
+}
+
+/* The first event at or behind a moment. */
+export function indexAt(cast: Cast, seconds: number): number {
+  const found = cast.times.findIndex((t) => t >= seconds);
+  return found < 0 ? Math.max(0, cast.times.length - 1) : found;
+}

@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { w } from "../words";
+import { compare, isNewer } from "./newer";
 import { ErrorNote } from "./parts";
 
 export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
@@ -16,12 +17,13 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): C
       load().then((c) => {
         Loaded = c;
         version.value++;
-      }, (e: unknown) => (error.value = e));
+      }, (e: unknown) => ((error.value = e), void compare()));
     };
     useEffect(() => {
       if (!Loaded) fetchIt();
     }, []);
     if (version.value >= 0 && Loaded) return <Loaded {...props} />;
+    if (error.value && isNewer.value) return <div class="empty"><p>{w.link.newerPart}</p><button class="primary" onClick={() => location.reload()}>{w.link.reload}</button></div>;
     if (error.value) return <div class="empty"><ErrorNote error={error.value} /><button onClick={fetchIt}>{w.link.retry}</button></div>;
     return <p class="loading" role="status">{w.loading}</p>;
   };

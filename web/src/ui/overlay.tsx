@@ -1,26 +1,40 @@
 // SPDX-License-Identifier: MIT
-// What lies over the page on demand: the palette (agents, views, acts) and the help.
+// What lies over the page on demand: the palette (agents, views, acts, a search), the views on a phone, the command line of a control, and the help.
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { call } from "../lib/link";
-import { go } from "../lib/route";
+import { go, route } from "../lib/route";
 import { set, settings } from "../lib/settings";
 import { canControl, isOver, processes, shortName } from "../lib/store";
 import { now } from "../lib/clock";
 import { w } from "../words";
-import { Dialog, ErrorNote } from "./parts";
+import { CommandLine, Dialog, ErrorNote } from "./parts";
 import { seen } from "./state";
 
-export const overlay = signal<"palette" | "help" | null>(null);
+export const overlay = signal<"palette" | "help" | "menu" | "command" | null>(null);
+const command = signal("");
 export function openPalette(): void {
   overlay.value = "palette";
 }
 export function openHelp(): void {
   overlay.value = "help";
 }
+export function openMenu(): void {
+  overlay.value = "menu";
+}
+/* The line that does what the control does; false where it is no control of ours. */
+export function showCommand(target: EventTarget | null): boolean {
+  const line = target instanceof Element ? target.closest<HTMLElement>("[data-command]")?.dataset.command : undefined;
+  if (!line) return false;
+  command.value = line;
+  overlay.value = "command";
+  return true;
+}
 function close(): void {
   overlay.value = null;
 }
+
+export const VIEWS = ["needs", "fleet", "grid", "chat", "tasks", "timeline", "search", "recordings", "usage", "company", "settings"] as const;
 
 interface Entry {
   label: string;
@@ -33,7 +47,7 @@ function entries(): Entry[] {
     const state = seen(p, now.peek());
     return { label: shortName(p), note: `${state.icon} ${state.word}`, run: () => go("t", p.name ?? p.id) };
   });
-  for (const name of ["needs", "fleet", "grid", "chat", "tasks", "timeline", "recordings", "usage", "company", "settings"] as const) all.push({ label: w.views[name], note: "", run: () => go(name) });
+  for (const name of VIEWS) all.push({ label: w.views[name], note: "", run: () => go(name) });
   all.push({ label: w.views.new, note: "n", run: () => go("new") }, { label: w.help.title, note: "?", run: openHelp });
   all.push({ label: `${w.settings.theme}: ${w.settings.light}`, note: "", run: () => set("theme", "light") }, { label: `${w.settings.theme}: ${w.settings.dark}`, note: "", run: () => set("theme", "dark") });
   if (canControl.value) {
@@ -62,6 +76,7 @@ function Palette() {
   const list = useRef<HTMLUListElement>(null);
   const q = query.value.trim().toLowerCase();
   const found = entries().map((e) => ({ e, n: q ? fits(e.label, q) : 1 })).filter((x) => x.n > 0).sort((a, b) => b.n - a.n).slice(0, 50).map((x) => x.e);
+  if (q) found.push({ label: w.palette.search(query.value.trim()), note: "", run: () => (location.hash = `#/search?${new URLSearchParams({ q: query.value.trim() })}`) });
   const run = async (e: Entry | undefined) => {
     if (!e) return;
     try {
@@ -93,7 +108,6 @@ function Palette() {
           <li key={e.label + i} id={`palette-${i}`} role="option" aria-selected={i === at.value} onClick={() => void run(e)}><span>{e.label}</span><span class="note">{e.note}</span></li>
         ))}
       </ul>
-      {found.length === 0 && <p role="status">{w.palette.none}</p>}
     </Dialog>
   );
 }
@@ -110,7 +124,28 @@ function Help() {
   );
 }
 
+function Menu() {
+  return (
+    <Dialog title={w.menu} onClose={close} name="menu">
+      <nav aria-label={w.views.label}><ul class="menu-views" role="list">{VIEWS.map((name) => <li key={name}><a href={`#/${name}`} onClick={close} aria-current={route.value.view === name ? "page" : undefined}>{w.views[name]}</a></li>)}</ul></nav>
+      <p class="buttons"><button onClick={openPalette}>{w.palette.label}</button><button onClick={openHelp}>{w.help.title}</button><button autofocus onClick={close}>{w.close}</button></p>
+    </Dialog>
+  );
+}
+
+function Command() {
+  return (
+    <Dialog title={w.acts.copyCommand} onClose={close} name="command">
+      <h2>{w.create.line}</h2>
+      <CommandLine line={command.value} />
+      <p><button onClick={close}>{w.close}</button></p>
+    </Dialog>
+  );
+}
+
 export function Overlay() {
   if (overlay.value === "palette") return <Palette />;
+  if (overlay.value === "menu") return <Menu />;
+  if (overlay.value === "command") return <Command />;
   return overlay.value === "help" ? <Help /> : null;
 }

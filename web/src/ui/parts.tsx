@@ -46,26 +46,34 @@ interface ActProps {
   label: string;
   method: string;
   params: object;
+  /* The line of the command line, where it is no plain call of the method. */
+  line?: string;
   object?: string;
   danger?: boolean;
   primary?: boolean;
   needsControl?: boolean;
   run?: () => Promise<unknown>;
   onDone?: (result: unknown) => void;
-  icon?: string;
   hotkey?: string;
 }
 
-/* A button that carries out one operation. A dangerous one names its object and wants a second press within five seconds. */
-export function Act({ label, method, params, object = "", danger = false, primary = false, needsControl = true, run, onDone, hotkey }: ActProps) {
+/* Why an act cannot be done, in words, or "". */
+export function hindrance(needsControl = true): string {
+  return needsControl && !canControl.value ? w.scopeTooSmall : !isLive.value ? w.notLive : "";
+}
+
+/* A button that carries out one operation. A dangerous one names its object and wants a second press within five seconds; one that cannot be done says why. */
+export function Act({ label, method, params, line, object = "", danger = false, primary = false, needsControl = true, run, onDone, hotkey }: ActProps) {
   const armed = useSignal(false);
   const error = useSignal<unknown>(null);
   const busy = useSignal(false);
+  const isAsked = useSignal(false);
   const timer = useRef<number | undefined>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const why = needsControl && !canControl.value ? w.scopeTooSmall : !isLive.value ? w.notLive : "";
+  const why = hindrance(needsControl);
   const press = async () => {
-    if (why) return;
+    isAsked.value = why !== "";
+    if (why || busy.value) return;
     if (danger && !armed.value) {
       armed.value = true;
       timer.current = setTimeout(() => (armed.value = false), 5000) as unknown as number;
@@ -85,20 +93,26 @@ export function Act({ label, method, params, object = "", danger = false, primar
     }
   };
   const name = armed.value ? w.acts.sure(label, object) : label;
+  const command = line ?? commandLine(method, params);
   return (
     <span class="act">
-      <button class={`${danger ? "danger" : ""} ${primary ? "primary" : ""} ${armed.value ? "armed" : ""}`} aria-disabled={why !== "" || busy.value} title={why || commandLine(method, params)}
+      <button type="button" class={`${danger ? "danger" : ""} ${primary ? "primary" : ""} ${armed.value ? "armed" : ""}`} aria-disabled={why !== "" || busy.value} title={why || command} data-command={command}
         aria-label={object && !armed.value ? `${label} ${object}` : undefined} data-hotkey={hotkey} onClick={() => void press()} onBlur={() => (armed.value = false)}
         onKeyDown={(e) => e.key === "Escape" && armed.value && ((armed.value = false), e.stopPropagation())}>{name}</button>
+      {isAsked.value && why && <span class="note" role="status">{why}</span>}
       <ErrorNote error={error.value} />
     </span>
   );
 }
 
-export function CopyCommand({ method, params }: { method: string; params: object }) {
+export function CopyCommand({ line }: { line: string }) {
   const said = useSignal(false);
-  const line = commandLine(method, params);
   return <button class="quiet" title={line} onClick={() => void copy(line).then((ok) => (said.value = ok))}>{said.value ? w.copied : w.acts.copyCommand}</button>;
+}
+
+/* A way to a form that a link which only watches has no use for: there, but switched off, with the reason. */
+export function WayToNew() {
+  return canControl.value ? <a class="button primary" href="#/new">+ {w.views.new}</a> : <button class="primary" aria-disabled="true" title={w.scopeTooSmall}>+ {w.views.new}<span class="offscreen"> {w.scopeTooSmall}</span></button>;
 }
 
 /* A view has one heading; what is beside it belongs to the whole view. */

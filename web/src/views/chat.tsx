@@ -3,10 +3,11 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { clock } from "../lib/clock";
+import { commandLine } from "../lib/copy";
 import { call, onItem, onReset } from "../lib/link";
 import { link, route } from "../lib/route";
 import { canControl, isLive } from "../lib/store";
-import { AgentText } from "../ui/agent-text";
+import { AgentText, visible } from "../ui/agent-text";
 import { Act, Empty, ErrorNote, Field, View } from "../ui/parts";
 import { w } from "../words";
 
@@ -74,6 +75,12 @@ function Ladder({ r, isUrgent }: { r: Recipient; isUrgent: boolean }) {
   );
 }
 
+/* Whom an event of the group is about. */
+function subject(e: GroupEvent): string {
+  const actor = e.data.actor as { id?: string } | undefined;
+  return visible(String(e.data.actor_id ?? actor?.id ?? ""));
+}
+
 interface MessageProps {
   e: GroupEvent;
   group: string;
@@ -93,7 +100,7 @@ function Message({ e, group, mail, waits, isMarked, onReply, acked }: MessagePro
     if (isMarked) element.current?.scrollIntoView({ block: "center" });
   }, [isMarked]);
   if (e.kind !== "chat.message" && e.kind !== "system.notify") {
-    return <li class="chat-system" id={`e-${e.id}`}><span>{w.chat.system[e.kind] ?? e.kind}</span> <span>{e.by}</span> <time dateTime={e.ts}>{clock(e.ts)}</time></li>;
+    return <li class="chat-system" id={`e-${e.id}`}><span>{w.chat.did(e.by === "user" ? w.needs.you : e.by, w.chat.system[e.kind] ?? e.kind, subject(e))}</span> <time dateTime={e.ts}>{clock(e.ts)}</time></li>;
   }
   return (
     <li ref={element} class={`message ${isMine ? "mine" : ""} ${isMarked ? "marked" : ""}`} id={`e-${e.id}`}>
@@ -155,9 +162,39 @@ function Composer({ group, actors, replyTo, onSent }: { group: string; actors: A
       <textarea ref={field} rows={2} aria-label={w.chat.message} placeholder={w.chat.message} value={text.value} onInput={(e) => (text.value = e.currentTarget.value)}
         onKeyDown={(e) => e.key === "Enter" && (e.ctrlKey || e.metaKey || !e.shiftKey) && !e.isComposing && (e.preventDefault(), void send())} />
       <label class="check"><input type="checkbox" checked={isUrgent.value} onChange={(e) => (isUrgent.value = e.currentTarget.checked)} /> {w.chat.urgent}</label>
-      <button class="primary" disabled={!isLive.value || busy.value}>{w.acts.send}</button>
+      <button class="primary" disabled={!isLive.value || busy.value} data-command={commandLine(replyTo ? "cccc.reply" : "cccc.send", { group_id: group, text: text.value, ...(to.value ? { to: [to.value] } : {}), ...(replyTo ? { reply_to: replyTo.id } : {}) })}>{w.acts.send}</button>
       <ErrorNote error={error.value} />
     </form>
+  );
+}
+
+interface Shared {
+  vision?: string | null;
+  sketch?: string | null;
+  milestones?: { id: string; name: string; status: string }[];
+  notes?: { id: string; content: string }[];
+  tasks_summary?: { total?: number; done?: number };
+}
+
+/* What the group shares, asked for when it is looked at. */
+function Context({ group }: { group: string }) {
+  const shared = useSignal<Shared | null>(null);
+  const error = useSignal<unknown>(null);
+  const load = (isOpen: boolean) => {
+    if (isOpen) call<Shared>("cccc.context_get", { group_id: group }).then((r) => ((shared.value = r), (error.value = null)), (e: unknown) => (error.value = e));
+  };
+  const s = shared.value;
+  const isEmpty = s && !s.vision && !s.sketch && !s.milestones?.length && !s.notes?.length;
+  return (
+    <details class="context" onToggle={(e) => load(e.currentTarget.open)}><summary>{w.chat.context}</summary>
+      <ErrorNote error={error.value} />
+      {isEmpty && <p class="note">{w.chat.noContext}</p>}
+      {s?.vision && <AgentText text={s.vision} />}
+      {s?.sketch && <AgentText text={s.sketch} />}
+      {s?.milestones && s.milestones.length > 0 && <ul role="list">{s.milestones.map((m) => <li key={m.id}><strong>{visible(m.name)}</strong> <span class="note">{m.status}</span></li>)}</ul>}
+      {s?.notes && s.notes.length > 0 && <ul>{s.notes.map((n) => <li key={n.id}>{visible(n.content)}</li>)}</ul>}
+      {s?.tasks_summary?.total ? <p class="note">{w.chat.contextTasks(s.tasks_summary.done ?? 0, s.tasks_summary.total)}</p> : null}
+    </details>
   );
 }
 
@@ -225,10 +262,12 @@ function Conversation({ group, marked }: { group: GroupRow; marked: string }) {
     <div class="conversation">
       <header class="chat-head">
         <h2>{group.title || id}</h2>
-        {canControl.value && <Field label={w.chat.setState}><select value={group.state} onChange={(e) => void call("cccc.group_set_state", { group_id: id, state: e.currentTarget.value }).catch((x: unknown) => (error.value = x))}>{["active", "idle", "paused"].map((s) => <option key={s} value={s}>{w.chat.states[s]}</option>)}</select></Field>}
+        <Field label={w.chat.setState}><select value={group.state} disabled={!canControl.value || !isLive.value} title={canControl.value ? commandLine("cccc.group_set_state", { group_id: id, state: group.state }) : w.scopeTooSmall} data-command={commandLine("cccc.group_set_state", { group_id: id, state: group.state })} onChange={(e) => void call("cccc.group_set_state", { group_id: id, state: e.currentTarget.value }).catch((x: unknown) => (error.value = x))}>{["active", "idle", "paused"].map((s) => <option key={s} value={s}>{w.chat.states[s]}</option>)}</select></Field>
+        {group.running ? <Act label={w.chat.stopGroup} method="cccc.group_stop" params={{ group_id: id }} object={group.title || id} danger /> : <Act label={w.chat.startGroup} method="cccc.group_start" params={{ group_id: id }} object={group.title || id} />}
         <ul class="actors" role="list" aria-label={w.chat.actors}>{actors.value.map((a) => <li key={a.id}><a href={link("t", `actor:${id}/${a.id}`)}><span aria-hidden="true">{a.running ? "●" : "○"}</span> {a.title || a.id}</a> <span class="note">{a.running ? w.chat.running : w.chat.stopped}{a.unread_count ? `, ${w.chat.unread(a.unread_count)}` : ""}</span></li>)}</ul>
       </header>
       <ErrorNote error={error.value} />
+      <Context group={id} />
       <ol class="messages" role="list" aria-label={w.chat.message}>
         {hasOlder.value && <li><button onClick={() => void older()}>{w.chat.older}</button></li>}
         {shown.map((e) => <Message key={e.id} e={e} group={id} mail={mailOf(e)} waits={waitsOf(e)} isMarked={e.id === marked} onReply={(x) => (replyTo.value = x)} acked={acked.has(e.id)} />)}

@@ -6,10 +6,11 @@ import { useEffect } from "preact/hooks";
 import { now } from "../lib/clock";
 import { call, linkState } from "../lib/link";
 import { link } from "../lib/route";
+import { set, settings, type Settings } from "../lib/settings";
 import { isOver, processes, shortName, type Process } from "../lib/store";
 import { visible } from "../ui/agent-text";
 import { Empty, Field, View } from "../ui/parts";
-import { seen, StateMark } from "../ui/state";
+import { asksFor, seen, StateMark } from "../ui/state";
 import { w } from "../words";
 
 interface Shot {
@@ -20,7 +21,9 @@ interface Shot {
   same?: boolean;
 }
 
-const SHOWN_MAX = 24;
+const PAGE = 24;
+/* Fewer columns are not drawn larger than this. */
+const COLS_MIN = 48;
 
 function Thumb({ p }: { p: Process }) {
   const shot = useSignal<Shot | null>(null);
@@ -56,11 +59,14 @@ function Thumb({ p }: { p: Process }) {
     };
   }, [p.id]);
   const s = shot.value;
+  /* As large as what stands there allows: a wide window with short lines is not drawn in small letters. */
+  const text = visible(s?.text ?? "");
+  const used = Math.min(s?.cols ?? 80, Math.max(COLS_MIN, ...text.split("\n").map((l) => l.trimEnd().length)));
   return (
     <li class={`thumb tone-${state.tone}`} ref={watch}>
       <a data-row href={link("t", p.name ?? p.id)}>
         <header><span class="thumb-name">{shortName(p)}</span> <StateMark state={state} now={now.value} /></header>
-        <pre aria-hidden="true" style={{ "--cols": String(s?.cols ?? 80) }}>{visible(s?.text ?? "")}</pre>
+        <pre aria-hidden="true" style={{ "--cols": String(used) }}>{text}</pre>
       </a>
     </li>
   );
@@ -68,17 +74,29 @@ function Thumb({ p }: { p: Process }) {
 
 export function Grid() {
   const columns = useSignal(Number(localStorage.getItem("muster_grid") ?? 0));
-  const all = (processes.value.value ?? []).filter((p) => p.kind === "pty" && !isOver(p));
+  const first = useSignal(0);
+  const { gridShow } = settings.value;
+  const isWanted = (p: Process) => (gridShow === "all" ? true : gridShow === "asks" ? !isOver(p) && asksFor(p) : !isOver(p));
+  const all = (processes.value.value ?? []).filter((p) => p.kind === "pty" && isWanted(p)).sort((a, b) => shortName(a).localeCompare(shortName(b)));
   const choose = (n: number) => {
     columns.value = n;
     localStorage.setItem("muster_grid", String(n));
   };
+  const from = first.value < all.length ? first.value : 0;
+  const to = Math.min(all.length, from + PAGE);
   return (
     <View title={w.views.grid} name="grid" wide bar={
-      <Field label={w.grid.columns}><select value={String(columns.value)} onChange={(e) => choose(Number(e.currentTarget.value))}>{[0, 1, 2, 3, 4].map((n) => <option key={n} value={n}>{n || w.grid.auto}</option>)}</select></Field>
+      <>
+        <Field label={w.grid.only}><select value={gridShow} onChange={(e) => (set("gridShow", e.currentTarget.value as Settings["gridShow"]), (first.value = 0))}>{(["running", "asks", "all"] as const).map((x) => <option key={x} value={x}>{w.grid[x]}</option>)}</select></Field>
+        <Field label={w.grid.columns}><select value={String(columns.value)} onChange={(e) => choose(Number(e.currentTarget.value))}>{[0, 1, 2, 3, 4].map((n) => <option key={n} value={n}>{n || w.grid.auto}</option>)}</select></Field>
+      </>
     }>
       {processes.value.value && all.length === 0 && <Empty title={w.grid.none} how={w.fleet.noneHow} command={w.fleet.noneCommand} />}
-      <ul class="grid" role="list" style={columns.value ? { gridTemplateColumns: `repeat(${columns.value}, minmax(0, 1fr))` } : undefined}>{all.slice(0, SHOWN_MAX).map((p) => <Thumb key={p.id} p={p} />)}</ul>
+      <ul class="grid" role="list" style={columns.value ? { gridTemplateColumns: `repeat(${columns.value}, minmax(0, 1fr))` } : undefined}>{all.slice(from, to).map((p) => <Thumb key={p.id} p={p} />)}</ul>
+      {all.length > PAGE && (
+        <p class="foot"><span role="status">{w.grid.page(from + 1, to, all.length)}</span>
+          <button disabled={from === 0} onClick={() => (first.value = Math.max(0, from - PAGE))}>{w.grid.before}</button><button disabled={to >= all.length} onClick={() => (first.value = to)}>{w.grid.next}</button></p>
+      )}
     </View>
   );
 }

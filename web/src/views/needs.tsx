@@ -3,11 +3,11 @@
 import { useSignal } from "@preact/signals";
 import { age, clock, now } from "../lib/clock";
 import { call } from "../lib/link";
-import { link } from "../lib/route";
 import { CallError } from "../lib/rpc";
-import { attention, findProcess, shorten, type Attention } from "../lib/store";
+import { attention, shorten, type Attention } from "../lib/store";
 import { AgentText } from "../ui/agent-text";
 import { Act, Empty, ErrorNote, View } from "../ui/parts";
+import { placeOf } from "../ui/place";
 import { w } from "../words";
 
 interface Answered {
@@ -21,13 +21,6 @@ function clientId(what: string): string {
   const made = keys.get(what) ?? Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => b.toString(16).padStart(2, "0")).join("");
   keys.set(what, made);
   return made;
-}
-
-/* Where the item can be looked at: a terminal, a line of a chat or a task. */
-function placeOf(item: Attention): string | null {
-  if (item.kind === "message" || item.kind === "notice") return link("chat", item.owner, item.object);
-  if (item.kind === "task") return link("tasks", item.owner, item.object);
-  return findProcess(item.source) || findProcess(item.owner) ? link("t", findProcess(item.source) ? item.source : item.owner) : null;
 }
 
 function Item({ item }: { item: Attention }) {

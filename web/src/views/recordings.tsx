@@ -3,23 +3,16 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { age, bytes, clock } from "../lib/clock";
-import { call, onItem, onReset } from "../lib/link";
+import { onItem, onReset } from "../lib/link";
 import { link, route } from "../lib/route";
-import { isDark, settings } from "../lib/settings";
+import { isDark, reducedMotion, settings } from "../lib/settings";
 import { isLive, shorten } from "../lib/store";
 import type { Screen } from "../term/xterm";
 import { Act, Empty, ErrorNote, View } from "../ui/parts";
-import { parseCast, type Cast } from "../term/cast";
+import { indexAt, searchCast, type Cast } from "../term/cast";
+import { visible } from "../ui/agent-text";
 import { w } from "../words";
-
-interface Recording {
-  id: string;
-  object: string;
-  started: string;
-  seconds: number;
-  bytes: number;
-  is_live: boolean;
-}
+import { fetchCast, fetchFile, listRecordings, type Recording } from "./recording-list";
 
 function length(seconds: number): string {
   const s = Math.round(seconds);
@@ -30,23 +23,17 @@ function title(r: Recording): string {
   return shorten(r.object);
 }
 
-const PIECE = 512 * 1024;
-
-/* The whole file, piece by piece: one that grows is read as far as it is. */
-async function fetchFile(id: string): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = [];
-  for (let offset = 0; ; ) {
-    const { data } = await call<{ data: string }>("recording.read", { id, offset, limit: PIECE });
-    const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
-    pieces.push(bytes);
-    offset += bytes.length;
-    if (bytes.length < PIECE) break;
-  }
-  return new Uint8Array(await new Blob(pieces as BlobPart[]).arrayBuffer());
-}
-
-async function fetchCast(id: string): Promise<Cast> {
-  return parseCast(new TextDecoder().decode(await fetchFile(id)));
+/* A word of the recording, and where it was printed. */
+function FindInside({ cast, onPick }: { cast: Cast; onPick: (seconds: number) => void }) {
+  const word = useSignal("");
+  const hits = word.value.trim().length > 1 ? searchCast(cast, word.value.trim(), 50) : [];
+  return (
+    <div class="find" role="search">
+      <input type="search" aria-label={w.recordings.find} placeholder={w.recordings.find} value={word.value} onInput={(e) => (word.value = e.currentTarget.value)} />
+      <span role="status">{word.value.trim().length > 1 && w.recordings.found(hits.length)}</span>
+      {hits.length > 0 && <ol class="hits hit-list" role="list">{hits.map((h, i) => <li key={i}><button class="quiet" onClick={() => onPick(h.at)}>{length(h.at)} <code>{visible(h.line)}</code></button></li>)}</ol>}
+    </div>
+  );
 }
 
 function Player({ recording }: { recording: Recording }) {
@@ -69,8 +56,10 @@ function Player({ recording }: { recording: Recording }) {
       s.zoom(c.cols, c.rows, settings.peek().fontSize);
       screen.current = s;
       cast.value = c;
-      seek(0);
-      isPlaying.value = true;
+      const moment = Number(route.peek().query.get("at") ?? "");
+      if (moment > 0) seekReal(moment);
+      else seek(0);
+      isPlaying.value = !(moment > 0) && !reducedMotion;
     }, (e: unknown) => (error.value = e));
     return () => {
       isGone = true;
@@ -105,11 +94,18 @@ function Player({ recording }: { recording: Recording }) {
     drawUntil(seconds);
   }
 
+  /* A moment of the recording as it was, with its pauses. */
+  function seekReal(seconds: number): void {
+    const c = cast.peek();
+    if (c) seek(times()[indexAt(c, seconds)] ?? 0);
+  }
+
   useEffect(() => {
     if (!isPlaying.value) return;
     let last = performance.now();
     let frame = 0;
     const step = (t: number) => {
+      if (!isPlaying.peek()) return; /* a place was picked since this frame was asked for */
       at.value = Math.min(total(), at.peek() + ((t - last) / 1000) * speed.peek());
       last = t;
       drawUntil(at.peek());
@@ -135,8 +131,10 @@ function Player({ recording }: { recording: Recording }) {
         <label class="field"><span>{w.recordings.speed}</span><select value={String(speed.value)} onChange={(e) => (speed.value = Number(e.currentTarget.value))}>{[0.5, 1, 2, 4, 8, 16].map((n) => <option key={n} value={n}>{n}×</option>)}</select></label>
         <label class="check"><input type="checkbox" checked={cutsIdle.value} onChange={(e) => (cutsIdle.value = e.currentTarget.checked)} /> {w.recordings.idle}</label>
       </p>
+      {cast.value && <FindInside cast={cast.value} onPick={(seconds) => ((isPlaying.value = false), seekReal(seconds))} />}
+      <p class="note"><a href={`#/timeline?${new URLSearchParams({ q: title(recording).split("/").pop() ?? "" })}`}>{w.recordings.timeline}</a></p>
       {cast.value && cast.value.markers.length > 0 && (
-        <nav aria-label={w.recordings.markers}><ul class="markers" role="list">{cast.value.markers.map((m) => <li key={m.index}><button class="quiet" onClick={() => seek(times()[m.index] ?? 0)}>{length(times()[m.index] ?? 0)} {m.label}</button></li>)}</ul></nav>
+        <nav aria-label={w.recordings.markers}><ul class="markers" role="list">{cast.value.markers.map((m) => <li key={m.index}><button class="quiet" onClick={() => seek(times()[m.index] ?? 0)}>{length(times()[m.index] ?? 0)} {visible(m.label)}</button></li>)}</ul></nav>
       )}
     </section>
   );
@@ -154,7 +152,7 @@ async function download(r: Recording): Promise<void> {
 export function Recordings() {
   const all = useSignal<Recording[] | null>(null);
   const error = useSignal<unknown>(null);
-  const load = () => call<{ recordings: Recording[] }>("recording.ls").then((r) => ((all.value = r.recordings), (error.value = null)), (e: unknown) => (error.value = e));
+  const load = () => listRecordings().then((r) => ((all.value = r), (error.value = null)), (e: unknown) => (error.value = e));
   useEffect(() => {
     if (isLive.peek()) void load();
     const stops = [onReset(() => void load()), onItem((i) => i.domain === "host" && void load())];
@@ -168,9 +166,9 @@ export function Recordings() {
       {all.value?.length === 0 && <Empty title={w.recordings.none} how={w.recordings.noneHow} command={w.recordings.noneCommand} />}
       {chosen && <Player key={chosen.id} recording={chosen} />}
       {all.value && all.value.length > 0 && (
-        <table><thead><tr><th scope="col">{columns.object}</th><th scope="col">{columns.started}</th><th scope="col">{columns.length}</th><th scope="col">{columns.size}</th><th scope="col"><span class="offscreen">{w.acts.more}</span></th></tr></thead>
+        <table class="recordings"><thead><tr><th scope="col">{columns.object}</th><th scope="col">{columns.started}</th><th scope="col">{columns.length}</th><th scope="col">{columns.size}</th><th scope="col"><span class="offscreen">{w.acts.more}</span></th></tr></thead>
           <tbody>{all.value.map((r) => (
-            <tr key={r.id} class="row"><td><a data-row href={link("recordings", r.id)}>{title(r)}</a> {r.is_live && <span class="rec">⏺ {w.recordings.live}</span>}</td><td title={clock(r.started)}>{w.ago(age(r.started))}</td><td>{length(r.seconds)}</td><td>{bytes(r.bytes)}</td>
+            <tr key={r.id} class="row"><td><a data-row href={link("recordings", r.id)}>{title(r)}</a> {r.is_live && <span class="rec">● {w.recordings.live}</span>}</td><td title={clock(r.started)}>{w.ago(age(r.started))}</td><td>{length(r.seconds)}</td><td>{bytes(r.bytes)}</td>
               <td class="c-acts"><Act label={w.recordings.download} method="recording.read" params={{ id: r.id }} object={title(r)} needsControl={false} run={() => download(r)} />
                 {r.is_live ? <Act label={w.recordings.stop} method="recording.stop" params={{ id: r.id }} object={title(r)} onDone={() => void load()} /> : <Act label={w.recordings.remove} method="recording.rm" params={{ id: r.id }} object={title(r)} danger onDone={() => void load()} />}</td></tr>
           ))}</tbody></table>

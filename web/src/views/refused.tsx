@@ -7,6 +7,15 @@ import { w } from "../words";
 
 export function Refused({ why }: { why: Refusal }) {
   const text = useSignal("");
+  if (why === "tunnel") {
+    return (
+      <main class="refused" id="main">
+        <h1>{w.refused.tunnel}</h1>
+        <p>{w.refused.tunnelText}</p>
+        <CommandLine line={w.refused.tunnelCommand} />
+      </main>
+    );
+  }
   return (
     <main class="refused" id="main">
       <h1>{why === "invalid" ? w.refused.title : why === "code" ? w.refused.code : w.refused.none}</h1>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Settings: what this device has chosen, and what the daemon is: where it listens, who has a link to it, its own examination.
-import { useSignal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { forget, refusal } from "../lib/auth";
 import { age, clock } from "../lib/clock";
@@ -8,6 +8,7 @@ import { call } from "../lib/link";
 import { set, settings, type Settings } from "../lib/settings";
 import { identity, info, isLive, scope } from "../lib/store";
 import { Act, CommandLine, ErrorNote, Field, View } from "../ui/parts";
+import { tunnel } from "../lib/tunnel";
 import { w } from "../words";
 
 function Check({ name, label }: { name: { [K in keyof Settings]: Settings[K] extends boolean ? K : never }[keyof Settings]; label: string }) {
@@ -17,6 +18,40 @@ function Check({ name, label }: { name: { [K in keyof Settings]: Settings[K] ext
 async function wantNotices(is: boolean): Promise<void> {
   if (is && typeof Notification !== "undefined" && Notification.permission !== "granted" && (await Notification.requestPermission()) !== "granted") return;
   set("notify", is);
+}
+
+function Notices() {
+  const s = settings.value;
+  const x = w.settings;
+  const isDenied = typeof Notification !== "undefined" && Notification.permission === "denied";
+  return (
+    <fieldset><legend>{x.notices}</legend>
+      <label class="check"><input type="checkbox" checked={s.notify} disabled={isDenied} onChange={(e) => void wantNotices(e.currentTarget.checked)} /> {x.notify}</label>
+      {isDenied && <p class="note">{x.notifyDenied}</p>}
+      {s.notify && (
+        <>
+          {(["message", "notice", "task", "process"] as const).map((kind) => <label key={kind} class="check sub"><input type="checkbox" checked={s.notifyKinds[kind] !== false} onChange={(e) => set("notifyKinds", { ...s.notifyKinds, [kind]: e.currentTarget.checked })} /> {w.needs.kinds[kind]}</label>)}
+          <p class="quiet-hours"><Field label={x.quietFrom}><input type="time" value={s.quietFrom} onInput={(e) => set("quietFrom", e.currentTarget.value)} /></Field> <Field label={x.quietTo}><input type="time" value={s.quietTo} onInput={(e) => set("quietTo", e.currentTarget.value)} /></Field></p>
+          <p class="note">{x.notifyHow}</p>
+        </>
+      )}
+    </fieldset>
+  );
+}
+
+interface InstallEvent extends Event {
+  prompt(): Promise<unknown>;
+}
+
+/* The browser says when the page can be installed; that is offered here, and nowhere else. */
+const installer = signal<InstallEvent | null>(null);
+addEventListener("beforeinstallprompt", (e) => {
+  e.preventDefault();
+  installer.value = e as InstallEvent;
+});
+
+function Install() {
+  return installer.value ? <p><button onClick={() => void installer.value?.prompt()}>{w.settings.install}</button></p> : null;
 }
 
 function Device() {
@@ -32,10 +67,23 @@ function Device() {
         <Check name="copyOnSelect" label={x.select} />
         <Check name="screenReader" label={x.reader} />
         <Check name="webgl" label={x.webgl} />
-        {isSecureContext ? <label class="check"><input type="checkbox" checked={s.notify} onChange={(e) => void wantNotices(e.currentTarget.checked)} /> {x.notify}</label> : <p class="note">{x.insecure}</p>}
+        {isSecureContext ? <Notices /> : <p class="note">{x.insecure}</p>}
+        <Install />
         <p><button onClick={() => (forget(), (refusal.value = "none"))}>{x.signOut}</button></p>
       </div>
     </section>
+  );
+}
+
+/* A file of the daemon, which in a tunnel has no address. */
+function Licences() {
+  const text = useSignal("");
+  if (!tunnel) return <p><a href="/assets/licences.txt" target="_blank" rel="noopener">{w.settings.licences}</a></p>;
+  return (
+    <details onToggle={() => text.value || void tunnel?.text("/assets/licences.txt").then((t) => (text.value = t))}>
+      <summary>{w.settings.licences}</summary>
+      <pre tabIndex={0}>{text.value || w.loading}</pre>
+    </details>
   );
 }
 
@@ -55,7 +103,7 @@ function Daemon() {
       </dl>
       <h3>{x.endpoints}</h3>
       <ul class="endpoints" role="list">{d.endpoints.map((e) => <li key={e.name}><strong>{e.name}</strong> <span>{e.state}</span> <code>{e.address}</code> <span class="note">{x.clients(e.clients)}</span>{e.warning && <span class="error">{e.warning}</span>}{e.reason && <span class="note">{e.reason}</span>}</li>)}</ul>
-      <p><a href="/assets/licences.txt" target="_blank" rel="noopener">{x.licences}</a></p>
+      <Licences />
     </section>
   );
 }
@@ -111,6 +159,8 @@ interface CheckRow {
 
 const DOCTOR_TONES: Record<string, string> = { ok: "good", note: "quiet", warning: "ask", error: "bad" };
 
+const DOCTOR_ICONS: Record<string, string> = { ok: "✓", note: "○", warning: "!", error: "✕" };
+
 interface Server {
   address: string;
   state: string;
@@ -155,7 +205,7 @@ function Doctor() {
   return (
     <section aria-labelledby="set-doctor"><h2 id="set-doctor">{x.doctor}</h2>
       <Act label={x.runDoctor} method="doctor" params={{}} needsControl={false} onDone={(r) => (rows.value = (r as { checks: CheckRow[] }).checks)} />
-      <ul class="checks" role="list">{rows.value.map((c) => <li key={c.name}><strong>{c.name}</strong> <span class={`state tone-${DOCTOR_TONES[c.state] ?? "bad"}`}>{c.state}</span> {c.text} {c.path && <code>{c.path}</code>}</li>)}</ul>
+      <ul class="checks" role="list">{rows.value.map((c) => <li key={c.name}><strong>{c.name}</strong> <span class={`state tone-${DOCTOR_TONES[c.state] ?? "bad"}`}><span class="icon" aria-hidden="true">{DOCTOR_ICONS[c.state] ?? "✕"}</span> {c.state}</span> {c.text} {c.path && <code>{c.path}</code>}</li>)}</ul>
     </section>
   );
 }

@@ -87,8 +87,10 @@ function Rules({ project }: { project: string }) {
   const load = () => void call<{ rules: Rule[]; deadLetters: unknown }>("aiwg.automation.status", { project }).then((r) => (status.value = r), () => {});
   useEffect(load, [project]);
   if (!status.value || status.value.rules.length === 0) return null;
+  const dead = Array.isArray(status.value.deadLetters) ? status.value.deadLetters.length : Number(status.value.deadLetters) || 0;
   return (
     <section><h2>{w.tasks.rules}</h2>
+      {dead > 0 && <p class="error">{w.tasks.dead(dead)}</p>}
       <ul class="rules" role="list">{status.value.rules.map((r) => (
         <li key={r.id}><strong>{r.id}</strong> <span>{w.tasks.fired(r.fired)}</span> {r.lastFired && <span>{w.tasks.lastFired} {clock(r.lastFired)}</span>} {r.nextRun && <span>{w.tasks.nextRun} {clock(r.nextRun)}</span>} {r.lastError && <span class="error">{r.lastError}</span>}
           <Act label={r.enabled ? w.tasks.disable : w.tasks.enable} method={r.enabled ? "aiwg.automation.disable" : "aiwg.automation.enable"} params={{ project, ruleId: r.id }} object={r.id} onDone={load} /></li>

@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { bytes, number } from "../lib/clock";
 import { copy } from "../lib/copy";
 import { call } from "../lib/link";
-import { cameFrom } from "../lib/route";
+import { cameFrom, route } from "../lib/route";
 import { isDark, isTouch, set, settings } from "../lib/settings";
 import { canControl, findProcess, processes, shortName, type Process } from "../lib/store";
 import { TermLink, type TermState } from "../lib/term-link";
@@ -67,8 +67,8 @@ interface Hits {
   searched: number;
 }
 
-function FindBar({ seat, p, onClose }: { seat: Seat; p: Process; onClose: () => void }) {
-  const word = useSignal("");
+function FindBar({ seat, p, first, onClose }: { seat: Seat; p: Process; first: string; onClose: () => void }) {
+  const word = useSignal(first);
   const all = useSignal<Hits | null>(null);
   const error = useSignal<unknown>(null);
   const findAll = () => call<Hits>("term.search", { query: word.value, ids: [p.id], limit: 100 }).then((r) => ((all.value = r), (error.value = null)), (e: unknown) => (error.value = e));
@@ -76,6 +76,10 @@ function FindBar({ seat, p, onClose }: { seat: Seat; p: Process; onClose: () => 
   useEffect(() => {
     seat.screen.onFound = (at, n) => (found.value = [at, n]);
     return () => seat.screen.endFind();
+  }, []);
+  /* A word that came with the address is found as soon as the terminal has drawn what it had. */
+  useEffect(() => {
+    if (first) void findAll();
   }, []);
   const find = (isBack: boolean) => word.value && seat.screen.find(word.value, isBack);
   return (
@@ -104,18 +108,20 @@ function linkWord(s: TermState): string {
   return s.link === "live" ? w.term.live : w.term.lost;
 }
 
-function Foot({ seat, state, filter, onFind }: { seat: Seat; state: TermState; filter: Signal<boolean>; onFind: () => void }) {
+function Foot({ p, seat, state, filter, onFind }: { p: Process; seat: Seat; state: TermState; filter: Signal<boolean>; onFind: () => void }) {
   const position = seat.term.position.value;
   return (
     <footer class="term-foot">
       <span role="status" class={`term-link link-${state.link === "live" ? "live" : "lost"}`}>{linkWord(state)}</span>
       <span class="not-phone">{position === null ? "" : w.term.bytes(number(position))} · {state.missed ? w.term.missed(bytes(state.missed)) : w.term.nothingMissed}</span>
+      {!canControl.value && <span>{w.term.readOnly}</span>}
+      {canControl.value && !state.canType && p.kind === "pty" && state.link === "live" && <span>{p.writer ? w.term.takenBy(p.writer) : w.term.readOnly}</span>}
       {state.viewers > 1 && <span>{w.term.watchers(state.viewers - 1)}</span>}
       <span class="spring" />
       {state.cols > 0 && <span>{w.term.size(state.cols, state.rows)}, {state.isOwner ? w.term.yours : w.term.theirs}</span>}
-      {!state.isOwner && state.link === "live" && canControl.value && <button onClick={() => seat.term.take()}>{w.term.take}</button>}
+      {!state.isOwner && state.link === "live" && <button aria-disabled={!canControl.value} title={canControl.value ? undefined : w.scopeTooSmall} onClick={() => canControl.value && seat.term.take()}>{w.term.take}</button>}
       <button onClick={onFind}>{w.term.find}</button>
-      <button class="not-phone" onClick={() => void copy(seat.screen.selection || seat.screen.text())}>{w.term.copy}</button>
+      <button onClick={() => void copy(seat.screen.selection || seat.screen.text())}>{w.term.copy}</button>
       {canControl.value && <button class="not-phone" aria-pressed={!filter.value} title={filter.value ? w.term.filterOn : w.term.filterOff} onClick={() => (filter.value = !filter.value)}>{filter.value ? w.term.filterLift : w.term.filterHold}</button>}
     </footer>
   );
@@ -134,7 +140,8 @@ function pageKey(e: KeyboardEvent, acts: { find(): void; copy(): void; paste(): 
   if (!e.ctrlKey || !e.shiftKey) return false;
   if (e.code === "KeyF") return take(acts.find);
   if (e.code === "KeyC") return take(acts.copy);
-  if (e.code === "KeyV") return take(acts.paste);
+  /* Without the clipboard's API (plain HTTP) the browser's own paste still works: it is left to it. */
+  if (e.code === "KeyV" && typeof navigator.clipboard?.readText === "function") return take(acts.paste);
   return false;
 }
 
@@ -148,7 +155,8 @@ export function TermPane({ p }: { p: Process }) {
   const place = useRef<HTMLDivElement>(null);
   const seat = useSignal<Seat | null>(null);
   const question = useSignal<Question>(null);
-  const finding = useSignal(false);
+  const wanted = route.peek().query.get("find") ?? "";
+  const finding = useSignal(wanted !== "");
   const filter = useSignal(true);
   const failed = useSignal<unknown>(null);
   const held = useSignal<Held>({ ctrl: "off", alt: "off" });
@@ -254,9 +262,9 @@ export function TermPane({ p }: { p: Process }) {
   return (
     <div class="term">
       <ErrorNote error={failed.value} />
-      {s && finding.value && <FindBar seat={s} p={p} onClose={() => ((finding.value = false), s.screen.focus())} />}
+      {s && finding.value && <FindBar seat={s} p={p} first={wanted} onClose={() => ((finding.value = false), s.screen.focus())} />}
       <div class="term-place" ref={place} data-term={p.id} data-live={state?.link} />
-      {s && state && <Foot seat={s} state={state} filter={filter} onFind={() => (finding.value = !finding.value)} />}
+      {s && state && <Foot p={p} seat={s} state={state} filter={filter} onFind={() => (finding.value = !finding.value)} />}
       {s && state && wantsKeyBar() && canControl.value && state.canType && (
         <>
           <KeyBar held={held} isAppCursor={() => s.screen.isAppCursor} onBytes={(b) => s.term.type(b)} />

@@ -3,13 +3,16 @@
 // whoever typed last, and everybody else sees that grid in smaller letters.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { now } from "../lib/clock";
+import { now, number } from "../lib/clock";
+import { isNarrow } from "../lib/link";
+import { makeShell } from "../lib/shell";
 import { cameFrom, go, link, route } from "../lib/route";
-import { canControl, findProcess, isOver, processes, shortName, type Process } from "../lib/store";
-import { Act, CopyCommand, Empty, View } from "../ui/parts";
+import { set, settings } from "../lib/settings";
+import { findProcess, isOver, processes, scope, shortName, type Process } from "../lib/store";
+import { Act, CommandLine, CopyCommand, Empty, View } from "../ui/parts";
 import { contract, folder, seen, StateMark } from "../ui/state";
 import { w } from "../words";
-import { Acts, homeOf } from "./fleet";
+import { Acts, attachLine, homeOf } from "./fleet";
 import { TermPane } from "./term-pane";
 
 /* The terminals of the session that this one belongs to: agent first, then its shells. */
@@ -33,26 +36,38 @@ function Tabs({ p }: { p: Process }) {
     addEventListener("keydown", onKey, true);
     return () => removeEventListener("keydown", onKey, true);
   });
-  if (!p.name?.startsWith("session:")) return null;
+  if (!p.name?.startsWith("session:") || isNarrow.value) return null;
   return (
     <nav class="tabs" aria-label={w.acts.open}>
       {all.map((q) => {
         const n = /\.(\d+)$/.exec(q.name ?? "")?.[1];
         return <a key={q.id} href={link("t", q.name ?? q.id)} aria-current={q.id === p.id ? "page" : undefined}>{n && n !== "0" ? w.term.shell(n) : w.term.agent}</a>;
       })}
-      {canControl.value && <Act label={`+ ${w.term.addShell}`} method="POST /api/sessions/NAME/shell" params={{}} run={() => newShell(session)} onDone={() => processes.want()} />}
+      <Act label={`+ ${w.term.addShell}`} method="coop.shell" params={{ session }} line={`muster shell ${session}`} run={() => newShell(session)} onDone={() => processes.want()} />
     </nav>
   );
 }
 
 async function newShell(session: string): Promise<void> {
-  const { token } = await import("../lib/auth");
-  const answer = await fetch(`/api/sessions/${encodeURIComponent(session)}/shell`, { method: "POST", headers: { Authorization: `Bearer ${token()}`, "Content-Type": "application/json" }, body: "{}" });
-  if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
-  const { ok, message, pty } = (await answer.json()) as { ok?: boolean; message?: string; pty: number };
+  const { ok, message, pty } = (await makeShell(session)) as { ok?: boolean; message?: string; pty: number };
   if (ok === false) throw new Error(message);
   await processes.now();
   go("t", `session:${session}.${pty}`);
+}
+
+const SHARE_HOURS = 1;
+
+/* A link that shows this one alone, to somebody who only watches, for an hour; Settings lists it. */
+function Share({ p }: { p: Process }) {
+  const made = useSignal("");
+  const name = p.name ?? p.id;
+  const params = { label: w.term.shareLabel(shortName(p)), scope: "view", object: name, ttl_hours: SHARE_HOURS, code: true };
+  return (
+    <>
+      <Act label={w.term.share} method="token.create" params={params} onDone={(r) => (made.value = `${location.origin}/#${new URLSearchParams({ code: (r as { token: string }).token, to: name })}`)} />
+      {made.value && <><p class="note" role="status">{w.term.shared}</p><CommandLine line={made.value} /></>}
+    </>
+  );
 }
 
 function Menu({ p }: { p: Process }) {
@@ -66,7 +81,10 @@ function Menu({ p }: { p: Process }) {
           <Acts p={p} onEnded={() => (open.value = false)} />
           {!isOver(p) && <Act label={w.acts.kill} method="fleet.kill" params={{ name, force: true }} object={shortName(p)} danger />}
           {!isOver(p) && p.kind === "pty" && !p.recording && <Act label={w.acts.record} method="fleet.record" params={{ name }} onDone={() => processes.want()} />}
-          <CopyCommand method="fleet.attach" params={{ name }} />
+          <p class="buttons"><span>{w.term.font} {number(settings.value.fontSize)}</span> <button title={w.term.smaller} onClick={() => set("fontSize", Math.max(8, settings.value.fontSize - 1))}><span aria-hidden="true">A−</span><span class="offscreen">{w.term.smaller}</span></button> <button title={w.term.larger} onClick={() => set("fontSize", Math.min(28, settings.value.fontSize + 1))}><span aria-hidden="true">A+</span><span class="offscreen">{w.term.larger}</span></button></p>
+          <label class="check"><input type="checkbox" checked={settings.value.screenReader} onChange={(e) => set("screenReader", e.currentTarget.checked)} /> {w.term.screenReader}</label>
+          <CopyCommand line={attachLine(p)} />
+          {scope.value === "admin" && !isNarrow.value && <Share p={p} />}
         </div>
       )}
     </span>

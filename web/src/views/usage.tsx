@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { bytes } from "../lib/clock";
+import { bytes, number } from "../lib/clock";
 import { call, onReset } from "../lib/link";
 import { isDark } from "../lib/settings";
 import { findProcess, isLive, isOver, processes, shortName } from "../lib/store";
@@ -25,12 +25,14 @@ interface Answer {
 }
 
 const METRICS = [
-  { key: "cpu_ms", label: w.usage.cpuTitle, scale: (v: number, step: number) => v / step / 10, isLevel: false, show: (n: number) => `${n.toFixed(n < 10 ? 1 : 0)} ${w.usage.cpuUnit}` },
+  { key: "cpu_ms", label: w.usage.cpuTitle, scale: (v: number, step: number) => v / step / 10, isLevel: false, show: (n: number) => `${number(Number(n.toFixed(n < 10 ? 1 : 0)))} ${w.usage.cpuUnit}` },
   { key: "rss_kb", label: w.usage.memory, scale: (v: number) => v * 1024, isLevel: true, show: (n: number) => bytes(n) },
   { key: "bytes", label: w.usage.outputTitle, scale: (v: number, step: number) => v / step, isLevel: false, show: (n: number) => bytes(Math.round(n)) },
 ];
 const COLOURS = ["#2f7fc1", "#c1632f", "#3f9a52", "#9a4fb5", "#b5912f", "#2fa3a3", "#c14f7d", "#6b7480"];
+const longTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 const shortTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const SPAN_MIN = 30;
 const RANGES = { hour: 3600, day: 86400, week: 7 * 86400 } as const;
 
 function nameOf(s: Series): string {
@@ -41,7 +43,10 @@ function nameOf(s: Series): string {
 /* Points on a common grid. A level (memory) holds until the next point, an amount (time, bytes) is 0 where nothing was seen. */
 function table(answer: Answer, metric: (typeof METRICS)[number]): { data: uPlot.AlignedData; names: string[] } {
   const step = answer.step_s;
-  const begin = Math.floor(Date.parse(answer.from) / 1000 / step) * step;
+  /* What was before the first point is not drawn, but for a little: a fleet that is ten minutes old is not a line at the edge of an hour. */
+  const asked = Date.parse(answer.from) / 1000;
+  const seen = Math.min(...answer.series.flatMap((s) => s.points.slice(0, 1).map((p) => p[0])));
+  const begin = Math.floor(Math.max(asked, Math.min(seen - 3 * step, Date.parse(answer.to) / 1000 - SPAN_MIN * step)) / step) * step;
   const n = Math.ceil((Date.parse(answer.to) / 1000 - begin) / step) + 1;
   const total = (s: Series) => s.points.reduce((sum, p) => sum + p[1], 0);
   const all = answer.series.filter((s) => s.metric === metric.key && s.points.length > 0).sort((x, y) => total(y) - total(x)).slice(0, COLOURS.length);
@@ -68,7 +73,7 @@ function Plot({ title, data, names, show }: { title: string; data: uPlot.Aligned
     const line = getComputedStyle(element).getPropertyValue("--line").trim() || "#ccc";
     const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
     const plot = new uPlot({
-      width: element.clientWidth, height: 180, legend: { show: false }, scales: { y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.1 : 1] } }, cursor: { y: false }, axes: [{ ...axis, values: (_u, ticks) => ticks.map((t) => shortTime.format(t * 1000)) }, { ...axis, size: 80, values: (_u, ticks) => ticks.map(show) }],
+      width: element.clientWidth, height: 180, legend: { show: false }, scales: { y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.1 : 1] } }, cursor: { y: false }, axes: [{ ...axis, values: (_u, ticks, _axis, _space, step) => ticks.map((t) => (step < 60 ? longTime : shortTime).format(t * 1000)) }, { ...axis, size: 80, values: (_u, ticks) => ticks.map(show) }],
       series: [{}, ...names.map((label, i) => ({ label, stroke: COLOURS[i] ?? "#888", width: 1.5, dash: i >= 4 ? [6, 3] : undefined, points: { show: false } }))],
     }, data, element);
     const watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: 180 }));
@@ -98,7 +103,7 @@ function Plot({ title, data, names, show }: { title: string; data: uPlot.Aligned
 function Now() {
   const all = (processes.value.value ?? []).filter((p) => !isOver(p));
   const sum = (pick: (p: (typeof all)[number]) => number | undefined) => all.reduce((n, p) => n + (pick(p) ?? 0), 0);
-  return <p class="note">{w.usage.sum}: {bytes(sum((p) => p.rss_kb) * 1024)} {w.usage.memory}, {(sum((p) => p.cpu_ms) / 1000).toFixed(1)} s {w.usage.cpu}, {bytes(sum((p) => p.bytes))} {w.usage.output}</p>;
+  return <p class="note">{w.usage.sum(all.length, bytes(sum((p) => p.rss_kb) * 1024), number(Math.round(sum((p) => p.cpu_ms) / 1000)), bytes(sum((p) => p.bytes)))}</p>;
 }
 
 export function Usage() {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "dialect/http/ws-input.h"
+#include "sessions/pty-input.h"
 
 #include "core/daemon.h"
 
-static void ws_input_pass(WsInput *input) {
+static void pty_input_pass(PtyInput *input) {
         _cleanup_(buf_deinit) Buf pass = BUF_NULL;
 
         if (input_filter_flush(input->filter, &pass))
@@ -12,30 +12,30 @@ static void ws_input_pass(WsInput *input) {
                 pty_stream_type(input->stream, buf_str(&pass));
 }
 
-static void ws_input_on_hold(Timer *timer) {
-        ws_input_pass(container_of(timer, WsInput, hold));
+static void pty_input_on_hold(Timer *timer) {
+        pty_input_pass(container_of(timer, PtyInput, hold));
 }
 
-int ws_input_init(WsInput *input, PtyStream *stream, const PtyTarget *target, bool is_filtered,
-                  void (*say)(PtyStream *stream, Str text)) {
-        *input = (WsInput){.stream = stream, .say = say};
-        timer_init(&input->hold, stream->client->daemon->loop, ws_input_on_hold);
+int pty_input_init(PtyInput *input, PtyStream *stream, const PtyTarget *target, bool is_filtered,
+                   void (*say)(PtyStream *stream, Str text)) {
+        *input = (PtyInput){.stream = stream, .say = say};
+        timer_init(&input->hold, stream->client->daemon->loop, pty_input_on_hold);
         if (!is_filtered || !target->pty || target->pty->id || target->stream.is_read_only)
                 return 0;
         return input_filter_new(&input->filter, &target->pty->session->config);
 }
 
-void ws_input_deinit(WsInput *input) {
+void pty_input_deinit(PtyInput *input) {
         if (!input->stream)
                 return;
         timer_clear(&input->hold);
         if (input->filter)
-                ws_input_pass(input);
+                pty_input_pass(input);
         input->filter = input_filter_free(input->filter);
         input->stream = NULL;
 }
 
-bool ws_input_push(WsInput *input, Str message) {
+bool pty_input_push(PtyInput *input, Str message) {
         Client *client = input->stream->client;
         _cleanup_(buf_deinit) Buf pass = BUF_NULL, say = BUF_NULL;
 

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""Fake agent programs: each says by its hooks what the real one says, as its documentation has it (shapes.py), and does what a scenario tells it.
+
+Steps come as lines: at the socket that FAKE_CONTROL names (each is answered with one line of JSON when it is done), else from the terminal.
+
+  prompt TEXT     somebody submits a prompt: a turn begins      stop            the turn ends
+  tool NAME       a tool begins          done [NAME]  … ends    background N    the turn ends, N tasks run on
+  ask NAME        permission for a tool is asked                interrupt       a person ends the turn
+  subagent        a subagent uses a tool and ends               limit, error    the turn ends by a limit, an error
+  clear           a new session in the same program             leave           the session ends, the program does not
+  print TEXT      writes to the terminal                        hook EVENT JSON runs the hooks of an event with any payload
+  hang            nothing, until it is killed                   die N           ends with status N, without another word
+"""
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import uuid
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+from shapes import wrong  # noqa: E402 pylint: disable=wrong-import-position
+
+# What is to be known after each step.
+STATES = {"prompt": "working", "tool": "working", "done": "working", "ask": "waiting", "subagent": "working", "stop": "idle", "background": "idle",
+          "interrupt": "idle", "limit": "limited", "error": "error", "clear": "idle", "leave": "idle", "die": "ended"}
+
+
+class Agent:
+    """What all have in common. `hooks`: event -> commands."""
+    name = ""
+    ends_by_block = ("block",)  # decisions of the hook of a turn's end that prolong it
+
+    def __init__(self):
+        self.hooks = self.find_hooks(sys.argv[1:])
+        self.session = str(uuid.uuid4())
+        self.turn = self.tool = ""
+        self.taken = []  # what hooks gave us to read
+        self.n_blocks = 0
+        self.hooks_ms = []
+
+    # ---- of each program ------------------------------------------------------------------
+
+    def find_hooks(self, argv):
+        raise NotImplementedError
+
+    def common(self):
+        raise NotImplementedError
+
+    # ---- hooks ----------------------------------------------------------------------------
+
+    def command(self, command, payload):
+        """As a shell runs it, with the payload on stdin: what it printed, read as JSON."""
+        begun = time.monotonic()
+        done = subprocess.run(["sh", "-c", command], input=json.dumps(payload).encode(), stdout=subprocess.PIPE, check=False)
+        self.hooks_ms.append((time.monotonic() - begun) * 1000)
+        if done.returncode or not done.stdout:
+            return {}
+        return json.loads(done.stdout)
+
+    def run(self, event, **more):
+        payload = {**self.common(), "hook_event_name": event, **more}
+        fault = wrong(self.name, event, payload)
+        assert not fault, fault
+        return self.run_raw(event, payload)
+
+    def run_raw(self, event, payload):
+        return [self.command(command, payload) for command in self.hooks.get(event, [])]
+
+    def take(self, answers):
+        for answer in answers:
+            context = answer.get("hookSpecificOutput", {}).get("additionalContext")
+            if context:
+                self.taken.append(context)
+
+    def end_turn(self, event, **more):
+        """Whether the turn has ended: a hook may prolong it."""
+        for answer in self.run(event, stop_hook_active=self.n_blocks > 0, **more):
+            if answer.get("decision") in self.ends_by_block and self.n_blocks < 8:
+                self.n_blocks += 1
+                self.taken.append(answer["reason"])
+                return False
+        self.n_blocks = 0
+        return True
+
+    # ---- steps ----------------------------------------------------------------------------
+
+    def step(self, line):
+        word, _, rest = line.partition(" ")
+        self.hooks_ms = []
+        n_taken = len(self.taken)
+        getattr(self, "do_" + word)(rest)
+        return {"did": word, "hooks_ms": self.hooks_ms, "taken": self.taken[n_taken:], "session": self.session}
+
+    def do_print(self, rest):
+        print(rest, flush=True)
+
+    def do_hang(self, _rest):
+        while True:
+            time.sleep(3600)
+
+    def do_die(self, rest):
+        os._exit(int(rest or 0))
+
+    def do_hook(self, rest):
+        event, _, payload = rest.partition(" ")
+        for command in self.hooks.get(event, []):
+            subprocess.run(["sh", "-c", command], input=payload.encode(), stdout=subprocess.PIPE, check=False)
+
+    # ---- the loop -------------------------------------------------------------------------
+
+    def serve(self, path):
+        with socket.socket(socket.AF_UNIX) as control:
+            control.connect(path)
+            lines = control.makefile("rw", encoding="utf-8")
+            lines.write(json.dumps({"did": "start", "pid": os.getpid(), "argv": sys.argv[1:], "hooks": self.hooks}) + "\n")
+            lines.flush()
+            for line in lines:
+                lines.write(json.dumps(self.step(line.rstrip("\n"))) + "\n")
+                lines.flush()
+
+    def main(self):
+        self.begin()
+        print("\x1b[?2004hready", flush=True)  # pastes are told from keys
+        if os.environ.get("FAKE_CONTROL"):
+            self.serve(os.environ["FAKE_CONTROL"])
+            return
+        for line in sys.stdin:
+            if line.strip():
+                print("did %s" % json.dumps(self.step(line.strip())), flush=True)
+
+    def begin(self):
+        raise NotImplementedError

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Measurements of what is known of agents: what a hook costs beside the smallest program, and how true and how fast a state is; `scripts/bench --only agents`."""
+import os
+import signal
+import statistics
+import sys
+import time
+
+from bench_base import Daemon, Row, with_unit
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lib"))
+from clients import Rpc  # noqa: E402
+from fake_agents import RUNTIMES, Fake, native  # noqa: E402
+from feed import Feed  # noqa: E402
+
+PAYLOAD = '{"session_id":"s","transcript_path":"/x","cwd":"/x","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t"}'
+N_SPAWNS = 300
+N_TURNS = 300
+N_DEATHS = 40
+TURN = (("prompt x", "working"), ("tool Bash", "working"), ("done", "working"), ("ask Edit", "waiting"), ("done", "working"), ("subagent", "working"), ("stop", "idle"))
+KNOWN_MS, DEAD_MS = 20, 100
+
+
+class Place:
+    """What the fakes of the tests want of a daemon."""
+
+    def __init__(self, daemon):
+        self.home = self
+        self.base, self.native_sock = daemon.folder, daemon.native
+
+    def native(self):
+        return Rpc(self.native_sock)
+
+
+def agents_hook_cost(bench):
+    """One after the other, as an agent program runs them: with a daemon that hosts something, so that the caller is looked for; and without any."""
+    plain, with_one, without, daemon = [], [], [], Daemon(bench)
+    hook = [os.path.join(bench.build, "muster-hook"), daemon.native, "claude", "PreToolUse"]
+
+    def run(*command):
+        return bench.client("spawn-load", str(N_SPAWNS), PAYLOAD, *command)["p50_us"]
+    with daemon.started(daemon.native):
+        native(Place(daemon), "fleet.start", name="one", command=["sleep", "3600"], workspace=daemon.folder, sandbox="none")
+        for _ in range(bench.rounds):
+            plain.append(run("/bin/true"))
+            with_one.append(run(*hook))
+            without.append(run(hook[0], daemon.native + ".none", *hook[2:]))
+        native(Place(daemon), "fleet.kill", name="one", force=True)
+    return [Row("muster-hook, against starting /bin/true" + more, with_unit(plain, "µs"), with_unit(ours, "µs"), statistics.median(a / b for a, b in zip(ours, plain)), "", bar, False)
+            for more, ours, bar in (("", with_one, 3), ("; without a daemon", without, 1.5))]
+
+
+def _turns(place, runtime, n):
+    """How many samples were wrong, of how many, and the milliseconds of every hook from its start until its fact was known."""
+    wrong, samples, took = 0, 0, []
+    with Fake(place, runtime, name="turns-" + runtime) as fake:
+        for _ in range(n):
+            for step, state in TURN:
+                took += fake.do(step)["hooks_ms"]
+                seen = fake.state()
+                wrong += seen["state"] != state or seen["source"] != "hook" or seen["doubt"]
+                samples += 1
+        os.kill(fake.hello["pid"], signal.SIGKILL)
+    return wrong, samples, took
+
+
+def _deaths(place, n):
+    took = []
+    for i in range(n):
+        with Fake(place, "codex", name="dies-%d" % i) as fake, Feed(place) as feed:
+            fake.do("prompt x")
+            begun = time.monotonic()
+            os.kill(fake.hello["pid"], signal.SIGKILL)
+            while True:
+                item = feed.item()
+                if item["domain"] == "agent" and item["event"]["agent"]["state"] == "ended" and item["event"].get("name", "").endswith("dies-%d" % i):
+                    break
+            took.append((time.monotonic() - begun) * 1000)
+    return took
+
+
+def _p99(values):
+    return sorted(values)[int(len(values) * 0.99) - (len(values) % 100 == 0)]
+
+
+def agents_true_state(bench):
+    """The state of four fake programs is asked behind every step of their turns; what is asked is what the last hook has told, and nothing else counts as right."""
+    wrong, samples, took, daemon = 0, 0, [], Daemon(bench)
+    with daemon.started(daemon.native):
+        place = Place(daemon)
+        for runtime in RUNTIMES:
+            one, more, times = _turns(place, runtime, N_TURNS // len(RUNTIMES))
+            wrong, samples, took = wrong + one, samples + more, took + times
+        deaths = _deaths(place, N_DEATHS)
+    return [Row("state of %d programs behind each of %d steps of %d turns: wrong" % (len(RUNTIMES), samples, N_TURNS), "", "%d of %d" % (wrong, samples), wrong, "", 0, False),
+            Row("… known after its hook was started, p99", "", with_unit(took, "ms"), _p99(took), "ms", KNOWN_MS, False),
+            Row("… death known after the kill, p99 of %d" % N_DEATHS, "", with_unit(deaths, "ms"), _p99(deaths), "ms", DEAD_MS, False)]
+
+
+MEASUREMENTS = [agents_hook_cost, agents_true_state]
