@@ -79,6 +79,11 @@ def test_the_command_line():
         told = json.loads(muster_ok(d.home, "explain", "lines", "--json"))
         equal(told["decided_by"]["event"], "PermissionRequest")
         equal(d.home.muster("explain", "nobody-there")[0], 1)
+        below = os.path.join(fake.folder, "below")
+        os.mkdir(below)
+        for words in ((), (".",)):  # as attach and kill have it: the session of this folder
+            check("session:lines: waiting" in muster_ok(d.home, "explain", *words, cwd=below), words)
+        equal(d.home.muster("explain", ".")[0], 1)
 
 
 def test_a_restart_says_what_was_known():

@@ -86,7 +86,8 @@ def test_a_token_of_ones_own():
 
 def test_open_gives_the_browser_a_code():
     with Daemon(only=ONLY) as d, Sessions(d) as sessions:
-        name = sessions.create()
+        folder = sessions.workspace()
+        name = sessions.create(workspace=folder)
         took, browser = os.path.join(d.home.base, "took"), os.path.join(d.home.base, "browser")
         write_text(browser, "#!/bin/sh\nprintf %%s \"$1\" > %s\n" % took)
         os.chmod(browser, stat.S_IRWXU)
@@ -105,6 +106,7 @@ def test_open_gives_the_browser_a_code():
         check(muster_ok(d.home, "open").startswith(server["address"] + "/#code="), "printed instead")
         equal(len(_servers(d)), 1, "the same one again")
         equal(d.home.muster("open", "nobody")[0], 1)
+        check(muster_ok(d.home, "open", ".", cwd=folder).endswith("&to=%s\n" % agent), "the session of this folder")
 
 
 def test_tokens_by_name():

@@ -5,8 +5,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/link/asking.h"
-#include "cli/link/native.h"
+#include "cli/link/coop.h"
 #include "cli/print/human.h"
 #include "cli/print/report.h"
 #include "cli/print/table.h"
@@ -77,27 +76,18 @@ static int explain_print(const Json *answer) {
 }
 
 int cmd_explain(const Options *options) {
-        _cleanup_(freep) char *socket = NULL;
-        _cleanup_(link_deinit) Link link = LINK_NULL;
-        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
-        Asking what = {.dialect = "native", .op = "agent.explain", .link = &link, .arena = &arena};
-        Arguments arguments = {0};
-        Reply reply = {0};
-        int r = asking_find(&socket);
+        _cleanup_(coop_deinit) Coop coop = COOP_NULL;
+        int r = coop_open(&coop, "explain");
 
+        coop.is_json = options->json;
+        if (!r)
+                r = coop_choose(&coop, options->n_operands ? options->operands[0] : NULL);
         if (r)
                 return r;
-        what.socket = socket;
-        arguments_set_str(&arguments, &arena, "name", str_from(options->operands[0]));
-        r = asking(&what, &arguments, &reply);
-        if (r)
-                return r;
-        if (reply.is_error) {
-                reply_complain("explain", &reply, options->json);
-                return CLI_FAILED;
-        }
-        if (options->json)
-                return json_print(stdout, reply.result, false) ? complain(CLI_FAILED, "out of memory")
-                                                               : CLI_OK;
-        return explain_print(reply.result);
+        if (!coop.thing.name.n) /* the daemon says that there is none */
+                coop.thing.name = str_from(coop.session);
+        r = coop_call_fleet(&coop, "agent.explain");
+        if (r || options->json)
+                return r ? r : coop_print(&coop);
+        return explain_print(coop.reply.result);
 }

@@ -408,17 +408,16 @@ const Command daemon_commands[] = {
         {
                 .name = "explain",
                 .summary = "what an agent does, and why that is believed",
-                .usage = "NAME [--json]",
+                .usage = "[NAME] [--json]",
                 .details = "The state of anything that ps shows, who says so and how long ago, whether it "
                            "may be\n"
                            "wrong, and the last 50 facts that were heard of it with what was made of each\n"
-                           "(docs/agents.md).\n"
+                           "(docs/agents.md). Without NAME, and for `.`, the session of this folder.\n"
                            "\n"
                            "  --json           the daemon's answer as it is\n",
                 .examples = "  muster explain api\n"
                             "  muster explain actor:g_1a2b3c4d5e6f/worker --json\n",
                 .takes = "json",
-                .n_min = 1,
                 .n_max = 1,
                 .run = cmd_explain,
         },

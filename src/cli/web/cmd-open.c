@@ -77,7 +77,8 @@ static int opening_find_agent(Opening *self, const char *word) {
         Str id;
         int r;
 
-        web_link_set(&self->web, "name", word);
+        if (strcmp(word, ".") != 0) /* that one is the session of the path */
+                web_link_set(&self->web, "name", word);
         web_link_set(&self->web, "path", here);
         r = web_link_ask(&self->web, "fleet.find", &answer);
         if (r)
