@@ -266,14 +266,21 @@ static void call_work_done(void *user) {
                 call_finish(call, r);
 }
 
+int call_work_queue(const Call *call, const char *what, void (*run)(void *user), void (*done)(void *user),
+                    void *user) {
+        Loop *loop = call->daemon->loop;
+
+        return call_request(call) ? loop_work_heavy_as(loop, what, run, done, user)
+                                  : loop_work_as(loop, what, run, done, user);
+}
+
 int call_work(Call *call, CallRunFn run, CallThenFn then, const Carry *carry) {
         CallWork *work = arena_alloc(&call->arena, sizeof(*work));
 
         if (!work)
                 return error_origin(-ENOMEM);
         *work = (CallWork){.call = call, .run = run, .then = then, .carry = carry};
-        return loop_work_as(call->daemon->loop, call->op ? call->op->name : "call", call_work_run,
-                            call_work_done, work)
+        return call_work_queue(call, call->op ? call->op->name : "call", call_work_run, call_work_done, work)
                        ? error_origin(-ENOMEM)
                        : CALL_LATER;
 }

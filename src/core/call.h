@@ -85,6 +85,10 @@ void call_finish(Call *call, int r);
 typedef void (*CallRunFn)(const Carry *carry);
 typedef int (*CallThenFn)(Call *call, const Carry *carry);
 int call_work(Call *call, CallRunFn run, CallThenFn then, const Carry *carry);
+/* A job of the call. What came in a long frame computes for long: such jobs share one worker, so that nobody's messages
+ * wait for them. As loop_work_as(). */
+int call_work_queue(const Call *call, const char *what, void (*run)(void *user), void (*done)(void *user),
+                    void *user);
 
 /* A call of the daemon's own: nobody gets its reply. over() tells how it ended. NULL without memory. */
 Call *call_of_ours(Daemon *daemon, void (*over)(Call *call));

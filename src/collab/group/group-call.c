@@ -347,7 +347,8 @@ int group_work(Call *call, Group *group, GroupWorkFn fn, GroupFn then, const Car
                                  .then = then,
                                  .carry = carry,
                                  .is_edit = group_is_editing(group, call)};
-                if (!loop_work(group->collab->daemon->loop, group_work_run, group_work_done, job))
+                if (!(call ? call_work_queue(call, "group_work", group_work_run, group_work_done, job)
+                           : loop_work(group->collab->daemon->loop, group_work_run, group_work_done, job)))
                         return CALL_LATER;
                 group_unref(group);
         }
