@@ -70,6 +70,19 @@ def test_what_actor_add_refuses():
     equal([e["kind"] for e in ledger(d, g)][-1:] == ["actor.add"], False)
 
 
+def test_more_words_than_a_program_can_have():
+    """An environment of 60,000 members was read, copied and written by the loop, 60 ms each time, to be refused for the length of its event."""
+    d = shared_cccc()
+    g, _ = _project(d)
+    add(d, g, "x", runner="headless", command=["cat"] * 4096, env={"k%d" % i: "v" for i in range(4096)})
+    for many in ({"command": ["cat"] * 4097}, {"env": {"k%d" % i: "v" for i in range(4097)}}):
+        what = "%s has more than 4096" % next(iter(many))
+        for op, args in (("actor_add", {"actor_id": "y", "runtime": "custom", "runner": "headless", **many}), ("actor_update", {"actor_id": "x", "patch": many})):
+            refused = error(d, op, group_id=g, **args)
+            equal((refused["code"], refused["message"][:len(what)]), ("invalid_request", what))
+    equal([len(actors(d, g)["x"][key]) for key in ("command", "env")], [4096, 4096])
+
+
 def test_what_actor_add_fills_up():
     d = shared_cccc()
     g, _ = _project(d)

@@ -155,6 +155,14 @@ Json *actor_env(Arena *arena, const Json *given) {
         return holds_strings(given, JSON_OBJECT) ? json_clone(arena, given) : json_new(arena, JSON_OBJECT);
 }
 
+int actor_check_sizes(Call *call, const Json *command, const Json *env) {
+        if (json_count(command) > ACTOR_WORDS_MAX)
+                return call_fail(call, CALL_E_TOO_LARGE, "command has more than %d words", ACTOR_WORDS_MAX);
+        if (json_count(env) > ACTOR_WORDS_MAX)
+                return call_fail(call, CALL_E_TOO_LARGE, "env has more than %d members", ACTOR_WORDS_MAX);
+        return 0;
+}
+
 Str actor_free_id(Arena *arena, const GroupDoc *doc, Str runtime) {
         for (unsigned n = 1;; n++) {
                 char text[64];

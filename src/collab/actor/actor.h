@@ -21,6 +21,8 @@ Json *actor_default_command(Arena *arena, Str name);
  * not all are strings. NULL without memory. */
 Json *actor_strings(Arena *arena, const Json *given);
 Json *actor_env(Arena *arena, const Json *given);
+/* Refuses a command and an environment that no program can have had, before the loop computes over them. */
+int actor_check_sizes(Call *call, const Json *command, const Json *env);
 
 /* NULL, or why an entry with these words cannot be. */
 const char *actor_fault(Str runtime, Str runner, Str submit, const Json *command);
@@ -48,7 +50,8 @@ void actor_change_reply(Call *call, GroupChange *change);
  * and none of the names that mean somebody else (user, all, system, …).
  */
 
-enum { ACTOR_ID_MAX = 32 }; /* characters, not bytes */
+enum { ACTOR_ID_MAX = 32 };      /* characters, not bytes */
+enum { ACTOR_WORDS_MAX = 4096 }; /* of a command; members of an environment */
 
 bool actor_id_is_valid(Str id);     /* by its characters */
 const char *actor_id_fault(Str id); /* what is wrong with them, for people; NULL: nothing is */

@@ -250,8 +250,9 @@ static int then_update(Call *call, Group *group, const Carry *carry) {
 /* An actor that the patch switches off is ended first. */
 int op_cccc_actor_update(Call *call, Group *group, const CcccActorUpdateArgs *args) {
         Patched new = {0};
-        int r = actor_update_check(call, group->doc, args, &new);
+        int r = actor_check_sizes(call, json_get(args->patch, "command"), json_get(args->patch, "env"));
 
+        r = r ? r : actor_update_check(call, group->doc, args, &new);
         if (r)
                 return r;
         if (json_get(args->patch, "enabled") && !new.is_enabled)

@@ -140,7 +140,9 @@ static int take_sandbox(Call *call, const CcccActorAddArgs *args, NewActor *new)
 }
 
 int op_cccc_actor_add_first(Call *call, const CcccActorAddArgs *args) {
-        return caller_env_take(call, args->group_id, args->actor_id, args->caller_env);
+        int r = actor_check_sizes(call, args->command, args->env);
+
+        return r ? r : caller_env_take(call, args->group_id, args->actor_id, args->caller_env);
 }
 
 int op_cccc_actor_add(Call *call, Group *group, const CcccActorAddArgs *args) {
