@@ -250,7 +250,7 @@ void pty_stream_resize(PtyStream *stream, unsigned cols, unsigned rows) {
 static void pty_stream_leave_backlog(PtyStream *stream) {
         const Hosted *hosted = pty_client_hosted(&stream->shown);
 
-        if (hosted && hosted->input.n + stream->backlog.n <= PTY_STREAM_LEAVE_MAX)
+        if (hosted && host_n_input(hosted) + stream->backlog.n <= PTY_STREAM_LEAVE_MAX)
                 (void)pty_stream_type_backlog(stream);
         buf_deinit(&stream->backlog);
 }

@@ -93,7 +93,7 @@ void mailbox_type(Mailbox *mailbox) {
                 return;
         }
         r = delivery_payload(buf_str(&mailbox->text), runner->hosted->modes.set & MODE_PASTE, &payload);
-        if (!r && runner->hosted->input.n)
+        if (!r && host_n_input(runner->hosted))
                 r = -EAGAIN; /* somebody else's keys wait there */
         if (!r)
                 r = host_write(runner->hosted, buf_str(&payload));
@@ -103,7 +103,7 @@ void mailbox_type(Mailbox *mailbox) {
                 return;
         }
         mailbox->n_written = payload.n;
-        mailbox->n_pending = runner->hosted->input.n;
+        mailbox->n_pending = host_n_input(runner->hosted);
         mailbox->written_ms = loop_now_ms(mailbox->delivery->collab->daemon->loop);
         mailbox_phase(mailbox, MAIL_WRITING, 0);
 }

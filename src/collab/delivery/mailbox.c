@@ -378,7 +378,7 @@ static void step_writing(Mailbox *mailbox) {
         Hosted *hosted = mailbox_runner(mailbox)->hosted;
         int64_t age_ms = loop_now_ms(mailbox->delivery->collab->daemon->loop) - mailbox->written_ms;
 
-        if (!hosted->input.n) {
+        if (!host_n_input(hosted)) {
                 mailbox_record_typing(mailbox, FACT_HANDED, REASON_NONE);
                 mailbox_phase(mailbox, MAIL_SUBMITTING, GATE_SUBMIT_MS);
         } else if (age_ms >= GATE_BLOCKED_MS && mailbox_take_back(mailbox, hosted))
@@ -420,7 +420,7 @@ void mailbox_settle(Mailbox *mailbox) {
 }
 
 static void step_keyed(Mailbox *mailbox) {
-        if (mailbox_runner(mailbox)->hosted->input.n) {
+        if (host_n_input(mailbox_runner(mailbox)->hosted)) {
                 (void)timer_set(&mailbox->timer, GATE_BLOCKED_STEP_MS);
                 return;
         }

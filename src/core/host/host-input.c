@@ -11,24 +11,37 @@ void hosted_watch_io(Hosted *hosted) {
 
         if (hosted->watch_out && !(hosted->reopen.loop && timer_is_set(&hosted->reopen)))
                 loop_fd_watch(hosted->watch_out, (hosted_has_room(hosted, false) ? LOOP_READ : 0) |
-                                                         (is_one && hosted->input.n ? LOOP_WRITE : 0));
+                                                         (is_one && host_n_input(hosted) ? LOOP_WRITE : 0));
         if (hosted->watch_err)
                 loop_fd_watch(hosted->watch_err, hosted_has_room(hosted, true) ? LOOP_READ : 0);
         if (!is_one && hosted->watch_in)
-                loop_fd_watch(hosted->watch_in, hosted->input.n ? LOOP_WRITE : 0);
+                loop_fd_watch(hosted->watch_in, host_n_input(hosted) ? LOOP_WRITE : 0);
 }
 
 void hosted_end_input(Hosted *hosted) {
-        if (!hosted->is_input_closed || hosted->input.n || hosted->fd_in < 0)
+        if (!hosted->is_input_closed || host_n_input(hosted) || hosted->fd_in < 0)
                 return;
         hosted->watch_in = loop_fd_close(hosted->watch_in);
         hosted->fd_in = close_fd(hosted->fd_in);
         hosted_tell(hosted, SHIM_CLOSE_INPUT, 0);
 }
 
+/* A terminal takes some bytes at a time. What is left is moved to the front when it is less than what was taken, so that
+ * long pastes cost what they are long. */
+static void host_input_taken(Hosted *hosted, size_t n) {
+        hosted->n_input_taken = n;
+        if (!host_n_input(hosted))
+                buf_deinit(&hosted->input);
+        else if (host_n_input(hosted) < n)
+                buf_consume(&hosted->input, n);
+        else
+                return;
+        hosted->n_input_taken = 0;
+}
+
 void hosted_flush_input(Hosted *hosted) {
-        bool was_full = hosted->input.n > HOST_INPUT_MAX;
-        size_t at = 0;
+        bool was_full = host_is_full(hosted);
+        size_t at = hosted->n_input_taken;
 
         while (hosted->fd_in >= 0 && at < hosted->input.n) {
                 ssize_t n = write(hosted->fd_in, hosted->input.data + at, hosted->input.n - at);
@@ -40,12 +53,10 @@ void hosted_flush_input(Hosted *hosted) {
                         break;
                 at += (size_t)n;
         }
-        buf_consume(&hosted->input, at);
-        if (!hosted->input.n)
-                buf_deinit(&hosted->input);
+        host_input_taken(hosted, at);
         hosted_end_input(hosted);
         hosted_watch_io(hosted);
-        if (was_full && hosted->input.n <= HOST_INPUT_MAX)
+        if (was_full && !host_is_full(hosted))
                 for (Viewer *viewer = LIST_FIRST(&hosted->viewers), *next; viewer; viewer = next) {
                         next = LIST_NEXT(viewer, link);
                         if (viewer->room)
@@ -63,7 +74,7 @@ int hosted_put_input(Hosted *hosted, Str bytes) {
         if (r)
                 return error_trace(r);
         hosted_flush_input(hosted);
-        return hosted->input.n > HOST_INPUT_MAX ? HOST_E_FULL : 0;
+        return host_is_full(hosted) ? HOST_E_FULL : 0;
 }
 
 int host_write(Hosted *hosted, Str bytes) {
@@ -87,13 +98,13 @@ int host_close_input(Hosted *hosted) {
 }
 
 bool host_take_back(Hosted *hosted, size_t n) {
-        if (!n || hosted->input.n != n)
+        if (!n || host_n_input(hosted) != n)
                 return false;
-        buf_deinit(&hosted->input);
+        host_input_taken(hosted, hosted->input.n);
         hosted_watch_io(hosted);
         return true;
 }
 
 bool host_is_full(const Hosted *hosted) {
-        return hosted->input.n > HOST_INPUT_MAX;
+        return host_n_input(hosted) > HOST_INPUT_MAX;
 }

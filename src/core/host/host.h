@@ -151,7 +151,8 @@ struct Hosted {
         bool lacks_stdin;            /* it did not start, because of that file */
         bool is_input_closed; /* by host_close_input(), perhaps with input that is still to be taken */
         bool is_shim_lost;    /* its output is still to be read */
-        Buf input;            /* not yet taken by the process */
+        Buf input;            /* for the process: host_n_input() bytes behind … */
+        size_t n_input_taken; /* … those that it has taken */
         uint64_t shown_out, shown_err; /* ring positions up to which viewers were told */
         bool has_exited, tree_is_gone, is_forgotten;
         bool awaits_io; /* adopted; its descriptors are on their way */
@@ -280,6 +281,10 @@ const char *host_missing_limit(const Host *host, const HostedLimits *limits);
 /* Takes all of bytes, in order. Conditions: HOST_E_FULL (taken, but hold your sender until viewer->room()),
  * HOST_E_ENDED. */
 int host_write(Hosted *hosted, Str bytes);
+/* Bytes that the process has not taken yet. */
+static inline size_t host_n_input(const Hosted *hosted) {
+        return hosted->input.n - hosted->n_input_taken;
+}
 /* Pipes: the process reads the end of its input behind what was written so far. Once is enough, more is fine;
  * one without an input has it closed anyway. Condition: HOST_E_ENDED. -ENOTSUP: a terminal, or a shim of an earlier version. Should this
  * daemon be killed before the process has taken what was written, the rest is lost and the input stays open:

@@ -265,7 +265,7 @@ static const PtyStreamKind ws_term_kind = {.is_web = true,
 static bool ws_term_has_taken(const WsTerm *self) {
         const Hosted *hosted = pty_client_hosted(&self->stream.shown);
 
-        return !self->stream.backlog.n && (!hosted || !hosted->input.n);
+        return !self->stream.backlog.n && (!hosted || !host_n_input(hosted));
 }
 
 static void ws_term_look(WsTerm *self) {
