@@ -10,13 +10,17 @@
 #include "base/error.h"
 #include "base/id.h"
 
-int sha256_hex(Str data, char out[SHA256_HEX_MAX]) {
+int sha256_hex_both(Str first, Str second, char out[SHA256_HEX_MAX]) {
         unsigned char digest[SHA256_DIGEST_LENGTH];
         SHA256_CTX state;
 
-        if (!SHA256_Init(&state) || !SHA256_Update(&state, data.n ? data.data : "", data.n) ||
-            !SHA256_Final(digest, &state))
+        if (!SHA256_Init(&state) || !SHA256_Update(&state, first.n ? first.data : "", first.n) ||
+            !SHA256_Update(&state, second.n ? second.data : "", second.n) || !SHA256_Final(digest, &state))
                 return error_origin(-ENOMEM);
         hex_encode(digest, sizeof(digest), out);
         return 0;
+}
+
+int sha256_hex(Str data, char out[SHA256_HEX_MAX]) {
+        return error_trace(sha256_hex_both(data, STR_NULL, out));
 }

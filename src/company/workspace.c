@@ -294,7 +294,7 @@ static int reading_done(Call *call, const Carry *carry) {
         else if (!r && reading->spool.fd >= 0)
                 return long_reply_send(call, &reading->spool);
         else if (!r && reading->spool.text.n)
-                jw_raw(call_result(call), buf_str(&reading->spool.text));
+                call_give(call, &reading->spool.text);
         spool_deinit(&reading->spool);
         return r;
 }

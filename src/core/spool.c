@@ -73,6 +73,10 @@ void spool_init(Spool *spool, const char *folder) {
         spool->w = (JsonWriter){.out = &spool->text, .n_full = SPOOL_MEMORY_BYTES, .full = spool_on_full};
 }
 
+void spool_expect(Spool *spool, uint64_t n) {
+        (void)buf_reserve(&spool->text, (size_t)MIN(n, (uint64_t)SPOOL_MEMORY_BYTES));
+}
+
 void spool_deinit(Spool *spool) {
         buf_deinit(&spool->text);
         spool->fd = close_fd(spool->fd);

@@ -29,6 +29,8 @@ typedef struct Spool {
 
 void spool_init(Spool *spool, const char *folder);
 void spool_deinit(Spool *spool);
+/* So many bytes will come, as far as is known: their room is made once. */
+void spool_expect(Spool *spool, uint64_t n);
 /* Nothing more comes: a long text is in its file as a whole. 0, or what went wrong while it was made: -ENOMEM,
  * -EFBIG, -ENOSPC … */
 int spool_end(Spool *spool);

@@ -100,8 +100,9 @@ static size_t trail_measure(const Json *json, unsigned depth) {
         return n;
 }
 
-/* The line without its last member, which is the hash, in its own bytes; false: it is not so plain. */
-static bool trail_cut_plainly(TrailCheck *check, const TrailLine *line, Str hash) {
+/* The line without its last member, which is the hash, and without the brace, in its own bytes; empty: it is not so
+   plain. */
+static Str trail_cut_plainly(const TrailLine *line, Str hash) {
         const Str raw = line->raw;
         static const Str key = STR(",\"event_hash\":\"");
         size_t n_last = key.n + hash.n + 2;
@@ -109,9 +110,8 @@ static bool trail_cut_plainly(TrailCheck *check, const TrailLine *line, Str hash
         if (raw.n <= n_last || memcmp(raw.data + raw.n - n_last, key.data, key.n) != 0 ||
             memcmp(raw.data + raw.n - hash.n - 2, hash.data, hash.n) != 0 ||
             trail_measure(line->json, TRAIL_SURE_DEPTH) != raw.n)
-                return false;
-        return buf_append(&check->text, raw.data, raw.n - n_last) == 0 &&
-               buf_append_str(&check->text, STR("}")) == 0;
+                return STR_NULL;
+        return (Str){raw.data, raw.n - n_last};
 }
 
 static int trail_write_again(TrailCheck *check, const Json *json) {
@@ -126,13 +126,12 @@ static int trail_write_again(TrailCheck *check, const Json *json) {
 }
 
 static int trail_own_hash(TrailCheck *check, const TrailLine *line, Str hash, bool *ret_is_right) {
+        const Str plain = trail_cut_plainly(line, hash);
         char now[SHA256_HEX_MAX];
-        int r = 0;
+        int r = plain.n ? 0 : trail_write_again(check, line->json);
 
-        check->text.n = 0;
-        if (!trail_cut_plainly(check, line, hash))
-                r = trail_write_again(check, line->json);
-        r = r ? r : sha256_hex(buf_str(&check->text), now);
+        if (r == 0)
+                r = plain.n ? sha256_hex_both(plain, STR("}"), now) : sha256_hex(buf_str(&check->text), now);
         *ret_is_right = r == 0 && str_is(hash, now);
         return error_trace(r);
 }

@@ -243,6 +243,30 @@ def test_stdio_with_a_large_line():
         equal((len(reply["id"]), reply["error"]["code"]), (60_000, -32601))
 
 
+def test_stdio_into_what_is_no_plain_pipe():
+    """A file and a pipe that does not wait get the same bytes; one that nobody reads ends it with a sentence."""
+    line = b'{"jsonrpc":"2.0","id":"%s","method":"no.such"}\n' % (b"x" * 60_000)
+    with Daemon() as d:
+        path = os.path.join(d.home.base, "replies")
+        with open(path, "wb") as file:
+            equal(subprocess.run([MUSTER, "stdio"], env=d.home.env(), input=line * 20, stdout=file, check=False, timeout=DEADLINE).returncode, 0)
+        with open(path, "rb") as file:
+            replies = file.read().splitlines()
+        equal([json.loads(x)["error"]["code"] for x in replies], [-32601] * 20)
+        ends = os.pipe()
+        os.set_blocking(ends[1], False)
+        with subprocess.Popen([MUSTER, "stdio"], env=d.home.env(), stdin=subprocess.PIPE, stdout=ends[1], stderr=subprocess.PIPE) as p:
+            os.close(ends[1])
+            p.stdin.write(line * 20)
+            p.stdin.flush()
+            with os.fdopen(ends[0], "rb") as reader:
+                equal([reader.readline().rstrip(b"\n") for _ in replies], replies)
+            p.stdin.write(line)
+            p.stdin.close()
+            check(b"cannot write to stdout" in p.stderr.read(), "it says nothing")
+            equal(p.wait(DEADLINE), 1)
+
+
 def test_an_id_that_is_too_long_is_no_id():
     """It would have to be written back: a bound keeps one line from costing two. The answer names none, as for a line that is no request."""
     with Daemon() as d:

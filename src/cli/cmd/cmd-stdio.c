@@ -66,11 +66,39 @@ static void *pump_in(void *user) {
         return NULL;
 }
 
+/* Until there is something to pass on and room for it. */
+static void stdio_wait_both(int fd) {
+        struct pollfd from = {.fd = fd, .events = POLLIN}, to = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+        (void)poll(&from, 1, -1);
+        (void)poll(&to, 1, -1);
+}
+
+/* Pages of the daemon's replies go into the pipe at stdout as they are: 0 at the end, or what is wrong. Of anything else
+ * than a pipe nothing is taken. It must not wait in splice(2), which holds the pipe meanwhile: its reader would, too. */
+static int stdio_pass_pages(int fd) {
+        ssize_t n;
+
+        for (;;) {
+                n = splice(fd, NULL, STDOUT_FILENO, NULL, PIPE_ROOM, SPLICE_F_NONBLOCK);
+                if (n == 0)
+                        return 0;
+                if (n < 0 && errno != EINTR && errno != EAGAIN)
+                        return -errno;
+                if (n < 0)
+                        stdio_wait_both(fd);
+        }
+}
+
 static int pump_out(int fd) {
         static char piece[PIECE];
         ssize_t n;
-        int r;
+        int r = stdio_pass_pages(fd);
 
+        if (!r)
+                return CLI_OK;
+        if (r == -EPIPE)
+                return complain(CLI_FAILED, "cannot write to stdout: %s", strerror(-r));
         while ((n = stdio_read_some(fd, piece)) > 0) {
                 r = stdio_write_all(STDOUT_FILENO, piece, (size_t)n);
                 if (r)

@@ -9,7 +9,10 @@
 #include "base/macro.h"
 #include "core/trail.h"
 
-enum { REPLAY_STEP = 4096 }; /* events between two places that are remembered */
+enum {
+        REPLAY_STEP = 4096, /* events between two places that are remembered */
+        REPLAY_ROOM = 1024, /* bytes of a reply around its events, as a guess */
+};
 
 typedef struct Replay {
         Spool *out;
@@ -177,6 +180,8 @@ int replay_write(Spool *out, int fd, bool is_verified, uint64_t tail) {
         spool_init(&replay.parse, out->folder);
         replay.check.issue = replay_on_issue;
         replay.check.user = &replay;
+        if (!tail)
+                spool_expect(out, (uint64_t)st.st_size + REPLAY_ROOM);
         r = replay_scan(&replay, fd, (uint64_t)st.st_size);
         trail_check_deinit(&replay.check);
         spool_deinit(&replay.parse);
