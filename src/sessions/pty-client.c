@@ -31,12 +31,16 @@ static void pty_client_on_resized(Viewer *viewer) {
 /* ---- at a terminal of a session -------------------------------------------------------------- */
 
 static void pty_fit(Pty *pty);
-static PtyClient *pty_owner(const Pty *pty);
+static bool pty_is_free(const Pty *pty);
+static void pty_pass_on(Pty *pty, PtyClient *to);
 static void pty_disown(PtyClient *client);
 
 static void pty_attach(Pty *pty, PtyClient *client) {
         client->pty = pty;
-        client->owns_size = client->shares_size && !client->is_passive && !pty_owner(pty);
+        if (client->shares_size && !client->is_passive && pty_is_free(pty)) {
+                pty_pass_on(pty, NULL);
+                pty->decider = client;
+        }
         LIST_INSERT_HEAD(&pty->clients, client, link);
         client->viewer = (Viewer){.output = pty_client_on_output,
                                   .room = pty_client_on_room,
@@ -54,7 +58,8 @@ static void leave_pty(PtyClient *client) {
         LIST_REMOVE(client, link);
         pty_disown(client);
         pty_fit(client->pty);
-        pty_give_back(client->pty);
+        if (client->sized) /* nobody looks through all that stay for one that never said a size */
+                pty_give_back(client->pty);
         client->pty = NULL;
 }
 
@@ -155,8 +160,8 @@ static void pty_fit(Pty *pty) {
         if (!pty->hosted || !pty_is_for_all(pty))
                 return;
         for (const PtyClient *client = LIST_FIRST(&pty->clients); client; client = LIST_NEXT(client, link)) {
-                cols = smaller(cols, client->cols);
-                rows = smaller(rows, client->rows);
+                cols = smaller(cols, client->is_hidden ? 0 : client->cols);
+                rows = smaller(rows, client->is_hidden ? 0 : client->rows);
         }
         if ((cols && cols != pty->hosted->cols) || (rows && rows != pty->hosted->rows))
                 host_resize(pty->hosted, cols, rows);
@@ -169,7 +174,8 @@ static void pty_give_back(Pty *pty) {
         if (!pty->hosted || pty_is_for_all(pty))
                 return;
         for (const PtyClient *client = LIST_FIRST(&pty->clients); client; client = LIST_NEXT(client, link))
-                if (client->sized && !client->is_passive && (!last || client->sized > last->sized))
+                if (client->sized && !client->is_passive && !client->is_hidden &&
+                    (!last || client->sized > last->sized))
                         last = client;
         if (last && (last->cols != pty->hosted->cols || last->rows != pty->hosted->rows))
                 host_resize(pty->hosted, last->cols, last->rows);
@@ -180,52 +186,73 @@ static void pty_give_back(Pty *pty) {
  * like.
  */
 
-static PtyClient *pty_owner(const Pty *pty) {
-        PtyClient *client = LIST_FIRST(&pty->clients);
-
-        while (client && !client->owns_size)
-                client = LIST_NEXT(client, link);
-        return client;
+/* Whoever comes now decides. */
+static bool pty_is_free(const Pty *pty) {
+        return !pty->decider || pty->decider->is_hidden;
 }
 
 bool pty_owns(const PtyClient *client) {
-        return client->pty ? client->owns_size : pty_client_may_type(client);
+        return client->pty ? client->pty->decider == client : pty_client_may_type(client);
 }
 
 bool pty_will_own(const PtyTarget *target) {
         if (target->stream.is_read_only)
                 return false;
-        return target->pty ? !pty_owner(target->pty) : TAILQ_EMPTY(&target->stream.hosted->seats);
+        return target->pty ? pty_is_free(target->pty) : TAILQ_EMPTY(&target->stream.hosted->seats);
 }
 
-static void pty_pass_on(PtyClient *from, PtyClient *to) {
-        if (from) {
-                from->owns_size = false;
+static void pty_pass_on(Pty *pty, PtyClient *to) {
+        PtyClient *from = pty->decider;
+
+        pty->decider = to;
+        if (from)
                 from->ops->owned(from);
-        }
         if (!to)
                 return;
-        to->owns_size = true;
         if (to->cols || to->rows)
                 pty_resize(to, to->cols, to->rows);
         to->ops->owned(to);
 }
 
 void pty_own(PtyClient *client) {
-        if (client->pty && client->shares_size && !client->is_passive && !client->owns_size)
-                pty_pass_on(pty_owner(client->pty), client);
+        if (client->pty && client->shares_size && !client->is_passive && !pty_owns(client))
+                pty_pass_on(client->pty, client);
 }
 
-/* It has left: the one that came last of those who stay. */
-static void pty_disown(PtyClient *client) {
-        PtyClient *next = LIST_FIRST(&client->pty->clients);
+/* The one that came last of those whose window may decide. */
+static PtyClient *pty_next_owner(const Pty *pty, bool is_hidden) {
+        PtyClient *next = LIST_FIRST(&pty->clients);
 
-        if (!client->owns_size)
-                return;
-        client->owns_size = false;
-        while (next && (!next->shares_size || next->is_passive))
+        while (next && (!next->shares_size || next->is_passive || next->is_hidden != is_hidden))
                 next = LIST_NEXT(next, link);
-        pty_pass_on(NULL, next);
+        return next;
+}
+
+/* It has left: who is seen comes before who is hidden. */
+static void pty_disown(PtyClient *client) {
+        PtyClient *next;
+
+        if (!pty_owns(client))
+                return;
+        client->pty->decider = NULL;
+        next = pty_next_owner(client->pty, false);
+        pty_pass_on(client->pty, next ? next : pty_next_owner(client->pty, true));
+}
+
+void pty_hide(PtyClient *client, bool is_hidden) {
+        PtyClient *next;
+
+        if (client->is_hidden == is_hidden)
+                return;
+        client->is_hidden = is_hidden;
+        if (!client->pty)
+                return;
+        next = is_hidden && pty_owns(client) ? pty_next_owner(client->pty, false) : NULL;
+        if (next)
+                pty_pass_on(client->pty, next);
+        else if (!is_hidden && pty_is_free(client->pty))
+                pty_own(client);
+        pty_fit(client->pty);
 }
 
 void pty_resize(PtyClient *client, unsigned cols, unsigned rows) {

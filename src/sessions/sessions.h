@@ -76,6 +76,7 @@ struct Pty {
         int n_looks;
         struct PtyStart *starting;
         LIST_HEAD(, PtyClient) clients;
+        PtyClient *decider;                                  /* of those who share the size; NULL: nobody */
         uint64_t n_sizes;                                    /* that clients have said */
         Call *waiting;                                       /* the call that started it, until it runs */
         void (*write_answer)(const Pty *pty, JsonWriter *w); /* members of its answer then */
@@ -107,7 +108,7 @@ struct PtyClient {
         bool is_passive;     /* it only looks: nobody answers what the program asks */
         bool is_web;         /* it came over HTTP */
         bool shares_size;    /* of those who do one decides the size: pty_own() */
-        bool owns_size;      /* … at a terminal of a session: this one */
+        bool is_hidden;      /* nobody sees its window: it decides only while all others are hidden, too */
 };
 
 /* What a call that becomes a stream leaves for it (call->target), in the call's arena. */
@@ -155,6 +156,8 @@ void pty_resize(PtyClient *client, unsigned cols,
  * At a terminal with seats it is always the one that types. */
 void pty_own(PtyClient *client);
 bool pty_owns(const PtyClient *client);
+/* Nobody sees its window any more, or again. */
+void pty_hide(PtyClient *client, bool is_hidden);
 bool pty_will_own(const PtyTarget *target);                              /* one that attaches now */
 PtyTarget *pty_target(Call *call, Pty *pty, int64_t cols, int64_t rows); /* NULL without memory */
 /* The domain's part in the life of its processes. */

@@ -275,7 +275,8 @@ def web_idle(bench):
         daemon.serve()
         with _follow(daemon) as feed, daemon.web.socket("/term?id=session:" + attach["session"]) as terminal:
             terminal.until(b"ready")
-            _listen([feed, terminal], 1)
+            feed.text(lambda m: '"idle"' in json.dumps(m))  # it works, then it is idle: changes that a person sees
+            terminal.texts, terminal.data = [], bytearray()
             feed.pings = terminal.pings = 0
             before = _switches(daemon.process.pid)
             pings, others = _listen([feed, terminal], IDLE_S)

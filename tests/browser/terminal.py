@@ -70,6 +70,22 @@ def test_two_people():
         one.has("yours", ".term-foot")
 
 
+def test_a_page_in_the_background():
+    """It gives up the size to who looks, and has it again only by the hand."""
+    with looked_at() as d, Browser() as b:
+        session(d, "nlst", *SIZE)
+        one = _sit(b, d)
+        two = _sit(b, d, device={"viewport": {"width": 700, "height": 500}})
+        one.has("yours", ".term-foot")
+        one.do("hide", True)
+        two.has("yours", ".term-foot")
+        one.has("watched", ".term-foot")
+        one.do("hide", False)
+        two.type("\n")
+        eventually(lambda: re.findall(r"^(\d+) (\d+)$", two.screen(), re.M), what="a size")
+        two.has("yours", ".term-foot")
+
+
 def test_killed_and_back_at_the_byte():
     """kill -9 and a new daemon: no reload, nothing twice, nothing left out, and typing works."""
     with looked_at() as d, Browser() as b:

@@ -74,7 +74,7 @@ def test_more_strangers_of_one_address_than_it_may_have():
 
 def test_viewers():
     """Pages that look at one quiet terminal, on connections that have shown a token: they stay as long as they answer."""
-    n = _room() // 5
+    n = _room()
     with _served() as (d, web), Sessions(d) as s, contextlib.ExitStack() as stack:
         name = s.create("stty -echo; printf 'ready\\n'; exec cat")
         before, memory = _open(d), d.memory()

@@ -90,6 +90,13 @@ const acts = {
     await cdp.send("Page.setWebLifecycleState", { state: word });
     await cdp.detach();
   },
+  /* The headless shell has no tabs that hide each other: the page is told what a browser tells it. */
+  hide: (state, isHidden) =>
+    state.page.evaluate((hidden) => {
+      Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+      Object.defineProperty(document, "visibilityState", { configurable: true, get: () => (hidden ? "hidden" : "visible") });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, isHidden),
 };
 
 async function run({ page, do: what, args }) {

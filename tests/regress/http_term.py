@@ -163,6 +163,33 @@ def test_one_window_decides():
             equal(three.first["owner"], True)
 
 
+def test_who_is_hidden_gives_up_the_size():
+    with _hosting() as d, Sessions(d) as s:
+        name, web = s.create("stty -echo; printf 'ready\\n'; while read l; do stty size; done"), Web.serve(d.coop())
+        with Term(web, name, cols=90, rows=30) as one, Term(web, name, cols=50, rows=20) as two:
+            one.ws.say({"hidden": True})
+            equal(two.event("owner"), {"event": "owner", "owner": True, "cols": 50, "rows": 20})
+            equal(one.event("owner")["owner"], False)
+            one.ws.say({"hidden": False})
+            one.ws.say({"resize": [91, 31]})
+            two.ws.write(b"\n")
+            two.until("20 50")
+            for n, t in enumerate((one, two), 1):
+                t.ws.say({"hidden": True})
+                t.ws.say({"key": "no such key", "n": n})
+                t.answer("refused", n)  # so it was heard
+            with Term(web, name, cols=60, rows=25) as three:  # hidden owners have nothing to say to who comes
+                equal(three.first["owner"], True)
+                equal(two.event("owner")["owner"], False)
+                three.ws.write(b"\n")
+                three.until("25 60")
+            two.ws.say({"hidden": False})
+            while not two.event("owner")["owner"]:
+                pass
+            two.ws.write(b"\n")
+            two.until("20 50\r\n25 60\r\n20 50")
+
+
 def test_keys_with_receipts():
     with _hosting() as d, Sessions(d) as s:
         name, web = s.create("stty -echo raw; printf 'ready\\n'; exec od -An -tx1 -w1 -v"), Web.serve(d.coop())

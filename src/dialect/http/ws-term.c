@@ -355,6 +355,8 @@ static void ws_term_on_text(WsTerm *self, Str text) {
                 ws_term_ack(self, json_get(message, "ack"));
         if (json_get(message, "resize"))
                 ws_term_resize(self, json_get(message, "resize"));
+        if (json_get(message, "hidden"))
+                pty_hide(&self->stream.shown, json_truth_of(message, "hidden"));
         if (json_truth_of(message, "take"))
                 pty_own(&self->stream.shown);
         if (json_get(message, "key"))

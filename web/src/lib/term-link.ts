@@ -80,11 +80,14 @@ export class TermLink {
   private lastKey = 0;
   private isClosed = false;
   private readonly again = new Backoff(() => this.open());
+  /* Nobody sees a page in the background: somebody else's window may decide the size. */
+  private readonly tellHidden = () => this.say({ hidden: document.hidden });
 
   constructor(private readonly options: TermOptions, private readonly sink: TermSink) {
     onWake(() => {
       if (!this.isClosed && !document.hidden && this.again.isWaiting) this.again.now();
     });
+    document.addEventListener("visibilitychange", this.tellHidden);
     this.open();
   }
 
@@ -138,6 +141,7 @@ export class TermLink {
     this.set({ link: "live", restarting: false, exitCode: null, error: "", viewers: m.viewers ?? this.state.peek().viewers, canType: this.options.mode === "type" && m.writer !== false });
     this.sized(m.cols, m.rows);
     this.owned(m.owner);
+    if (document.hidden) this.tellHidden();
   }
 
   private sized(cols: number | undefined, rows: number | undefined): void {
@@ -245,6 +249,7 @@ export class TermLink {
 
   close(): void {
     this.isClosed = true;
+    document.removeEventListener("visibilitychange", this.tellHidden);
     this.again.reset();
     const socket = this.socket;
     this.socket = null;
