@@ -26,7 +26,9 @@ programs: deps $(BUILD)/build.ninja
 	@$(NINJA) $(PROGRAMS)
 
 # Builds the web console, or says why not, also where an earlier build did without it.
-console: deps $(BUILD)/build.ninja
+console:
+	@scripts/deps --console
+	@[ -f $(BUILD)/build.ninja ] || meson setup $(BUILD) $(MESON_ARGS) >/dev/null
 	@meson configure $(BUILD) -Dconsole=enabled
 	@rm -f $(BUILD)/web/assets-table.c
 	@$(NINJA) $(PROGRAMS)
