@@ -41,7 +41,7 @@ typedef struct Options {
         const char *detach_keys, *socket;
         const char *group, *as, *key, *kind, *since, *older_than;
         OptionList to, env;
-        const char *agent, *priority, *state; /* the same */
+        const char *agent, *priority, *state, *note; /* the same */
         const char *host, *token, *token_file, *tls, *scope, *object, *page, *stun;
         char **operands;
         int n_operands;
@@ -78,6 +78,8 @@ int cmd_mcp(const Options *options);
 int cmd_setup(const Options *options);
 int cmd_hook(const Options *options);
 int cmd_hooks(const Options *options);
+int cmd_answer(const Options *options);
+int cmd_approvals(const Options *options);
 int cmd_explain(const Options *options);
 int cmd_new(const Options *options);
 int cmd_attach(const Options *options);

@@ -67,6 +67,7 @@ static const Row rows[] = {
         {"agent", 0, KIND_TEXT, AT(agent)},
         {"priority", 0, KIND_TEXT, AT(priority)},
         {"state", 0, KIND_TEXT, AT(state)},
+        {"note", 0, KIND_TEXT, AT(note)},
         {"limit", 0, KIND_COUNT, AT(limit)},
         {"older-than", 0, KIND_TEXT, AT(older_than)},
         {"await", 0, KIND_FLAG, AT(await)},

@@ -48,6 +48,8 @@ typedef struct Config {
         char *tunnel_program;            /* instead of muster-tunnel beside musterd; NULL: that one */
         StrVec tunnel_addresses;         /* to be reached at; empty: those of this machine */
 
+        int64_t hold_s; /* that a hook which asks for a permission is held; 0: never */
+
         char *company_heartbeat; /* "observed" or "always"; NULL: observed */
 
         char *record;

@@ -111,6 +111,9 @@ struct Daemon {
         const struct AttentionKind *const
                 *attention_kinds; /* who answers that (core/attention/attention.h); NULL: nobody */
 
+        struct Approvals
+                *approvals; /* questions for a person (core/approval/approval.h); NULL before setup */
+
         Collab *collab; /* domain roots */
         struct Company *company;
         struct Sessions *sessions;

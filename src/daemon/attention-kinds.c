@@ -2,7 +2,8 @@
 #include "daemon/attention-kinds.h"
 
 #include "collab/message/asking.h"
+#include "core/approval/approval.h"
 #include "tasks/project.h"
 
-const AttentionKind *const attention_kinds[] = {&attention_process, &attention_task, &attention_message,
-                                                &attention_notice, NULL};
+const AttentionKind *const attention_kinds[] = {&attention_process, &attention_task,     &attention_message,
+                                                &attention_notice,  &attention_approval, NULL};

@@ -22,6 +22,7 @@
 #include "company/company.h"
 #include "core/daemon.h"
 #include "core/version.h"
+#include "core/approval/approval.h"
 #include "core/attention/attention.h"
 #include "core/principal/audit.h"
 #include "daemon/options.h"
@@ -119,6 +120,7 @@ static void daemon_on_stopping(Daemon *daemon) {
                 loop_clock_thaw(daemon->loop);
         company_stop(daemon->company);
         audit_stop(daemon->audit);
+        approvals_stop(daemon->approvals);
         attention_stop(daemon->attention);
         if (daemon->is_dismissed)
                 web_servers_forget(daemon);

@@ -11,6 +11,7 @@
 #include "core/client.h"
 #include "core/daemon.h"
 #include "core/fleet/fleet.h"
+#include "daemon/agent-hold.h"
 #include "gen/native-ops.h"
 
 /* ---- facts ----------------------------------------------------------------------------------- */
@@ -32,7 +33,7 @@ typedef struct AgentTold {
         const char *state;
 } AgentTold;
 
-static void agent_fact_answer(Call *call, const AgentTold *told, Str mail) {
+static void agent_fact_answer(Call *call, const AgentTold *told, Str mail, Str held) {
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
@@ -44,13 +45,19 @@ static void agent_fact_answer(Call *call, const AgentTold *told, Str mail) {
                 jw_key(w, "answer");
                 hook_write_mail(w, &told->fact, mail);
         }
+        if (held.n)
+                jw_field_str(w, "held", held);
         jw_end_object(w);
 }
 
 static void agent_fact_offered(Call *call, Str mail, void *user) {
-        agent_fact_answer(call, user, mail);
+        agent_fact_answer(call, user, mail, STR_NULL);
         if (call->is_later)
                 call_finish(call, 0);
+}
+
+static void agent_fact_held(Call *call, Str approval, void *user) {
+        agent_fact_answer(call, user, STR_NULL, approval);
 }
 
 /* At the boundary of a turn an actor gets its messages with the hook: true, the call is answered by agent_fact_offered(). */
@@ -89,9 +96,13 @@ int op_native_agent_fact(Call *call, const NativeAgentFactArgs *args) {
         if (who->actor.n && told->fact.kind == AGENT_TURN && told->fact.verdict <= AGENT_CONFIRMED)
                 delivery_heard(call->daemon->collab, who->group, who->actor,
                                json_text_of(args->payload, "prompt"));
+        agent_hold_fact(call, hosted, &told->fact, args->payload);
+        if (agent_hold_wants(call, &told->fact, args->payload, args->hook))
+                return agent_hold_begin(call, hosted, &told->fact, args->payload, args->hook,
+                                        agent_fact_held, told);
         if (agent_fact_gives_mail(call, told, agent_of(hosted)))
                 return call->has_result ? 0 : CALL_LATER;
-        agent_fact_answer(call, told, STR_NULL);
+        agent_fact_answer(call, told, STR_NULL, STR_NULL);
         return 0;
 }
 
@@ -111,7 +122,7 @@ static void agent_took_turn(const Call *call, Agent *agent) {
         agent->n_prolonged = n + 1;
 }
 
-int op_native_agent_took(Call *call, _unused_ const NativeAgentTookArgs *args) {
+static int agent_took_mail(Call *call) {
         const Principal *who = principal_of(call->client);
         Hosted *hosted =
                 *who->id && call->daemon->host ? host_find(call->daemon->host, str_from(who->id)) : NULL;
@@ -125,6 +136,10 @@ int op_native_agent_took(Call *call, _unused_ const NativeAgentTookArgs *args) {
         jw_field_bool(w, "took", is_taken);
         jw_end_object(w);
         return 0;
+}
+
+int op_native_agent_took(Call *call, const NativeAgentTookArgs *args) {
+        return args->approval.n ? agent_hold_took(call, args) : agent_took_mail(call);
 }
 
 /* ---- states ---------------------------------------------------------------------------------- */

@@ -84,7 +84,8 @@ static int attention_reply(Call *call, Attention *attention, const Carry *carry)
         AttentionReply reply = {.choice = args->choice,
                                 .text = args->text,
                                 .by = arena_str(&call->arena, str_from(by)),
-                                .client_id = args->client_id};
+                                .client_id = args->client_id,
+                                .digest = args->digest};
 
         return reply.by.data ? attention_answer(call, attention, args->id, &reply, attention_tell)
                              : error_origin(-ENOMEM);

@@ -94,6 +94,11 @@ const Option option_table[] = {
          "keep a SHA-256 chain beside each ledger", NULL},
         {"feed-items", "MUSTER_FEED_ITEMS", "feed.items", OPTION_INT, 0, AT(feed_items), "N",
          "events that a reader of the feed may be behind before it misses some (default 8192)", NULL},
+        {"approvals-hold", "MUSTER_APPROVALS_HOLD", "approvals.hold_s", OPTION_INT, 0, AT(hold_s), "SECONDS",
+         "how long an agent that asks for a permission waits for an answer from elsewhere than its "
+         "terminal; "
+         "0: not at all, 540 at most (default 540)",
+         NULL},
         {"company-heartbeat", "MUSTER_COMPANY_HEARTBEAT", "company.heartbeat", OPTION_STRING, 0,
          AT(company_heartbeat), "WHEN",
          "AgentCompany: observed, while a connection that named the workspace is open; always, from then on "
@@ -343,6 +348,7 @@ int options_load(Config *config, int argc, char **argv, char reterr[OPTIONS_FAUL
 
         *config = (Config){.max_connections = 16384,
                            .coop_idle_ms = 30000,
+                           .hold_s = 540,
                            .max_queued_mb = 512,
                            .log_max_kb = 10240,
                            .log_keep = 3};

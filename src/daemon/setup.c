@@ -18,12 +18,14 @@
 #include "company/company.h"
 #include "company/run/runs.h"
 #include "core/agents/agents.h"
+#include "core/approval/approval.h"
 #include "core/attention/attention.h"
 #include "core/host/load.h"
 #include "core/principal/audit.h"
 #include "core/trust.h"
 #include "core/web/servers.h"
 #include "core/web/tokens.h"
+#include "daemon/agent-hold.h"
 #include "daemon/attention-kinds.h"
 #include "daemon/beside.h"
 #include "daemon/fleet-owners.h"
@@ -217,6 +219,8 @@ static void setup_on_changed(Hosted *hosted, void *user) {
         attention_process_changed(hosted, daemon);
         if (hosted->state == HOSTED_RUNNING)
                 load_wake(daemon->load);
+        else if (hosted->state != HOSTED_STARTING)
+                agent_hold_ended(hosted, daemon);
 }
 
 static void setup_on_gone(Hosted *hosted, void *user) {
@@ -225,7 +229,11 @@ static void setup_on_gone(Hosted *hosted, void *user) {
         agents_gone(daemon->agents, hosted);
 }
 
-static const HostWatch setup_watch = {setup_on_changed, setup_on_gone};
+static void setup_on_seated(Hosted *hosted, void *user) {
+        agent_hold_seated(hosted, user);
+}
+
+static const HostWatch setup_watch = {setup_on_changed, setup_on_gone, setup_on_seated};
 
 int setup_host(Daemon *daemon) {
         int r;
@@ -241,6 +249,8 @@ int setup_host(Daemon *daemon) {
                     : -ENOMEM;
         if (!r)
                 r = attention_new(&daemon->attention, daemon);
+        if (!r)
+                r = approvals_new(&daemon->approvals, daemon);
         if (!r)
                 r = load_new(&daemon->load, daemon);
         if (!r)
@@ -278,6 +288,7 @@ void setup_unhost(Daemon *daemon) {
         daemon->tokens = tokens_free(daemon->tokens);
         daemon->trust = trust_free(daemon->trust);
         daemon->audit = audit_free(daemon->audit);
+        daemon->approvals = approvals_free(daemon->approvals);
         daemon->attention = attention_free(daemon->attention);
         daemon->load = load_free(daemon->load);
         free(daemon->shim_path);

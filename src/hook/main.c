@@ -19,32 +19,26 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HOOK_ANSWER "\"answer\":{"
+#include "hook/hook.h"
 
 enum {
         HOOK_INPUT_MAX = 1 << 20,  /* of a payload; of a longer one only the event is told */
-        HOOK_REPLY_MAX = 1 << 20,  /* of an answer; a longer one is none */
         HOOK_INPUT_MS = 1000,      /* for the agent program to write */
         HOOK_TAKE_MS = 1000,       /* to hear that what it gave counts as given */
-        HOOK_ANSWER_MS = 200,      /* for the daemon to take it and to answer */
+        HOOK_ANSWER_MS = 200,      /* for the daemon to take it and to answer … */
+        HOOK_ASKED_MS = 5000,      /* … and to keep a question for a person */
         HOOK_PATIENCE_MAX = 60000, /* that MUSTER_HOOK_MS may say instead of each, if it is longer */
         HOOK_WORDS_MAX = 4 << 10,  /* what stands around the payload */
-        HOOK_CHUNK = 64 << 10,
 };
 
-typedef struct HookText {
-        char *data;
-        size_t n, n_room;
-} HookText;
-
-static long hook_now_ms(void) {
+long hook_now_ms(void) {
         struct timespec now;
 
         clock_gettime(CLOCK_MONOTONIC, &now);
         return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static long hook_until_ms(long patience_ms) {
+long hook_until_ms(long patience_ms) {
         const char *said = getenv("MUSTER_HOOK_MS");
         long ms = said ? strtol(said, NULL, 10) : 0;
 
@@ -79,7 +73,7 @@ static bool hook_room(HookText *text, size_t n) {
         return true;
 }
 
-static bool hook_put(HookText *text, const char *bytes, size_t n) {
+bool hook_put(HookText *text, const char *bytes, size_t n) {
         if (!hook_room(text, n))
                 return false;
         memcpy(text->data + text->n, bytes, n);
@@ -160,6 +154,8 @@ static bool hook_put_request(HookText *out, char **argv, const HookText *payload
 
         if (argv[3])
                 is_put = is_put && hook_put(out, ",", 1) && hook_put_word(out, "event", argv[3]);
+        if (hook_may_wait())
+                is_put = is_put && hook_put(out, ",", 1) && hook_put_word(out, "hook", hook_run_id());
         if (payload)
                 is_put = is_put && hook_put(out, ",\"payload\":", 11) &&
                          hook_put(out, payload->data, payload->n);
@@ -168,7 +164,7 @@ static bool hook_put_request(HookText *out, char **argv, const HookText *payload
 
 /* ---- the daemon ------------------------------------------------------------------------------ */
 
-static int hook_connect(const char *path) {
+int hook_connect(const char *path) {
         struct sockaddr_un to = {.sun_family = AF_UNIX};
         int fd;
 
@@ -183,7 +179,7 @@ static int hook_connect(const char *path) {
         return -1;
 }
 
-static bool hook_send(int fd, const HookText *request, long until_ms) {
+bool hook_send(int fd, const HookText *request, long until_ms) {
         size_t at = 0;
 
         while (at < request->n) {
@@ -200,7 +196,7 @@ static bool hook_send(int fd, const HookText *request, long until_ms) {
 }
 
 /* Up to the end of its line. */
-static bool hook_receive(int fd, HookText *reply, long until_ms) {
+bool hook_receive(int fd, HookText *reply, long until_ms) {
         while (reply->n <= HOOK_REPLY_MAX && hook_room(reply, HOOK_CHUNK)) {
                 ssize_t n = recv(fd, reply->data + reply->n, HOOK_CHUNK, 0);
 
@@ -216,12 +212,12 @@ static bool hook_receive(int fd, HookText *reply, long until_ms) {
         return false;
 }
 
-static const char *hook_look_for(const HookText *text, const char *word) {
+const char *hook_look_for(const HookText *text, const char *word) {
         return memmem(text->data, text->n, word, strlen(word));
 }
 
 /* Whether the daemon counts on us: what it gave must be passed on then, and only then. */
-static bool hook_take(int fd, HookText *reply) {
+static bool hook_take(int fd) {
         static const char words[] =
                 "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"agent.took\",\"params\":{}}\n";
         HookText request = {.data = (char *)words, .n = sizeof(words) - 1}, answer = {0};
@@ -230,26 +226,54 @@ static bool hook_take(int fd, HookText *reply) {
                         hook_look_for(&answer, "\"took\":true");
 
         free(answer.data);
-        if (!is_taken)
-                reply->n = 0;
         return is_taken;
 }
 
-static bool hook_exchange(char **argv, const HookText *payload, HookText *reply) {
-        long until_ms = hook_until_ms(HOOK_ANSWER_MS);
+static long hook_patience_ms(char **argv) {
+        return argv[3] && !strcmp(argv[3], "PermissionRequest") ? HOOK_ASKED_MS : HOOK_ANSWER_MS;
+}
+
+/* A daemon that was asked about a permission and went: what it has kept is not known. */
+static bool hook_is_lost(char **argv, long until_ms) {
+        return hook_may_wait() && hook_patience_ms(argv) == HOOK_ASKED_MS && hook_now_ms() < until_ms;
+}
+
+static HookEnd hook_exchange(char **argv, const HookText *payload, HookText *reply) {
+        long until_ms = hook_until_ms(hook_patience_ms(argv));
         HookText request = {0};
         int fd = hook_connect(argv[1]);
-        bool is_done;
+        HookEnd end = HOOK_FAILED;
 
         reply->n = 0;
-        is_done = fd >= 0 && hook_put_request(&request, argv, payload) &&
-                  hook_send(fd, &request, until_ms) && hook_receive(fd, reply, until_ms);
-        if (is_done && hook_look_for(reply, HOOK_ANSWER))
-                is_done = hook_take(fd, reply);
+        if (fd >= 0 && hook_put_request(&request, argv, payload)) {
+                if (hook_send(fd, &request, until_ms) && hook_receive(fd, reply, until_ms))
+                        end = HOOK_DONE;
+                else if (hook_is_lost(argv, until_ms))
+                        end = HOOK_LOST;
+        }
+        if (end == HOOK_DONE && hook_look_for(reply, HOOK_HELD))
+                end = hook_hold(fd, reply);
+        else if (end == HOOK_DONE && hook_look_for(reply, HOOK_ANSWER) && !hook_take(fd))
+                end = HOOK_FAILED;
         if (fd >= 0)
                 close(fd);
         free(request.data);
-        return is_done;
+        return end;
+}
+
+/* A daemon that goes while a person thinks is waited for; the next one knows the question. */
+static HookEnd hook_insist(char **argv, const HookText *payload, HookText *reply) {
+        HookEnd end = hook_exchange(argv, payload, reply);
+        bool is_open = end == HOOK_LOST;
+        long until_ms = hook_now_ms() + HOOK_AWAY_MS;
+
+        while (is_open && (end == HOOK_LOST || reply->n == 0) && hook_now_ms() < until_ms) {
+                poll(NULL, 0, HOOK_AGAIN_MS);
+                end = hook_exchange(argv, payload, reply);
+                if (end == HOOK_LOST)
+                        until_ms = hook_now_ms() + HOOK_AWAY_MS;
+        }
+        return end;
 }
 
 /* The daemon has written it, with its own members before it and no text of anybody else's. */
@@ -271,13 +295,13 @@ static void hook_print_answer(const HookText *reply) {
 
 static void hook_run(char **argv, HookText *input) {
         HookText reply = {0};
-        bool is_object = hook_is_object(input),
-             is_done = hook_exchange(argv, is_object ? input : NULL, &reply);
+        bool is_object = hook_is_object(input);
+        HookEnd end = hook_insist(argv, is_object ? input : NULL, &reply);
 
         /* What the daemon could not read is told again without it: which event it was is in the command line. */
-        if (is_done && is_object && hook_look_for(&reply, "\"error\":{"))
-                is_done = hook_exchange(argv, NULL, &reply);
-        if (is_done)
+        if (end == HOOK_DONE && is_object && hook_look_for(&reply, "\"error\":{"))
+                end = hook_exchange(argv, NULL, &reply);
+        if (end == HOOK_DONE)
                 hook_print_answer(&reply);
         free(reply.data);
 }

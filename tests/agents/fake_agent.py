@@ -9,6 +9,7 @@ Steps come as lines: at the socket that FAKE_CONTROL names (each is answered wit
   subagent        a subagent uses a tool and ends               limit, error    the turn ends by a limit, an error
   clear           a new session in the same program             leave           the session ends, the program does not
   print TEXT      writes to the terminal                        hook EVENT JSON runs the hooks of an event with any payload
+  permit JSON     as ask, with tool, input and use; tells what the hooks decided: {"decisions"}
   hang            nothing, until it is killed                   die N           ends with status N, without another word
 """
 import json
@@ -20,7 +21,7 @@ import time
 import uuid
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
-from shapes import wrong  # noqa: E402 pylint: disable=wrong-import-position
+from shapes import wrong, wrong_decision  # noqa: E402 pylint: disable=wrong-import-position
 
 # What is to be known after each step.
 STATES = {"prompt": "working", "tool": "working", "done": "working", "ask": "waiting", "subagent": "working", "stop": "idle", "background": "idle",
@@ -39,6 +40,7 @@ class Agent:
         self.taken = []  # what hooks gave us to read
         self.n_blocks = 0
         self.hooks_ms = []
+        self.decisions = []  # of hooks that were asked for a permission
 
     # ---- of each program ------------------------------------------------------------------
 
@@ -50,10 +52,13 @@ class Agent:
 
     # ---- hooks ----------------------------------------------------------------------------
 
+    waits = False  # for a person, by a hook
+
     def command(self, command, payload):
         """As a shell runs it, with the payload on stdin: what it printed, read as JSON."""
         begun = time.monotonic()
-        done = subprocess.run(["sh", "-c", command], input=json.dumps(payload).encode(), stdout=subprocess.PIPE, check=False)
+        done = subprocess.run(["sh", "-c", command], input=json.dumps(payload).encode(), stdout=subprocess.PIPE, check=False,
+                              env={**os.environ, **({} if self.waits else {"MUSTER_APPROVALS": "off"})})
         self.hooks_ms.append((time.monotonic() - begun) * 1000)
         if done.returncode or not done.stdout:
             return {}
@@ -91,7 +96,22 @@ class Agent:
         self.hooks_ms = []
         n_taken = len(self.taken)
         getattr(self, "do_" + word)(rest)
-        return {"did": word, "hooks_ms": self.hooks_ms, "taken": self.taken[n_taken:], "session": self.session}
+        decisions, self.decisions = self.decisions, []
+        return {"did": word, "hooks_ms": self.hooks_ms, "taken": self.taken[n_taken:], "session": self.session, "decisions": decisions}
+
+    def permit(self, rest, **more):
+        asked = json.loads(rest)
+        if asked.get("use"):
+            more["tool_use_id"] = asked["use"]
+        self.tool = asked["tool"]
+        self.waits = True
+        answers = self.run("PermissionRequest", tool_name=asked["tool"], tool_input=asked["input"], **more)
+        self.waits = False
+        for answer in answers:
+            if answer:
+                fault = wrong_decision(answer)
+                assert not fault, fault
+                self.decisions.append(answer)
 
     def do_print(self, rest):
         print(rest, flush=True)

@@ -59,6 +59,9 @@ class Claude(Agent):
         self.run("PreToolUse", **self._tool(rest))
         self.run("PermissionRequest", tool_name=rest, tool_input={"command": "rm"})
 
+    def do_permit(self, rest):
+        self.permit(rest)
+
     def do_subagent(self, _rest):
         self.run("PreToolUse", agent_id="sub-1", agent_type="Explore", **self._tool("Grep"))
         self.run("PostToolUse", agent_id="sub-1", agent_type="Explore", tool_response={}, **self._tool("Grep"))

@@ -52,6 +52,9 @@ class Codex(Agent):
         self.tool = rest
         self.run("PermissionRequest", tool_name=rest, tool_input={"command": "rm"}, **self._turn())
 
+    def do_permit(self, rest):
+        self.permit(rest, **self._turn())
+
     def do_subagent(self, _rest):
         pass  # its subagents run as sessions of their own, without hooks of this turn
 

@@ -79,3 +79,14 @@ def wrong(runtime, event, payload):
         if not isinstance(payload[name], MORE[runtime][name]):
             return "%s of %s: %r" % (name, event, payload[name])
     return ""
+
+
+def wrong_decision(answer):
+    """What does not fit of what a hook prints for a permission, as Claude Code and Codex take it; empty: all does. Codex refuses members that it does not know."""
+    output = answer.get("hookSpecificOutput", {})
+    decision = output.get("decision", {})
+    if set(answer) != {"hookSpecificOutput"} or set(output) != {"hookEventName", "decision"} or output["hookEventName"] != "PermissionRequest":
+        return "no decision: %r" % answer
+    if decision.get("behavior") not in ("allow", "deny") or set(decision) - {"behavior", "message"}:
+        return "decision: %r" % decision
+    return "" if decision["behavior"] == "allow" or isinstance(decision.get("message"), str) else "a denial says why: %r" % decision

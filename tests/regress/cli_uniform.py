@@ -13,18 +13,18 @@ NO_JSON = {"mcp", "attach", "shell", "logs", "send-keys", "record", "replay", "c
 # They go on, or need a place of their own; their own tests look at them.
 ELSEWHERE = {"top", "upgrade-daemon", "tunnel"}
 
-# Lines that succeed beside a daemon, in a folder that is a project and has a group with an actor; {s}: a session, {e}: an event.
+# Lines that succeed beside a daemon, in a folder that is a project and has a group with an actor; {s}: a session, {e}: an event, {a}: an approval.
 LINES = [
     "new --name {n} -d .", "up", "status", "ls", "ps", "group", "group show", "group set nudge_after_seconds=300", "actor", "actor set dev title=Dev",
     "context", "context note mind", "template", "send hello", "reply {e} well", "ack {e}", "inbox", "mail", "tail", "events",
     "task submit hello", "task ls", "task stats", "project add", "project ls", "rules", "schema", "schema coop", "schema cccc.ping",
-    "call cccc.ping", "ledger verify", "ledger stat", "ledger repair", "doctor", "env", "token", "token new", "token show", "token rm", "token ls", "token create phone", "serve -p 0 -d", "open", "serve --stop", "prune", "setup claude", "explain {s}", "hooks status", "restart {s}", "kill {s}", "down",
+    "call cccc.ping", "ledger verify", "ledger stat", "ledger repair", "doctor", "env", "token", "token new", "token show", "token rm", "token ls", "token create phone", "serve -p 0 -d", "open", "serve --stop", "prune", "setup claude", "explain {s}", "approvals", "approvals policies", "answer {a}", "hooks status", "restart {s}", "kill {s}", "down",
 ]
 
 # Lines that the daemon refuses.
 REFUSED = [
     "group show -g nosuch", "actor start nosuch", "context tasks T999", "template preview team.yaml", "send --to nosuch hello", "reply nosuch hello",
-    "ack nosuch", "task get task-9999", "task cancel task-9999", "call cccc.group_show group_id=nosuch", "restart nosuch", "kill nosuch", "open nosuch", "explain nosuch", "token revoke nosuch",
+    "ack nosuch", "task get task-9999", "task cancel task-9999", "call cccc.group_show group_id=nosuch", "restart nosuch", "kill nosuch", "open nosuch", "explain nosuch", "answer nosuch", "approvals forget nosuch", "token revoke nosuch",
 ]
 
 # Lines that are wrong in themselves.
@@ -54,6 +54,7 @@ class Place:
         self.words = {"e": json.loads(out)["event"]["id"], "s": "s%d" % next(numbers), "n": "s%d" % next(numbers)}
         equal(self.run("new -d --name {s} . -- /bin/cat".format(**self.words))[0], 0)
         eventually(lambda: '"running"' in self.run("ps --json")[1])
+        self.words["a"] = json.loads(self.run("call native.approval.ask title=x")[1])["approval"]["id"]
 
     def run(self, line):
         return self.home.muster(*line.split(), cwd=self.folder, env=NO_IDENTITY)

@@ -370,8 +370,22 @@ def test_screen_type_and_start():
 
 def test_the_tools_of_muster_are_all_there():
     names = [one["name"] for one in result(_d(), "tools/list")["tools"]]
-    equal([name for name in names if name.startswith("muster_")], ["muster_" + name for name in """group_create mail ps report screen send start stop
+    equal([name for name in names if name.startswith("muster_")], ["muster_" + name for name in """answer approval approvals ask group_create mail ps report screen send start stop
         task_cancel task_get task_list task_submit type wait whoami""".split()])
+
+
+def test_questions_for_a_person():
+    d = _d()
+    asked = tool(d, "muster_ask", {"title": "Which?", "options": ["red", "blue"], "key": "which", "timeout_s": 0})["approval"]
+    equal(asked["state"], "open")
+    check(asked["id"] in [one["id"] for one in tool(d, "muster_approvals")["approvals"]], "it is listed")
+    shown = tool(d, "muster_approval", {"id": asked["id"]})["approval"]
+    equal(tool_error(d, "muster_answer", {"id": asked["id"], "option": "red", "digest": "0"}), "digest_mismatch")
+    told = tool(d, "muster_answer", {"id": asked["id"], "option": "red", "digest": shown["digest"], "note": "why not"})["approval"]
+    equal((told["answer"]["option"], told["answer"]["note"]), ("red", "why not"))
+    equal(tool_error(d, "muster_answer", {"id": asked["id"], "option": "blue"}), "already_answered")
+    again = tool(d, "muster_ask", {"title": "Which?", "options": ["red", "blue"], "key": "which"})["approval"]
+    equal((again["id"], again["state"], again["answer"]["option"]), (asked["id"], "delivered", "red"))
 
 
 def test_send_mail_and_groups():

@@ -406,6 +406,43 @@ const Command daemon_commands[] = {
                 .run = cmd_mcp,
         },
         {
+                .name = "approvals",
+                .summary = "what agents ask a person",
+                .usage = "[--all] [--json] [VERB [WORDS…]]",
+                .details = "Verbs:\n"
+                           "  list                      what waits for an answer (without a verb, this)\n"
+                           "  policies                  answers that were given once and for all\n"
+                           "  forget POLICY             people are asked again\n"
+                           "\n"
+                           "  -a, --all        list: also what is decided\n"
+                           "  --json           the daemon's answer as it is\n",
+                .examples = "  muster approvals\n"
+                            "  muster approvals forget 1a2b3c4d5e6f\n",
+                .takes = "all json",
+                .n_max = 2,
+                .run = cmd_approvals,
+        },
+        {
+                .name = "answer",
+                .summary = "show what an agent asks, and answer it",
+                .usage = "ID [allow|deny|OPTION] [--note TEXT] [--json]",
+                .details =
+                        "Shows the question with all that is to be decided on, and answers it with one of "
+                        "its\n"
+                        "options. Without an option it only shows it, and the options. The first answer\n"
+                        "counts, wherever it was given; who comes later is told who was first. ID may be\n"
+                        "the first 4 digits and more (docs/approvals.md).\n"
+                        "\n"
+                        "  --note TEXT      for the agent, kept with the answer\n"
+                        "  --json           the daemon's answer as it is\n",
+                .examples = "  muster answer 3fa2\n"
+                            "  muster answer 3fa2 deny --note 'not on main'\n",
+                .takes = "note json",
+                .n_min = 1,
+                .n_max = 2,
+                .run = cmd_answer,
+        },
+        {
                 .name = "explain",
                 .summary = "what an agent does, and why that is believed",
                 .usage = "[NAME] [--json]",

@@ -26,6 +26,10 @@ int hook_config_command(const HookConfig *config, const char *event, Buf *out) {
         return error_trace(r);
 }
 
+static int config_timeout_s(const char *event) {
+        return strcmp(event, "PermissionRequest") ? HOOK_TIMEOUT_S : HOOK_HELD_S;
+}
+
 static bool config_is_of_tools(const char *event) {
         return strstr(event, "Tool") != NULL || !strcmp(event, "PermissionRequest");
 }
@@ -40,8 +44,7 @@ static void config_write_event(JsonWriter *w, const HookConfig *config, const ch
         jw_begin_object(w);
         jw_field_cstr(w, "type", "command");
         jw_field_str(w, "command", command);
-        jw_field_int(w, "timeout",
-                     strcmp(config->runtime, "gemini") ? HOOK_TIMEOUT_S : HOOK_TIMEOUT_S * 1000);
+        jw_field_int(w, "timeout", config_timeout_s(event) * (strcmp(config->runtime, "gemini") ? 1 : 1000));
         jw_end_object(w);
         jw_end_array(w);
         jw_end_object(w);
@@ -86,7 +89,7 @@ int hook_config_toml(const HookConfig *config, const char *event, Buf *out) {
                 jw_str(&w, buf_str(&command)); /* texts of JSON are some of TOML, too */
         if (r || w.failed)
                 return error_origin(-ENOMEM);
-        return error_trace(buf_printf(out, ",timeout=%d}]}]", HOOK_TIMEOUT_S));
+        return error_trace(buf_printf(out, ",timeout=%d}]}]", config_timeout_s(event)));
 }
 
 /* One after the other, so that what happened first is told first; what fails is not told, and nobody waits for it. */

@@ -6,7 +6,8 @@
  */
 #include "base/json/json-writer.h"
 
-enum { HOOK_TIMEOUT_S = 5 }; /* after which the agent program ends a hook; the hook gives up long before */
+/* After which the agent program ends a hook; the hook gives up long before. One that asks for a permission may be held for 540 s. */
+enum { HOOK_TIMEOUT_S = 5, HOOK_HELD_S = 570 };
 
 typedef struct HookConfig {
         const char *runtime;

@@ -284,3 +284,23 @@ void hook_write_mail(JsonWriter *w, const AgentFact *fact, Str text) {
         }
         jw_end_object(w);
 }
+
+bool hook_asks(const AgentFact *fact) {
+        return !strcmp(fact->event, "PermissionRequest") &&
+               (!strcmp(fact->runtime, "claude") || !strcmp(fact->runtime, "codex"));
+}
+
+void hook_write_decision(JsonWriter *w, bool is_allowed, Str note) {
+        jw_begin_object(w);
+        jw_key(w, "hookSpecificOutput");
+        jw_begin_object(w);
+        jw_field_cstr(w, "hookEventName", "PermissionRequest");
+        jw_key(w, "decision");
+        jw_begin_object(w);
+        jw_field_cstr(w, "behavior", is_allowed ? "allow" : "deny");
+        if (!is_allowed)
+                jw_field_str(w, "message", note.n ? note : STR("A person has denied this."));
+        jw_end_object(w);
+        jw_end_object(w);
+        jw_end_object(w);
+}

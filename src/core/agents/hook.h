@@ -22,3 +22,7 @@ bool hook_takes_mail(Str runtime);
 void hook_write_mail(JsonWriter *w, const AgentFact *fact, Str text);
 /* The events that a program of this name is asked to tell; ends with NULL. NULL: it has no hooks that are known here. */
 const char *const *hook_events(Str runtime);
+/* Whether the program waits for the hook to decide on a permission. */
+bool hook_asks(const AgentFact *fact);
+/* What it is to print then. note: for the agent; empty: none. */
+void hook_write_decision(JsonWriter *w, bool is_allowed, Str note);

@@ -312,11 +312,11 @@ void attention_ready(Attention *self, int r) {
                 return;
         }
         self->life = ATTENTION_READY;
-        attention_look_again(self);
         for (size_t i = 0; i < self->waiting.n; i++)
                 attention_put(self, str_from(self->waiting.items[i]));
         strvec_deinit(&self->waiting);
         attention_finish_answers(self);
+        attention_look_again(self); /* also at those that an answer of an earlier daemon has left open */
         attention_run_calls(self);
 }
 

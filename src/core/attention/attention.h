@@ -30,7 +30,7 @@ enum {
         ATTENTION_WAITING_MAX =
                 4096, /* lines and calls that wait until it is read; others are left out, refused */
         ATTENTION_TEXT_MAX = 500, /* characters of an item's text, and of an answer's */
-        ATTENTION_CHOICES_MAX = 4,
+        ATTENTION_CHOICES_MAX = 8,
         ATTENTION_CHOICE_SHOWN = 100, /* characters of an id or a choice that is none */
         ATTENTION_AGAIN_MS = 2000,    /* between tries to carry out what an earlier daemon was told … */
         ATTENTION_AGAINS = 30,        /* … of which there are so many */
@@ -50,6 +50,7 @@ typedef enum AttentionState {
 typedef struct AttentionReply {
         Str choice, text, by,
                 client_id; /* client_id: of who may ask again whether it was the first; empty: none */
+        Str digest;        /* of what was shown, for kinds that ask for it; empty: none */
 } AttentionReply;
 
 /* What a domain does for its items; one of these per kind, listed by Daemon.attention_kinds. */

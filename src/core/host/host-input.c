@@ -80,8 +80,10 @@ int hosted_put_input(Hosted *hosted, Str bytes) {
 int host_write(Hosted *hosted, Str bytes) {
         int r = hosted_put_input(hosted, bytes);
 
-        if (!r || r == HOST_E_FULL)
+        if (!r || r == HOST_E_FULL) {
                 hosted->input_us = loop_wall_us(hosted->host->daemon->loop);
+                hosted_tell_seated(hosted);
+        }
         return r;
 }
 

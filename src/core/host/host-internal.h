@@ -86,6 +86,7 @@ void hosted_forget_drawings(
 
 /* host-size.c */
 void hosted_clear_seats(Hosted *hosted);  /* nobody is told */
+void hosted_tell_seated(Hosted *hosted);  /* to who watches */
 void hosted_tell_viewers(Hosted *hosted); /* that it has ended */
 
 /* host-size.c */

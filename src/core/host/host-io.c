@@ -294,6 +294,9 @@ void viewer_attach(Viewer *viewer, Hosted *hosted) {
         hosted->n_viewers++;
         hosted->n_terminals += !viewer->is_passive;
         hosted->n_web += viewer->is_web;
+        if (!viewer->is_passive &&
+            !viewer->is_web) /* a page may only be looked at: who types there is told */
+                hosted_tell_seated(hosted);
 }
 
 void viewer_detach(Viewer *viewer) {

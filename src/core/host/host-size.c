@@ -11,9 +11,17 @@
 
 /* ---- who types ------------------------------------------------------------------------------- */
 
+void hosted_tell_seated(Hosted *hosted) {
+        const HostWatch *watch = hosted->host->watch;
+
+        if (watch && watch->seated)
+                watch->seated(hosted, hosted->host->watch_user);
+}
+
 void seat_take(Seat *seat, Hosted *hosted) {
         seat->hosted = hosted;
         TAILQ_INSERT_TAIL(&hosted->seats, seat, link);
+        hosted_tell_seated(hosted);
 }
 
 bool seat_is_writer(const Seat *seat) {

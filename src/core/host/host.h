@@ -257,6 +257,8 @@ Hosted *host_first(Host *host);
 typedef struct HostWatch {
         void (*changed)(Hosted *hosted, void *user);
         void (*gone)(Hosted *hosted, void *user);
+        /* Somebody sits down at its terminal, or types at it; may be NULL. */
+        void (*seated)(Hosted *hosted, void *user);
 } HostWatch;
 void host_watch(Host *host, const HostWatch *watch, void *user);
 Hosted *host_find(Host *host, Str id);
