@@ -13,6 +13,7 @@
 #include "core/endpoint.h"
 #include "core/environment.h"
 #include "core/feed.h"
+#include "core/ledger/ledger-totals.h"
 #include "core/standstill.h"
 #include "wire/conn.h"
 
@@ -105,6 +106,8 @@ struct Daemon {
         const struct FleetOwner *const
                 *fleet; /* who names what is hosted (core/fleet/fleet.h); NULL: nobody */
 
+        LedgerTotals ledgers;        /* what all of them have kept */
+        struct UsageBook *usage;     /* what agents use; NULL before setup */
         struct Agents *agents;       /* what each of them does; NULL before setup */
         struct Load *load;           /* what hosted processes use over time; NULL before setup */
         struct Attention *attention; /* what waits for a person; NULL before setup */

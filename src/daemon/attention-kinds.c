@@ -5,5 +5,10 @@
 #include "core/approval/approval.h"
 #include "tasks/project.h"
 
-const AttentionKind *const attention_kinds[] = {&attention_process, &attention_task,     &attention_message,
-                                                &attention_notice,  &attention_approval, NULL};
+const AttentionKind *const attention_kinds[] = {&attention_process,
+                                                &attention_task,
+                                                &attention_message,
+                                                &attention_notice,
+                                                &attention_approval,
+                                                &attention_budget,
+                                                NULL};

@@ -8,6 +8,7 @@
 
 extern const AttentionKind *const attention_kinds[]; /* ends with NULL */
 
+extern const AttentionKind attention_budget; /* op-budget.c */
 /* attention-process.c: of hosted processes, whatever domain they belong to. */
 extern const AttentionKind attention_process;
 void attention_process_changed(Hosted *hosted, void *user); /* as HostChangedFn; user: the Daemon */

@@ -25,6 +25,7 @@
 #include "core/approval/approval.h"
 #include "core/attention/attention.h"
 #include "core/principal/audit.h"
+#include "core/usage/usage-book.h"
 #include "daemon/options.h"
 #include "daemon/own-log.h"
 #include "daemon/projects.h"
@@ -122,6 +123,7 @@ static void daemon_on_stopping(Daemon *daemon) {
         audit_stop(daemon->audit);
         approvals_stop(daemon->approvals);
         attention_stop(daemon->attention);
+        usage_book_stop(daemon->usage);
         if (daemon->is_dismissed)
                 web_servers_forget(daemon);
         service_notify("STOPPING=1");

@@ -11,6 +11,8 @@
 #include "core/client.h"
 #include "core/daemon.h"
 #include "core/fleet/fleet.h"
+#include "core/usage/budget.h"
+#include "core/usage/usage-book.h"
 #include "daemon/agent-hold.h"
 #include "gen/native-ops.h"
 
@@ -73,6 +75,47 @@ static bool agent_fact_gives_mail(Call *call, AgentTold *told, const Agent *agen
         return delivery_offer(call->daemon->collab, who->group, who->actor, &offer);
 }
 
+/* A turn is counted when it has ended, however it did. */
+static void agent_fact_count_turn(const Call *call, Hosted *hosted, const AgentFact *fact) {
+        Agent *agent = agent_of(hosted);
+        bool is_over =
+                fact->kind == AGENT_STOPPED || fact->kind == AGENT_LIMITED || fact->kind == AGENT_FAILED;
+
+        if (fact->is_sub || fact->verdict > AGENT_CONFIRMED)
+                return;
+        if (fact->kind == AGENT_TURN && !agent->turn_us)
+                agent->turn_us = fact->at_us;
+        else if (is_over && agent->turn_us) {
+                usage_turn(call->daemon->usage, hosted, str_from(fact->runtime), agent->turn_us,
+                           fact->at_us);
+                agent->turn_us = 0;
+        }
+}
+
+/* A budget that is used up refuses the next tool, with the reason: true, the call is answered. */
+static bool agent_fact_refuses(Call *call, const AgentTold *told, const Hosted *hosted) {
+        const Budget *budget = told->fact.kind == AGENT_TOOL && hook_takes_mail(str_from(told->fact.runtime))
+                                       ? budgets_hold_hosted(call->daemon, hosted, BUDGET_HARD)
+                                       : NULL;
+        char why[BUDGET_WORD_MAX + 256];
+        JsonWriter *w;
+
+        if (!budget)
+                return false;
+        budget_say(budget, why, sizeof(why));
+        w = call_result(call);
+        jw_begin_object(w);
+        jw_field_bool(w, "kept", true);
+        jw_field_cstr(w, "id", told->id);
+        jw_field_cstr(w, "state", told->state);
+        jw_field_cstr(w, "verdict", agent_verdict_name(told->fact.verdict));
+        jw_key(w, "answer");
+        hook_write_refusal(w, &told->fact, str_from(why));
+        jw_end_object(w);
+        agent_of((Hosted *)hosted)->is_refused = true;
+        return true;
+}
+
 /* It is about the process in whose tree the caller is, whatever the payload says. */
 int op_native_agent_fact(Call *call, const NativeAgentFactArgs *args) {
         const Principal *who = principal_of(call->client);
@@ -91,12 +134,19 @@ int op_native_agent_fact(Call *call, const NativeAgentFactArgs *args) {
                        &told->fact))
                 return call_fail(call, CALL_E_INVALID_PARAMS, "event: none is named, nor in the payload");
         agent_take(agent_of(hosted), &told->fact);
+        usage_heard(call->daemon->usage, hosted, args->runtime,
+                    json_text_of(args->payload, "transcript_path"));
+        usage_heard(call->daemon->usage, hosted, args->runtime,
+                    json_text_of(args->payload, "agent_transcript_path"));
         memcpy(told->id, hosted->id, sizeof(told->id));
         told->state = agent_state_name(agent_of(hosted)->state.kind);
         if (who->actor.n && told->fact.kind == AGENT_TURN && told->fact.verdict <= AGENT_CONFIRMED)
                 delivery_heard(call->daemon->collab, who->group, who->actor,
                                json_text_of(args->payload, "prompt"));
+        agent_fact_count_turn(call, hosted, &told->fact);
         agent_hold_fact(call, hosted, &told->fact, args->payload);
+        if (agent_fact_refuses(call, told, hosted))
+                return 0;
         if (agent_hold_wants(call, &told->fact, args->payload, args->hook))
                 return agent_hold_begin(call, hosted, &told->fact, args->payload, args->hook,
                                         agent_fact_held, told);
@@ -132,6 +182,10 @@ static int agent_took_mail(Call *call) {
 
         if (is_taken && agent_of(hosted))
                 agent_took_turn(call, agent_of(hosted));
+        if (hosted && agent_of(hosted) && agent_of(hosted)->is_refused) {
+                agent_of(hosted)->is_refused = false;
+                is_taken = true;
+        }
         jw_begin_object(w);
         jw_field_bool(w, "took", is_taken);
         jw_end_object(w);

@@ -11,6 +11,7 @@
 #include "core/fleet/inner.h"
 #include "daemon/fleet-owners.h"
 #include "gen/coop-ops.h"
+#include "core/usage/budget.h"
 #include "gen/native-ops.h"
 #include "sessions/sessions.h"
 #include "tasks/project.h"
@@ -280,6 +281,17 @@ static int fleet_start_run(Call *inner, const Carry *carry) {
         return act->thing.owner->start(inner, &act->thing, act->by, act->env);
 }
 
+/* 0, or the call has failed: a budget is used up, and nothing new begins. */
+static int fleet_start_may(Call *call, Str name, const char *process) {
+        const Budget *budget = budgets_hold(call->daemon, name, process, BUDGET_SOFT);
+        char why[BUDGET_WORD_MAX + 256];
+
+        if (!budget)
+                return 0;
+        budget_say(budget, why, sizeof(why));
+        return call_fail(call, CALL_E_BUDGET_EXCEEDED, "%s", why);
+}
+
 static int fleet_start_found(Call *call, const FleetThing *thing, const Carry *carry) {
         const NativeFleetStartArgs *args = container_of(carry, NativeFleetStartArgs, carry);
         const Hosted *hosted =
@@ -289,6 +301,8 @@ static int fleet_start_found(Call *call, const FleetThing *thing, const Carry *c
                 return fleet_refuse_verb(call, "start", thing);
         if (hosted && (hosted->state == HOSTED_STARTING || hosted->state == HOSTED_RUNNING))
                 return fleet_kill_tell(call, thing); /* it runs */
+        if (fleet_start_may(call, thing->name, NULL))
+                return CALL_E_BUDGET_EXCEEDED;
         return fleet_act(call, &(FleetAct){.by = args->by, .env = args->env}, thing, fleet_start_run,
                          fleet_begun);
 }
@@ -355,6 +369,9 @@ static int fleet_created(Call *call, const Call *inner, _unused_ const Carry *ca
 int op_native_fleet_start(Call *call, const NativeFleetStartArgs *args) {
         if (args->command.n && !args->workspace.n)
                 return call_fail(call, CALL_E_INVALID_PARAMS, "workspace is required with a command");
+        if (args->command.n &&
+            fleet_start_may(call, arena_printf(&call->arena, "session:" STR_FMT, STR_ARG(args->name)), NULL))
+                return CALL_E_BUDGET_EXCEEDED;
         if (args->command.n)
                 return call->daemon->sessions
                                ? call_inner(call, fleet_create_run, fleet_created, &args->carry)

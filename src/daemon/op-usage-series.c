@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* usage.series: what hosted processes used over time (core/host/load.h), put into steps. */
+/* usage.series: what hosted processes used over time (core/host/load.h, series-tokens.h), put into steps. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -11,6 +11,8 @@
 #include "base/utf8.h"
 #include "core/daemon.h"
 #include "core/host/load.h"
+#include "core/usage/usage-book.h"
+#include "daemon/series-tokens.h"
 #include "gen/native-ops.h"
 
 enum {
@@ -53,6 +55,7 @@ static int series_tell(Call *call, const Carry *carry) {
         SeriesAsk *self = (SeriesAsk *)container_of(carry, SeriesAsk, carry);
         const LoadQuestion *q = &self->question;
         int r = q->r;
+        bool is_whole;
         JsonWriter *w;
 
         if (!r) {
@@ -68,8 +71,9 @@ static int series_tell(Call *call, const Carry *carry) {
                         series_write(&q->series[i], "rss_kb", offsetof(LoadPoint, rss_kb), w);
                         series_write(&q->series[i], "bytes", offsetof(LoadPoint, n_bytes), w);
                 }
+                is_whole = series_tokens_write(usage_book_table(call->daemon->usage), q, w);
                 jw_end_array(w);
-                jw_field_bool(w, "complete", !q->is_cut);
+                jw_field_bool(w, "complete", is_whole && !q->is_cut);
                 jw_end_object(w);
         }
         load_question_deinit(&self->question);

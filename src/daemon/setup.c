@@ -23,6 +23,8 @@
 #include "core/host/load.h"
 #include "core/principal/audit.h"
 #include "core/trust.h"
+#include "core/usage/budget.h"
+#include "core/usage/usage-book.h"
 #include "core/web/servers.h"
 #include "core/web/tokens.h"
 #include "daemon/agent-hold.h"
@@ -37,6 +39,7 @@
 #include "dialect/coop/coop.h"
 #include "dialect/native/native.h"
 #include "sessions/sessions.h"
+#include "tasks/project.h"
 
 /* ---- which endpoints ------------------------------------------------------------------------- */
 
@@ -216,6 +219,8 @@ static void setup_on_changed(Hosted *hosted, void *user) {
         Daemon *daemon = user;
 
         agents_changed(daemon->agents, hosted);
+        if (hosted->state != HOSTED_STARTING && hosted->state != HOSTED_RUNNING)
+                usage_ended(daemon->usage, hosted);
         attention_process_changed(hosted, daemon);
         if (hosted->state == HOSTED_RUNNING)
                 load_wake(daemon->load);
@@ -231,6 +236,13 @@ static void setup_on_gone(Hosted *hosted, void *user) {
 
 static void setup_on_seated(Hosted *hosted, void *user) {
         agent_hold_seated(hosted, user);
+}
+
+/* Tasks that a budget kept waiting may begin. */
+static void setup_on_released(Daemon *daemon) {
+        for (Endpoint *e = daemon->endpoints; e; e = e->next)
+                if (e->type == &aiwg_endpoint && e->context)
+                        supervisor_pump(e->context);
 }
 
 static const HostWatch setup_watch = {setup_on_changed, setup_on_gone, setup_on_seated};
@@ -255,6 +267,10 @@ int setup_host(Daemon *daemon) {
                 r = load_new(&daemon->load, daemon);
         if (!r)
                 r = agents_new(&daemon->agents, daemon);
+        if (!r)
+                r = usage_book_new(&daemon->usage, daemon);
+        if (!r)
+                budgets_on_release(usage_book_budgets(daemon->usage), setup_on_released);
         if (!r)
                 host_watch(daemon->host, &setup_watch, daemon);
         if (!r)
@@ -284,6 +300,7 @@ void setup_unhost(Daemon *daemon) {
                 runners_let_go(daemon->collab);
         daemon->host = host_free(daemon->host);
         daemon->agents = agents_free(daemon->agents);
+        daemon->usage = usage_book_free(daemon->usage);
         daemon->servers = servers_free(daemon->servers);
         daemon->tokens = tokens_free(daemon->tokens);
         daemon->trust = trust_free(daemon->trust);

@@ -41,6 +41,7 @@ class Agent:
         self.n_blocks = 0
         self.hooks_ms = []
         self.decisions = []  # of hooks that were asked for a permission
+        self.answers = []  # of the hooks of a step
 
     # ---- of each program ------------------------------------------------------------------
 
@@ -71,7 +72,9 @@ class Agent:
         return self.run_raw(event, payload)
 
     def run_raw(self, event, payload):
-        return [self.command(command, payload) for command in self.hooks.get(event, [])]
+        answers = [self.command(command, payload) for command in self.hooks.get(event, [])]
+        self.answers += answers
+        return answers
 
     def take(self, answers):
         for answer in answers:
@@ -93,11 +96,11 @@ class Agent:
 
     def step(self, line):
         word, _, rest = line.partition(" ")
-        self.hooks_ms = []
+        self.hooks_ms, self.answers = [], []
         n_taken = len(self.taken)
         getattr(self, "do_" + word)(rest)
         decisions, self.decisions = self.decisions, []
-        return {"did": word, "hooks_ms": self.hooks_ms, "taken": self.taken[n_taken:], "session": self.session, "decisions": decisions}
+        return {"did": word, "hooks_ms": self.hooks_ms, "taken": self.taken[n_taken:], "answers": self.answers, "session": self.session, "decisions": decisions}
 
     def permit(self, rest, **more):
         asked = json.loads(rest)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Measurements of what is known of agents: what a hook costs beside the smallest program, and how true and how fast a state is; `scripts/bench --only agents`."""
 import os
+import resource
 import signal
 import statistics
+import subprocess
 import sys
 import time
 
@@ -12,6 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 from clients import Rpc  # noqa: E402
 from fake_agents import RUNTIMES, Fake, native  # noqa: E402
 from feed import Feed  # noqa: E402
+from transcripts import claude_line, claude_user  # noqa: E402
 
 PAYLOAD = '{"session_id":"s","transcript_path":"/x","cwd":"/x","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t"}'
 N_SPAWNS = 300
@@ -19,6 +22,7 @@ N_TURNS = 300
 N_DEATHS = 40
 TURN = (("prompt x", "working"), ("tool Bash", "working"), ("done", "working"), ("ask Edit", "waiting"), ("done", "working"), ("subagent", "working"), ("stop", "idle"))
 KNOWN_MS, DEAD_MS = 20, 100
+TRANSCRIPT_BYTES = 200 << 20
 
 
 class Place:
@@ -97,4 +101,42 @@ def agents_true_state(bench):
             Row("… death known after the kill, p99 of %d" % N_DEATHS, "", with_unit(deaths, "ms"), _p99(deaths), "ms", DEAD_MS, False)]
 
 
-MEASUREMENTS = [agents_hook_cost, agents_true_state]
+def _transcript(path, n_bytes):
+    """Results of tools and answers of a few lines each, every response in three lines; how many tokens it tells."""
+    text = 'if (x == "y") {\n    return foo(bar, "baz");\n}\n'
+    answer = [{"type": "text", "text": "What I found: " + text * 12}, {"type": "tool_use", "id": "toolu_1", "name": "Edit", "input": {"file_path": "/x/y.c", "old_string": text * 6, "new_string": text * 6}}]
+    n, i, tokens = 0, 0, 0
+    with open(path, "w", encoding="utf-8") as file:
+        while n < n_bytes:
+            i += 1
+            lines = claude_user(text * (10 + i * 37 % 390)) + "".join(claude_line("msg_%d" % i, out, content=answer) for out in (1, 100, 200 + i % 7))
+            tokens += 60 + 200 + i % 7
+            n += file.write(lines)
+    return i, tokens
+
+
+def _cpu(*command):
+    """Seconds of the processor, of the program and of the kernel for it; what it printed."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    out = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, out
+
+
+def agents_transcripts(bench):
+    """A transcript in the page cache, read as the daemon reads it, against counting its lines."""
+    plain, ours, daemon = [], [], Daemon(bench)
+    path = os.path.join(daemon.folder, "t.jsonl")
+    n, tokens = _transcript(path, TRANSCRIPT_BYTES)
+    for _ in range(bench.rounds):
+        plain.append(_cpu("wc", "-l", path)[0] * 1000)
+        took, out = _cpu(os.path.join(bench.build, "transcript-read"), "claude", path)
+        ours.append(took * 1000)
+    os.unlink(path)
+    told = [int(word) for word in out.split()]
+    return [Row("transcript of %d MB read for usage, speed against wc -l" % (TRANSCRIPT_BYTES >> 20), with_unit(plain, "ms"), with_unit(ours, "ms"),
+                statistics.median(a / b for a, b in zip(plain, ours)), "", 0.5, True),
+            Row("… responses and tokens, against the reference sums", "%d, %d" % (n, tokens), "%d, %d" % tuple(told), told[1] / tokens + abs(told[0] - n), "", 1, False)]
+
+
+MEASUREMENTS = [agents_hook_cost, agents_true_state, agents_transcripts]

@@ -134,3 +134,19 @@ def test_who_is_not_the_actor_takes_nothing():
         eventually(lambda: native(d, "group.mail", group=group)["mailboxes"][0]["queued"], what="it waits")
         done = subprocess.run([HOOK, d.home.native_sock, "claude", "Stop"], input=b'{"hook_event_name":"Stop"}', stdout=subprocess.PIPE, check=True)
         equal((done.stdout, state_of(d, fake.name)["state"]), (b"", "working"))
+
+
+def test_a_budget_that_is_used_up_keeps_messages():
+    """Neither typed nor taken along by a hook, until there is a budget again (docs/usage.md)."""
+    d = shared()
+    group, _ = project(d, "spent")
+    with _actor(d, group, "claude") as fake:
+        _introduced(d, group, fake)
+        budget = native(d, "budget.set", scope="group:" + group, metric="turns", soft=1)["id"]
+        eventually(lambda: native(d, "budget.ls")["budgets"][0]["reached"] == "soft", what="the first turn is counted")
+        event = _send(d, group, "too late")
+        eventually(lambda: native(d, "group.mail", group=group)["mailboxes"][0]["why"] == "budget", what="the message waits")
+        fake.do("prompt x")
+        equal(fake.do("stop")["taken"], [])
+        native(d, "budget.rm", id=budget)
+        eventually(lambda: _mail(d, group, event).get("fact") in ("accepted", "taken", "stalled"), what="it is typed")

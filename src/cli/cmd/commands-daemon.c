@@ -459,6 +459,52 @@ const Command daemon_commands[] = {
                 .run = cmd_explain,
         },
         {
+                .name = "usage",
+                .summary = "tokens and cost of agents, as their transcripts tell them",
+                .usage = "[BY] [--since TIME] [--json]",
+                .details =
+                        "A row for each agent, or by what is named: name, group, project, account, "
+                        "runtime,\n"
+                        "model, session, day, hour (UTC). What agent programs report as cost and what our\n"
+                        "table of prices makes of tokens are never added to each other (docs/usage.md).\n"
+                        "\n"
+                        "  --since TIME     RFC 3339, or 30s, 10m, 2h, 1d ago (default: today, UTC)\n"
+                        "  --json           the daemon's answer as it is\n",
+                .examples = "  muster usage\n"
+                            "  muster usage model --since 7d\n"
+                            "  muster usage day --since 2026-07-01T00:00:00Z --json\n",
+                .takes = "since json",
+                .n_max = 1,
+                .run = cmd_usage,
+        },
+        {
+                .name = "budget",
+                .summary = "what agents may use, and what happens then",
+                .usage = "[VERB [ARGUMENT…]] [--json]",
+                .details = "Budgets of tokens, usd, turns or minutes for all, one agent, a group, a project "
+                           "or an\n"
+                           "account, a day (UTC), a run (one process) or for ever (docs/usage.md).\n"
+                           "\n"
+                           "Verbs:\n"
+                           "  ls                    what is set and used (without a verb, this)\n"
+                           "  set SCOPE METRIC PER BOUND=N…\n"
+                           "  rm ID\n"
+                           "\n"
+                           "SCOPE is all, name:NAME, group:ID, project:NAME or account:RUNTIME:FOLDER; "
+                           "METRIC tokens,\n"
+                           "usd, turns, minutes; PER day, run, ever; BOUND warn (people are told), soft "
+                           "(nothing\n"
+                           "new begins), hard (tools are refused; with on_hard=stop processes are ended).\n"
+                           "\n"
+                           "  --json           the daemon's answer as it is\n",
+                .examples = "  muster budget set all usd day warn=5 soft=8 hard=10\n"
+                            "  muster budget set name:session:api tokens run hard=2000000 on_hard=stop\n"
+                            "  muster budget\n",
+                .takes = "json",
+                .n_max = -1,
+                .run = cmd_budget,
+        },
+        {
                 .name = "hook",
                 .summary = "tells the daemon what a hook of an agent program was told",
                 .usage = "RUNTIME [EVENT] [--socket PATH]",

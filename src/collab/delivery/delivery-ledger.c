@@ -373,6 +373,7 @@ static void delivery_replay_on_committed(_unused_ void *user, _unused_ uint64_t 
 
 int delivery_open(Delivery *delivery) {
         LedgerOptions options = {.loop = delivery->collab->daemon->loop,
+                                 .totals = &delivery->collab->daemon->ledgers,
                                  .path = delivery->path,
                                  .state_path = delivery->state_path,
                                  .policy = LEDGER_INTERVAL,

@@ -22,6 +22,7 @@ static const char *const why_words[_MAIL_WHYS] = {
         [MAIL_THROTTLED] = "throttled",
         [MAIL_FAILED] = "failed",
         [MAIL_BEHIND] = "behind",
+        [MAIL_BUDGET] = "budget",
         [MAIL_TURN] = "turn",
 };
 

@@ -10,6 +10,7 @@
 #include "collab/collab.h"
 #include "collab/delivery/delivery-text.h"
 #include "collab/delivery/delivery.h"
+#include "core/usage/budget.h"
 
 /* When the program has started well enough to be typed at. */
 static int64_t ready_ms(const GateFacts *facts) {
@@ -315,10 +316,17 @@ static GateFacts gate_facts(const Mailbox *mailbox, const Group *group) {
         return facts;
 }
 
+/* A budget keeps everything new from it. */
+static bool mailbox_is_spent(const Mailbox *mailbox) {
+        const Runner *runner = mailbox_runner(mailbox);
+
+        return runner && budgets_hold_hosted(mailbox->delivery->collab->daemon, runner->hosted, BUDGET_SOFT);
+}
+
 bool mailbox_has_mail(const Mailbox *mailbox) {
         GateFacts facts = gate_facts(mailbox, mailbox->delivery->group);
 
-        return facts.n_chat + facts.n_notices && held(&facts) == MAIL_GO;
+        return facts.n_chat + facts.n_notices && held(&facts) == MAIL_GO && !mailbox_is_spent(mailbox);
 }
 
 bool mailbox_is_in_front(Mailbox *mailbox) {
@@ -349,6 +357,10 @@ static void step_waiting(Mailbox *mailbox) {
         mailbox->why = delivery_gate(&facts, &mailbox->due_ms);
         if (mailbox->why == MAIL_GO && !mailbox_is_in_front(mailbox)) {
                 mailbox->why = MAIL_BEHIND;
+                mailbox->due_ms = facts.now_ms + GATE_EVERY_MS;
+        }
+        if (mailbox->why == MAIL_GO && mailbox_is_spent(mailbox)) {
+                mailbox->why = MAIL_BUDGET;
                 mailbox->due_ms = facts.now_ms + GATE_EVERY_MS;
         }
         if (mailbox->why == MAIL_GO && mailbox->is_introduced &&

@@ -108,6 +108,7 @@ static void group_load_on_opened(void *user, int r) {
 static int open_ledger(Group *group) {
         LedgerOptions options = {
                 .loop = group->collab->daemon->loop,
+                .totals = &group->collab->daemon->ledgers,
                 .path = group->ledger_path,
                 .state_path = group->state_path,
 

@@ -45,6 +45,8 @@ struct Agent {
         bool is_printing;   /* what the last fact about its output said */
         bool was_doubtful;  /* when it was last told */
         bool is_told_silent;
+        int64_t turn_us;      /* when the turn began that was not counted yet; 0: none */
+        bool is_refused;      /* a hook was answered with a refusal, and has not said that it took it */
         unsigned n_prolonged; /* how often its turn was prolonged by messages, one after the other */
         AgentFact *facts;     /* a ring: the oldest at n_facts % AGENT_FACTS_MAX once it is full */
         size_t n_facts, n_room;

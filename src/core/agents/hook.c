@@ -304,3 +304,20 @@ void hook_write_decision(JsonWriter *w, bool is_allowed, Str note) {
         jw_end_object(w);
         jw_end_object(w);
 }
+
+/* Claude Code and Codex: the decision of PreToolUse as published; Gemini: that of BeforeTool. */
+void hook_write_refusal(JsonWriter *w, const AgentFact *fact, Str why) {
+        jw_begin_object(w);
+        if (!strcmp(fact->runtime, "gemini")) {
+                jw_field_cstr(w, "decision", "deny");
+                jw_field_str(w, "reason", why);
+        } else {
+                jw_key(w, "hookSpecificOutput");
+                jw_begin_object(w);
+                jw_field_cstr(w, "hookEventName", fact->event);
+                jw_field_cstr(w, "permissionDecision", "deny");
+                jw_field_str(w, "permissionDecisionReason", why);
+                jw_end_object(w);
+        }
+        jw_end_object(w);
+}

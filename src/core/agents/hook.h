@@ -20,6 +20,8 @@ bool hook_read(Str runtime, Str event, const Json *payload, int64_t now_us, Agen
 bool hook_takes_mail(Str runtime);
 /* What it is to print for that: behind `kind`, AGENT_STOPPED or AGENT_TURN. */
 void hook_write_mail(JsonWriter *w, const AgentFact *fact, Str text);
+/* What it is to print to refuse a tool, behind AGENT_TOOL. */
+void hook_write_refusal(JsonWriter *w, const AgentFact *fact, Str why);
 /* The events that a program of this name is asked to tell; ends with NULL. NULL: it has no hooks that are known here. */
 const char *const *hook_events(Str runtime);
 /* Whether the program waits for the hook to decide on a permission. */

@@ -257,6 +257,7 @@ static void attention_on_committed(_unused_ void *user, _unused_ uint64_t first,
 static void attention_open_ledger(void *user) {
         Attention *self = user;
         LedgerOptions options = {.loop = self->daemon->loop,
+                                 .totals = &self->daemon->ledgers,
                                  .path = self->path,
                                  .state_path = self->state_path,
                                  .is_lines_only = true,

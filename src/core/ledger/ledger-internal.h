@@ -145,6 +145,7 @@ struct Ledger {
         LedgerMerge *merge;         /* NULL: no one runs */
         IndexStand frozen;          /* what the index covers without its young segment */
         LedgerStats stats;
+        LedgerTotals *totals; /* NULL: none */
         FollowerList followers;
 };
 

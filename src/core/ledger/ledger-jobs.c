@@ -115,6 +115,8 @@ static int take_own(Ledger *ledger, LedgerJob *job) {
                 if (r)
                         return error_trace(r);
                 ledger->stats.n_lines += change->n_lines;
+                if (ledger->totals)
+                        ledger->totals->n_lines += change->n_lines;
         }
         return 0;
 }
@@ -181,6 +183,10 @@ static void commit_done(void *user) {
         }
         ledger->stats.n_commits += group && !job->r;
         ledger->stats.n_syncs += job->has_synced;
+        if (ledger->totals) {
+                ledger->totals->n_commits += group && !job->r;
+                ledger->totals->n_syncs += job->has_synced;
+        }
         ledger->stats.n_journaled += job->is_journaled;
         if (group && group->bytes.n && !job->r)
                 ledger->is_dirty = job->is_journaled || !job->has_synced;
@@ -264,6 +270,8 @@ static void sync_done(void *user) {
         if (job->r)
                 log_err(loop_log(ledger->loop), ledger->place.path, "sync failed errno=%d", -job->r);
         ledger->stats.n_syncs++;
+        if (ledger->totals)
+                ledger->totals->n_syncs++;
         ledger->job = ledger_job_free(job);
         ledger_kick(ledger);
 }

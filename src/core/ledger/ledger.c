@@ -157,6 +157,7 @@ int ledger_open(Ledger **ret, const LedgerOptions *options, void (*opened)(void 
         ledger->loop = options->loop;
         ledger->journal = LEDGER_JOURNAL_NULL;
         ledger->opened = opened;
+        ledger->totals = options->totals;
         deferred_init(&ledger->next, options->loop, ledger_run_next);
         timer_init(&ledger->sync_timer, options->loop, ledger_on_sync_timer);
         r = copy_options(ledger, options);

@@ -18,6 +18,7 @@
 #include "base/json/json-writer.h"
 #include "base/json/json.h"
 #include "base/loop/loop.h"
+#include "core/ledger/ledger-totals.h"
 
 typedef struct Ledger Ledger;
 typedef struct LedgerGroup LedgerGroup;
@@ -70,6 +71,7 @@ typedef struct LedgerOptions {
         bool has_chain;       /* SHA-256 chain in a side file */
         bool is_lines_only;   /* no change has files: one that seems to wait for its files is not ours */
         LedgerClassifyFn classify;
+        LedgerTotals *totals; /* counted there, too; NULL: nowhere */
         /* These positions are kept and can be read now: own lines (before their done()) or those of another
          * program. */
         void (*committed)(void *user, uint64_t first, uint64_t n);

@@ -222,6 +222,7 @@ static void audit_make_folder(void *user) {
 static void audit_open_ledger(void *user) {
         Audit *self = user;
         LedgerOptions options = {.loop = self->daemon->loop,
+                                 .totals = &self->daemon->ledgers,
                                  .path = self->path,
                                  .state_path = self->state_path,
                                  .policy = LEDGER_INTERVAL,

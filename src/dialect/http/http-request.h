@@ -110,6 +110,7 @@ void http_mcp_post(HttpRequest *request, Str body);
 void http_recording_get(HttpRequest *request, Str body);
 void http_lite_get(HttpRequest *request, Str body);
 void http_lite_post(HttpRequest *request, Str body);
+void http_metrics_get(HttpRequest *request, Str body);
 void http_assets_get(HttpRequest *request, Str body);
 void http_rest_list(HttpRequest *request, Str body);
 void http_rest_create(HttpRequest *request, Str body);

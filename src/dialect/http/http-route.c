@@ -43,6 +43,7 @@ static const HttpRoute http_routes[] = {
          .run = ws_term_open},
         {"GET", {"rpc"}, .access = HTTP_TOKEN, .is_of_one = true, .is_websocket = true, .run = ws_rpc_open},
         {"GET", {"recordings", "*"}, .access = HTTP_TOKEN, .run = http_recording_get},
+        {"GET", {"metrics"}, .access = HTTP_TOKEN, .run = http_metrics_get},
         {"GET", {"lite"}, .access = HTTP_OPEN, .run = http_lite_get},
         {"POST", {"lite"}, .access = HTTP_OPEN, .n_body_max = HTTP_LOGIN_MAX, .run = http_lite_post},
         {"POST", {"mcp"}, .access = HTTP_TOKEN, .n_body_max = HTTP_BODY_MAX, .run = http_mcp_post},

@@ -188,7 +188,8 @@ static int keep_submitted(Task *task) {
 static bool has_slot(const Project *project) {
         const Supervisor *s = &project->supervisor;
 
-        return s->n_slots < (size_t)project->max_parallel && TAILQ_EMPTY(&s->queue) && !s->n_entering;
+        return s->n_slots < (size_t)project->max_parallel && TAILQ_EMPTY(&s->queue) && !s->n_entering &&
+               !supervisor_is_spent(project, "new");
 }
 
 static int make_task(Project *project, const TaskSpec *spec, Task **ret) {

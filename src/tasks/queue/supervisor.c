@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "core/usage/budget.h"
+#include "core/usage/usage-book.h"
 #include "tasks/project.h"
 
 /* ---- from the queue into a slot -------------------------------------------------------------- */
@@ -53,11 +55,25 @@ void supervisor_run(Task *task) {
                 log_warning(&task->project->daemon->log, task->id, "start not kept: no memory");
 }
 
+bool supervisor_is_spent(const Project *project, const char *id) {
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        Str place, name;
+
+        if (!budgets_first(usage_book_budgets(project->daemon->usage)))
+                return false;
+        place = project_name(project->daemon, &arena, project->dir);
+        name = arena_printf(&arena, "task:" STR_FMT "/%s", STR_ARG(place), id);
+        return name.data && budgets_hold(project->daemon, name, NULL, BUDGET_SOFT);
+}
+
 void supervisor_pump(Project *project) {
         Supervisor *s = &project->supervisor;
 
         while (!TAILQ_EMPTY(&s->queue) && !s->is_stopping && s->n_slots < (size_t)project->max_parallel) {
                 Task *task = TAILQ_FIRST(&s->queue);
+
+                if (supervisor_is_spent(project, task->id))
+                        return;
                 supervisor_dequeue(task);
                 task->started_us = loop_wall_us(project->daemon->loop);
                 supervisor_run(task);

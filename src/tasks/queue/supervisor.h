@@ -97,9 +97,11 @@ void supervisor_write_stats(const Project *project, JsonWriter *w); /* as task.s
 Str task_short_prompt(Str prompt);                                  /* its first 80 UTF-16 units */
 
 /* ---- between supervisor*.c ---- */
-void supervisor_cancel_queue(Project *project);      /* at a stop that ends tasks */
-void supervisor_check_drained(Project *project);     /* something that a stop waits for has come */
-void supervisor_pump(Project *project);              /* starts what may start */
+void supervisor_cancel_queue(Project *project);  /* at a stop that ends tasks */
+void supervisor_check_drained(Project *project); /* something that a stop waits for has come */
+void supervisor_pump(Project *project);          /* starts what may start */
+/* A budget keeps everything new of the project, or the task of this id, from beginning. */
+bool supervisor_is_spent(const Project *project, const char *id);
 void supervisor_end(Task *task, const TaskEnd *end); /* decides an end; all the rest follows */
 void supervisor_add(Task *task);                     /* clients can find it from now on */
 void supervisor_link(Task *task);                    /* into the list of those under way */

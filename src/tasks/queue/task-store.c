@@ -224,6 +224,7 @@ static void on_write_timer(Timer *timer) {
 
 int task_store_open(TaskStore *store, Project *project, void (*opened)(Project *project, int r)) {
         LedgerOptions options = {.loop = project->daemon->loop,
+                                 .totals = &project->daemon->ledgers,
                                  .is_lines_only = true, /* agents may write there */
                                  .classify = task_store_classify,
                                  .committed = task_store_on_committed,

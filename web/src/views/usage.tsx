@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Usage: processor, memory and output of each agent over time, as plots and as a table.
+// Usage: tokens and cost of today, budgets; processor, memory, output and tokens of each agent over time, as plots and as a table.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
@@ -27,12 +27,14 @@ interface Answer {
 const METRICS = [
   { key: "cpu_ms", label: w.usage.cpuTitle, scale: (v: number, step: number) => v / step / 10, isLevel: false, show: (n: number) => `${number(Number(n.toFixed(n < 10 ? 1 : 0)))} ${w.usage.cpuUnit}` },
   { key: "rss_kb", label: w.usage.memory, scale: (v: number) => v * 1024, isLevel: true, show: (n: number) => bytes(n) },
+  { key: "tokens", label: w.usage.tokensTitle, scale: (v: number, step: number) => (v / step) * 60, isLevel: false, show: (n: number) => number(Math.round(n)) },
   { key: "bytes", label: w.usage.outputTitle, scale: (v: number, step: number) => v / step, isLevel: false, show: (n: number) => bytes(Math.round(n)) },
 ];
 const COLOURS = ["#2f7fc1", "#c1632f", "#3f9a52", "#9a4fb5", "#b5912f", "#2fa3a3", "#c14f7d", "#6b7480"];
 const longTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 const shortTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const SPAN_MIN = 30;
+const SPENT_MS = 30000;
 const RANGES = { hour: 3600, day: 86400, week: 7 * 86400 } as const;
 
 function nameOf(s: Series): string {
@@ -106,6 +108,76 @@ function Now() {
   return <p class="note">{w.usage.sum(all.length, bytes(sum((p) => p.rss_kb) * 1024), number(Math.round(sum((p) => p.cpu_ms) / 1000)), bytes(sum((p) => p.bytes)))}</p>;
 }
 
+interface Sum {
+  key?: string;
+  tokens: number;
+  responses: number;
+  reported_usd?: number;
+  priced_usd?: number;
+  unpriced: number;
+}
+
+interface Budget {
+  id: string;
+  scope: string;
+  metric: string;
+  per: string;
+  warn?: number;
+  soft?: number;
+  hard?: number;
+  used: number;
+  reached: string;
+  judged: boolean;
+  why?: string;
+}
+
+const usd = (n: number | undefined) => (n === undefined ? "–" : w.company.cost(n));
+
+/* What programs report and what a table of prices makes of tokens stand beside each other: they are never one number. */
+function Cost({ rows, total }: { rows: Sum[]; total: Sum }) {
+  const line = (s: Sum, name: string) => (
+    <tr key={name}><th scope="row">{name}</th><td>{number(s.responses)}</td><td>{number(s.tokens)}</td><td>{usd(s.reported_usd)}</td><td>{usd(s.priced_usd)}</td><td>{number(s.unpriced)}</td></tr>
+  );
+  return (
+    <section class="cost"><h2>{w.usage.today}</h2>
+      <table><thead><tr>{[w.usage.agent, w.usage.responses, w.usage.tokens, w.usage.reported, w.usage.priced, w.usage.unpriced].map((t) => <th key={t} scope="col">{t}</th>)}</tr></thead>
+        <tbody>{rows.map((s) => line(s, s.key ?? ""))}{rows.length > 1 && line(total, w.usage.total)}</tbody></table>
+    </section>
+  );
+}
+
+function Bars({ budgets }: { budgets: Budget[] }) {
+  return (
+    <section class="budgets"><h2>{w.usage.budgets}</h2>
+      <ul role="list">{budgets.map((b) => {
+        const most = b.hard ?? b.soft ?? b.warn ?? 0;
+        const what = `${b.scope}: ${number(b.used)} / ${number(most)} ${b.metric}, ${w.usage.per[b.per] ?? b.per}`;
+        return <li key={b.id}><label>{what}{b.reached !== "none" && <strong> {w.usage.reached[b.reached] ?? b.reached}</strong>}{!b.judged && <em> {b.why}</em>}<progress value={Math.min(b.used, most)} max={most || 1} /></label></li>;
+      })}</ul>
+    </section>
+  );
+}
+
+/* Both are left out where there is nothing. */
+function Spent() {
+  const report = useSignal<{ rows: Sum[]; total: Sum } | null>(null);
+  const budgets = useSignal<Budget[]>([]);
+  useEffect(() => {
+    const load = () => {
+      call<{ rows: Sum[]; total: Sum }>("usage.report", { by: "name" }).then((a) => (report.value = a), () => undefined);
+      call<{ budgets: Budget[] }>("budget.ls", {}).then((a) => (budgets.value = a.budgets), () => undefined);
+    };
+    if (isLive.peek()) load();
+    const again = setInterval(() => isLive.peek() && load(), SPENT_MS);
+    const stop = onReset(load);
+    return () => {
+      clearInterval(again);
+      stop();
+    };
+  }, []);
+  return <>{report.value && report.value.rows.length > 0 && <Cost rows={report.value.rows} total={report.value.total} />}{budgets.value.length > 0 && <Bars budgets={budgets.value} />}</>;
+}
+
 export function Usage() {
   const range = useSignal<keyof typeof RANGES>("hour");
   const answer = useSignal<Answer | null>(null);
@@ -127,6 +199,7 @@ export function Usage() {
       <Field label={w.usage.range}><select value={range.value} onChange={(e) => (range.value = e.currentTarget.value as keyof typeof RANGES)}>{(Object.keys(RANGES) as (keyof typeof RANGES)[]).map((r) => <option key={r} value={r}>{w.usage[r]}</option>)}</select></Field>
     }>
       <Now />
+      <Spent />
       <ErrorNote error={error.value} />
       {isEmpty && <Empty title={w.usage.none} />}
       {x && !isEmpty && METRICS.map((m) => {

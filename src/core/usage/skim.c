@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/usage/skim.h"
+
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum { SKIM_BLOCK = 64 }; /* bytes of a string that are looked at together */
+
+static void skim_blank(Skim *skim) {
+        while (skim->at < skim->end &&
+               (*skim->at == ' ' || *skim->at == '\t' || *skim->at == '\r' || *skim->at == '\n'))
+                skim->at++;
+}
+
+#ifdef __SSE2__
+/* Bytes of a block that are a quote or a backslash, a bit for each. */
+static inline void skim_masks(const char *at, uint64_t *ret_quotes, uint64_t *ret_escapes) {
+        const __m128i quote = _mm_set1_epi8('"'), escape = _mm_set1_epi8('\\');
+        uint64_t quotes = 0, escapes = 0;
+
+        for (unsigned i = 0; i < SKIM_BLOCK; i += sizeof(quote)) {
+                __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(at + i));
+
+                quotes |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, quote)) << i;
+                escapes |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, escape)) << i;
+        }
+        *ret_quotes = quotes;
+        *ret_escapes = escapes;
+}
+
+/* Those that are not escaped themselves. */
+static uint64_t skim_escapes(uint64_t escapes) {
+        uint64_t left = escapes;
+
+        while (left) {
+                uint64_t first = left & -left;
+
+                escapes &= ~(first << 1);
+                left &= ~(first | first << 1);
+        }
+        return escapes;
+}
+
+/* A block of a string: behind the quote that ends it; NULL: it goes on at *ret_next, which may lie one byte behind the block. */
+static const char *skim_block(const char *at, const char **ret_next) {
+        uint64_t quotes, escapes;
+
+        skim_masks(at, &quotes, &escapes);
+        if (escapes & escapes << 1) /* some escape each other: one after the other */
+                escapes = skim_escapes(escapes);
+        quotes &= ~(escapes << 1); /* what is escaped says nothing */
+        *ret_next = at + SKIM_BLOCK + (escapes >> (SKIM_BLOCK - 1));
+        return quotes ? at + __builtin_ctzll(quotes) + 1 : NULL;
+}
+#endif
+
+/* Behind the quote that ends the string; at: behind the one that begins it. NULL: there is none. */
+static const char *skim_string(const char *at, const char *end) {
+#ifdef __SSE2__
+        while (end - at >= SKIM_BLOCK) {
+                const char *found = skim_block(at, &at);
+
+                if (found)
+                        return found;
+        }
+#endif
+        for (; at < end; at++)
+                if (*at == '\\')
+                        at++;
+                else if (*at == '"')
+                        return at + 1;
+        return NULL;
+}
+
+/* Behind the bracket that ends what begins at `at`; NULL: there is none. */
+static const char *skim_nested(const char *at, const char *end) {
+        size_t depth = 0;
+
+        while (at && at < end) {
+                char c = *at++;
+
+                if (c == '"')
+                        at = skim_string(at, end);
+                else if (c == '{' || c == '[')
+                        depth++;
+                else if ((c == '}' || c == ']') && --depth == 0)
+                        return at;
+        }
+        return NULL;
+}
+
+static const char *skim_value(const char *at, const char *end) {
+        const char *begin = at;
+
+        if (at < end && *at == '"')
+                return skim_string(at + 1, end);
+        if (at < end && (*at == '{' || *at == '['))
+                return skim_nested(at, end);
+        while (at < end && *at != ',' && *at != '}' && *at != ']' && (unsigned char)*at > ' ')
+                at++;
+        return at > begin ? at : NULL;
+}
+
+/* True: it stands there, and is stepped over. */
+static bool skim_sign(Skim *skim, char sign) {
+        skim_blank(skim);
+        if (skim->at >= skim->end || *skim->at != sign)
+                return false;
+        skim->at++;
+        return true;
+}
+
+/* What stands here, whatever it is. */
+static bool skim_take(Skim *skim, Str *ret_value) {
+        const char *end;
+
+        skim_blank(skim);
+        end = skim_value(skim->at, skim->end);
+        if (!end)
+                return false;
+        *ret_value = (Str){skim->at, (size_t)(end - skim->at)};
+        skim->at = end;
+        return true;
+}
+
+static bool skim_member(Skim *skim, Str *ret_key, Str *ret_value) {
+        const char *begin, *end;
+
+        if (!skim_sign(skim, '"'))
+                return false;
+        begin = skim->at;
+        end = skim_string(begin, skim->end);
+        if (!end)
+                return false;
+        *ret_key = (Str){begin, (size_t)(end - begin) - 1};
+        skim->at = end;
+        return skim_sign(skim, ':') && (!ret_value || skim_take(skim, ret_value));
+}
+
+/* key NULL: an array. */
+static bool skim_step(Skim *skim, const char *brackets, Str *key, Str *value) {
+        bool is_first = !skim->is_begun;
+
+        skim->is_begun = true;
+        if (skim->is_wrong || (is_first && !skim_sign(skim, brackets[0]))) {
+                skim->is_wrong = true;
+                return false;
+        }
+        if (skim_sign(skim, brackets[1]))
+                return false;
+        if ((is_first || skim_sign(skim, ',')) &&
+            (key ? skim_member(skim, key, value) : value && skim_take(skim, value)))
+                return true;
+        skim->is_wrong = true;
+        return false;
+}
+
+bool skim_next(Skim *skim, Str *ret_key, Str *ret_value) {
+        return skim_step(skim, "{}", ret_key, ret_value);
+}
+
+bool skim_key(Skim *skim, Str *ret_key) {
+        return skim_step(skim, "{}", ret_key, NULL);
+}
+
+bool skim_pass(Skim *skim, Str *ret_value) {
+        skim->is_wrong = !skim_take(skim, ret_value);
+        return !skim->is_wrong;
+}
+
+Skim skim_within(const Skim *skim) {
+        return (Skim){.at = skim->at, .end = skim->end};
+}
+
+bool skim_behind(Skim *skim, const Skim *inner) {
+        skim->is_wrong = inner->is_wrong;
+        skim->at = inner->at;
+        return !skim->is_wrong;
+}
+
+bool skim_element(Skim *skim, Str *ret_value) {
+        return skim_step(skim, "[]", NULL, ret_value);
+}
+
+Str skim_get(Str object, const char *name) {
+        Skim skim = SKIM(object);
+        Str key, value;
+
+        while (skim_next(&skim, &key, &value))
+                if (str_is(key, name))
+                        return value;
+        return STR_NULL;
+}
+
+Str skim_text(Str value) {
+        if (value.n < 2 || value.data[0] != '"' || memchr(value.data, '\\', value.n))
+                return STR_NULL;
+        return (Str){value.data + 1, value.n - 2};
+}

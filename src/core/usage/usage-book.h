@@ -1,0 +1,59 @@
+#pragma once
+/* SPDX-License-Identifier: MIT */
+/*
+ * UsageBook: what agents use, as their own transcripts tell it: which files are read, for whom, and what is kept of it.
+ *
+ *   agent.fact ──► usage_heard(): the file that a hook names ──► worker: what is new in it ──► table (usage-table.h) ──► ledger
+ *
+ * A file counts for the hosted process in whose tree the hook ran, never for another: one that a living agent has named is not read for
+ * somebody else. It is read when a hook comes, once more a moment later, and when the process ends; nothing is watched. The ledger is
+ * <home>/usage/ledger.jsonl, synced at interval, a line for each response; what is told again has the same key and changes nothing, also
+ * after a restart. Opened when there is something, or something comes. Owned by the Daemon; loop thread only.
+ */
+#include "core/host/host.h"
+#include "core/usage/prices.h"
+#include "core/usage/usage-table.h"
+
+enum {
+        USAGE_FILES_MAX =
+                1000, /* that are followed; then one of an agent that has ended is given up, else none is added */
+        USAGE_READERS_MAX = 2,     /* at a time, on workers */
+        USAGE_AGAIN_MS = 2000,     /* after the last hook of a file it is looked at once more */
+        USAGE_LINES_KEPT = 200000, /* of the ledger; then the older half moves to its archive */
+        USAGE_CALLS_MAX = 256,     /* that wait until the ledger is read; another is refused */
+        USAGE_MODELS_MAX = 64,     /* that the metrics tell apart; the others are one */
+};
+
+typedef struct UsageBook UsageBook;
+
+/* Tokens since the daemon began, for metrics. */
+typedef struct UsageModel {
+        Str runtime, model; /* model "other": all that are not told apart */
+        UsageTokens tokens;
+} UsageModel;
+
+typedef struct UsageFiles {
+        uint64_t n_followed, n_refused, n_skipped, n_wrong;
+} UsageFiles;
+
+int usage_book_new(UsageBook **ret, Daemon *daemon); /* blocks: looks whether something is kept */
+void usage_book_stop(UsageBook *book); /* NULL: fine. A stop waits until what was told is kept */
+UsageBook *usage_book_free(UsageBook *book);
+void usage_book_on_change(UsageBook *book, void (*changed)(Daemon *daemon));
+
+/* A hook of this process names a transcript; path: as it says it, of unknown origin. */
+void usage_heard(UsageBook *book, Hosted *hosted, Str runtime, Str path);
+/* A turn of it is over. */
+void usage_turn(UsageBook *book, Hosted *hosted, Str runtime, int64_t begin_us, int64_t end_us);
+void usage_ended(UsageBook *book, const Hosted *hosted); /* what its files say in the end still counts */
+
+/* Runs fn once it is known what was kept: at once, or in a later turn. As a handler returns. */
+int usage_book_call(Call *call, CallThenFn fn, const Carry *carry);
+/* NULL while it is being read. */
+const UsageTable *usage_book_table(const UsageBook *book);
+bool usage_book_is_idle(const UsageBook *book);            /* nothing that was named is still to be read */
+struct Budgets *usage_book_budgets(const UsageBook *book); /* NULL: there is no book, or none yet */
+/* Of the process, as far as a transcript of it was read; empty: not known. */
+Str usage_book_account(const UsageBook *book, const char *process);
+UsageFiles usage_book_files(const UsageBook *book);
+const UsageModel *usage_book_models(const UsageBook *book, size_t *ret_n);

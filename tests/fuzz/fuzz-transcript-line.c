@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A line of a transcript: the first byte says whose. What is skimmed of an object that is JSON is what the parser says of it, and what is
+ * told of tokens is within its bounds.
+ */
+#include <string.h>
+
+#include "base/json/json.h"
+#include "base/macro.h"
+#include "core/usage/skim.h"
+#include "core/usage/transcript.h"
+#include "fuzz.h"
+
+static void fuzz_check_tokens(const UsageTokens *tokens) {
+        FUZZ_CHECK(tokens->in >= 0 && tokens->cached >= 0 && tokens->cache_write >= 0 && tokens->out >= 0);
+        FUZZ_CHECK(tokens->reasoning >= 0 && tokens->reasoning <= tokens->out &&
+                   usage_tokens_sum(tokens) >= 0);
+}
+
+static void fuzz_on_item(void *user, const TranscriptItem *item) {
+        unsigned *n = user;
+
+        fuzz_check_tokens(&item->tokens);
+        FUZZ_CHECK(item->id.n && item->id.n < TRANSCRIPT_ID_MAX && item->model.n < TRANSCRIPT_ID_MAX);
+        FUZZ_CHECK(usage_tokens_sum(&item->tokens) > 0);
+        if (item->has_last)
+                fuzz_check_tokens(&item->last);
+        ++*n;
+}
+
+/* Members in order, each with the same bytes. */
+static void fuzz_compare(Str text, const Json *json) {
+        Skim skim = SKIM(text);
+        Str key, value;
+
+        json_each (item, json) {
+                FUZZ_CHECK(skim_next(&skim, &key, &value));
+                FUZZ_CHECK(str_eq(value, json_raw(item)));
+                if (!memchr(key.data, '\\', key.n))
+                        FUZZ_CHECK(str_eq(key, json_key(item)));
+                if (json_is(item, JSON_STRING) && !memchr(value.data, '\\', value.n))
+                        FUZZ_CHECK(str_eq(skim_text(value), json_str(item)));
+        }
+        FUZZ_CHECK(!skim_next(&skim, &key, &value) && !skim.is_wrong);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        _cleanup_(arena_deinit) Arena scratch = ARENA_NULL;
+        Str text = {(const char *)data + (n > 0), n - (n > 0)};
+        Transcript reader = {.form = n ? 1 + data[0] % 3 : TRANSCRIPT_CLAUDE};
+        Json *json = NULL;
+        unsigned n_items = 0;
+
+        if (text.n && !json_parse(&arena, text.data, text.n, NULL, &json, NULL) &&
+            json_is(json, JSON_OBJECT))
+                fuzz_compare(text, json);
+        while (text.n) {
+                const char *newline = memchr(text.data, '\n', text.n);
+                Str line = {text.data, newline ? (size_t)(newline - text.data) : text.n};
+
+                transcript_line(&reader, line, &scratch, fuzz_on_item, &n_items);
+                text = (Str){line.data + line.n + (newline != NULL), text.n - line.n - (newline != NULL)};
+        }
+        transcript_document(&reader, (Str){(const char *)data + (n > 0), n - (n > 0)}, &scratch,
+                            fuzz_on_item, &n_items);
+        return 0;
+}
