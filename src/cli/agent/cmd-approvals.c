@@ -18,6 +18,7 @@ enum { APPROVALS_ID_SHOWN = 8 };
 
 /* One request after the other; the trees live in the arena. */
 typedef struct ApprovalsLink {
+        const char *command;
         char *socket;
         Link link;
         Arena arena;
@@ -45,7 +46,9 @@ static int approvals_request(ApprovalsLink *self, const Options *options, const 
         if (r)
                 return r;
         if (reply.is_error) {
-                reply_complain("approvals", &reply, options->json);
+                if (!options->json) /* its details are the question once more */
+                        return complain(CLI_FAILED, "%s: " STR_FMT, self->command, STR_ARG(reply.message));
+                reply_complain(self->command, &reply, true);
                 return CLI_FAILED;
         }
         *ret = reply.result;
@@ -125,7 +128,8 @@ static int approvals_get(ApprovalsLink *self, const Options *options, const char
 }
 
 int cmd_answer(const Options *options) {
-        _cleanup_(approvals_link_deinit) ApprovalsLink self = {.link = LINK_NULL, .arena = ARENA_NULL};
+        _cleanup_(approvals_link_deinit)
+                ApprovalsLink self = {.command = "answer", .link = LINK_NULL, .arena = ARENA_NULL};
         const Json *result = NULL, *approval;
         Arguments arguments = {0};
         int r = approvals_get(&self, options, options->operands[0], &result);
@@ -235,7 +239,8 @@ static int approvals_list(ApprovalsLink *self, const Options *options, const cha
 }
 
 int cmd_approvals(const Options *options) {
-        _cleanup_(approvals_link_deinit) ApprovalsLink self = {.link = LINK_NULL, .arena = ARENA_NULL};
+        _cleanup_(approvals_link_deinit)
+                ApprovalsLink self = {.command = "approvals", .link = LINK_NULL, .arena = ARENA_NULL};
         const char *verb = options->n_operands ? options->operands[0] : "list";
 
         if (!strcmp(verb, "list"))

@@ -46,6 +46,11 @@ static int budget_print(const Json *answer) {
                 print("removed " STR_FMT "\n", STR_ARG(json_text_of(answer, "id")));
                 return CLI_OK;
         }
+        if (list && !json_count(list)) {
+                print("there is no budget; to be told at 5 dollars a day: muster budget set all usd day "
+                      "warn=5\n");
+                return CLI_OK;
+        }
         if (!list)
                 budget_add(&table, answer);
         json_each (row, list)

@@ -47,15 +47,18 @@ static void usage_add_row(Table *table, Str key, const Json *row) {
 static int usage_print(const Json *answer) {
         _cleanup_(table_deinit) Table table = TABLE(usage_columns);
 
+        if (!json_count(json_get(answer, "rows"))) {
+                print("nothing was used since " STR_FMT "\n", STR_ARG(json_text_of(answer, "since")));
+                return CLI_OK;
+        }
         json_each (row, json_get(answer, "rows"))
                 usage_add_row(&table, json_text_of(row, "key"), row);
         usage_add_row(&table, STR("total"), json_get(answer, "total"));
         table_print(&table, stdout, 0, 0, "\n");
         if (!json_truth_of(answer, "complete"))
                 print("There are more rows; the total has them.\n");
-        print("Since " STR_FMT
-              ". Reported: as the agent's program says it; priced: by our table of prices; unpriced: tokens "
-              "of which no cost is known.\n",
+        print("Since " STR_FMT ". Reported: as the agent's program says it.\n"
+              "Priced: by a table of prices. Unpriced: tokens of which no cost is known.\n",
               STR_ARG(json_text_of(answer, "since")));
         return CLI_OK;
 }

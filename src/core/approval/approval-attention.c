@@ -40,9 +40,7 @@ void approval_unlist(Approvals *self, const Approval *approval) {
         char id[APPROVAL_ITEM_MAX];
 
         approval_item_id(approval, id);
-        if (attention_is_open(self->daemon->attention, str_from(id)))
-                attention_settle(self->daemon->attention, str_from(id),
-                                 approval_state_name(approval->state));
+        attention_settle(self->daemon->attention, str_from(id), approval_state_name(approval->state));
 }
 
 /* ---- the kind -------------------------------------------------------------------------------- */

@@ -30,6 +30,7 @@ struct Attention {
         AttentionItems over; /* in the order in which they ended */
         size_t n_open, n_over;
         StrVec waiting;                   /* lines, until it is ready */
+        size_t n_putting;                 /* lines that are asked or settled, on their way into the ledger */
         LIST_HEAD(, AttentionCall) calls; /* that wait for it */
         size_t n_calls;
         Timer again; /* answers of an earlier daemon that could not be carried out yet */

@@ -85,12 +85,6 @@ size_t attention_n_open(const Attention *attention) {
         return attention->n_open;
 }
 
-bool attention_is_open(const Attention *attention, Str id) {
-        const AttentionItem *item = attention ? attention_get(attention, id) : NULL;
-
-        return item && !attention_is_over(item->state);
-}
-
 size_t attention_count(const Attention *attention, Str source) {
         uint64_t hash = hash_str(source);
         const AttentionItem *item;
@@ -178,18 +172,24 @@ void attention_bound(Attention *self) {
 
 /* ---- asking and settling --------------------------------------------------------------------- */
 
+static void attention_put_done(AttentionLine *line, _unused_ int r) {
+        line->self->n_putting--;
+}
+
 static void attention_put(Attention *self, Str line) {
         int r = 0;
 
         if (self->life == ATTENTION_NEW && attention_open(self))
                 self->life = ATTENTION_FAILED;
         if (self->life == ATTENTION_READY)
-                r = attention_append(self, line, NULL, NULL);
+                r = attention_append(self, line, attention_put_done, NULL);
         else if (self->life == ATTENTION_OPENING)
                 r = self->waiting.n < ATTENTION_WAITING_MAX ? strvec_push(&self->waiting, line.data)
                                                             : -ENOBUFS;
         if (r)
                 log_warning(&self->daemon->log, self->path, "not kept: %s", strerror(-r));
+        else
+                self->n_putting += self->life == ATTENTION_READY;
 }
 
 /* What was forgotten is older than all that is remembered, and is not asked once more. */
@@ -215,7 +215,10 @@ void attention_settle(Attention *attention, Str id, const char *why) {
         const AttentionItem *item = attention ? attention_get(attention, id) : NULL;
         bool is_known = item && item->state == ATTENTION_OPEN && !item->is_locked;
 
-        if (!attention || (!is_known && attention->life != ATTENTION_OPENING))
+        if (!attention)
+                return;
+        /* What was just asked is not listed yet: its line comes before this one. */
+        if (!is_known && attention->life != ATTENTION_OPENING && (item || !attention->n_putting))
                 return;
         if (!attention_write(attention, "settled", id, NULL, why, &text))
                 attention_put(attention, buf_str(&text));

@@ -100,8 +100,6 @@ void attention_ask(Attention *attention, const AttentionAsk *ask);
 void attention_settle(Attention *attention, Str id, const char *why);
 /* Settles what is open of this source and kind. */
 void attention_settle_source(Attention *attention, const char *kind, Str source, const char *why);
-/* Whether the item is listed and waits; false also while nobody can tell yet. */
-bool attention_is_open(const Attention *attention, Str id);
 size_t attention_count(const Attention *attention, Str source); /* open ones */
 
 /* Runs fn once it is known what is kept: at once, or in a later turn. As a handler returns. */
