@@ -48,7 +48,7 @@ const call = async (client, name, args) => callTool(client, { name, arguments: a
 check("server", alice.getServerVersion?.()?.name === "muster", alice.getServerVersion?.());
 check("instructions", (alice.getInstructions?.() ?? "").includes("cccc_inbox_list"), alice.getInstructions?.());
 const { tools } = await alice.listTools(undefined, patient);
-check("tools", tools.length === 62, tools.length);
+check("tools", tools.length === 66, tools.length);
 for (const tool of tools) {
   const described = Object.values(tool.inputSchema.properties ?? {}).every((one) => one.description);
   check("schema of " + tool.name, tool.inputSchema.type === "object" && tool.outputSchema?.type === "object" && tool.description && described, tool);
