@@ -27,7 +27,7 @@
 #include "core/usage/usage-book.h"
 #include "core/web/servers.h"
 #include "core/web/tokens.h"
-#include "daemon/agent-hold.h"
+#include "daemon/agents/agent-hold.h"
 #include "daemon/attention-kinds.h"
 #include "daemon/beside.h"
 #include "daemon/fleet-owners.h"

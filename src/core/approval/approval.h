@@ -15,7 +15,7 @@
  * what was not shown. Policies (policy.h) are looked at before anybody is asked.
  *
  * Kept in <home>/approvals/ledger.jsonl, synced, with a chain. What is open is listed in core/attention, too, where it can be
- * answered. Not here: who may answer (daemon/op-approval.c, the right `approve`), how long a hook is held (agents/held.h). Owned by
+ * answered. Not here: who may answer (daemon/agents/op-approval.c, the right `approve`), how long a hook is held (agents/held.h). Owned by
  * the Daemon; loop thread only.
  */
 #include <sys/queue.h>

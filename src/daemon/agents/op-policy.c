@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "core/approval/policy.h"
 #include "core/client.h"
-#include "daemon/op-approval.h"
+#include "daemon/agents/op-approval.h"
 #include "gen/native-ops.h"
 
 static int policy_op_ls(Call *call, Approvals *approvals, _unused_ const Carry *carry) {

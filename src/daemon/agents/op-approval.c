@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "core/approval/approval.h"
 #include "core/client.h"
-#include "daemon/op-approval.h"
+#include "daemon/agents/op-approval.h"
 #include "gen/native-ops.h"
 
 /* ---- who ------------------------------------------------------------------------------------- */

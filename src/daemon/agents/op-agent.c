@@ -13,7 +13,7 @@
 #include "core/fleet/fleet.h"
 #include "core/usage/budget.h"
 #include "core/usage/usage-book.h"
-#include "daemon/agent-hold.h"
+#include "daemon/agents/agent-hold.h"
 #include "gen/native-ops.h"
 
 /* ---- facts ----------------------------------------------------------------------------------- */

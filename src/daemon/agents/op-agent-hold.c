@@ -22,8 +22,8 @@
 #include "core/agents/hook.h"
 #include "core/client.h"
 #include "core/fleet/fleet.h"
-#include "daemon/agent-hold.h"
-#include "daemon/op-approval.h"
+#include "daemon/agents/agent-hold.h"
+#include "daemon/agents/op-approval.h"
 #include "gen/native-ops.h"
 
 enum {

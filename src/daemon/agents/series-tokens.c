@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/series-tokens.h"
+#include "daemon/agents/series-tokens.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include "core/daemon.h"
 #include "core/host/load.h"
 #include "core/usage/usage-book.h"
-#include "daemon/series-tokens.h"
+#include "daemon/agents/series-tokens.h"
 #include "gen/native-ops.h"
 
 enum {
