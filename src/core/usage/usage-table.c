@@ -275,7 +275,7 @@ int usage_table_differ(UsageTable *table, UsageRecord *record, Str thread, const
 /* The key of a total is made by usage-book.c: "thread:ID:IN.CACHED.OUT.REASONING". */
 static bool table_total_of(Str key, Str *ret_thread, UsageTokens *ret) {
         static const Str prefix = {"thread:", 7};
-        const char *colon = key.n ? memrchr(key.data, ':', key.n) : NULL;
+        const char *colon = key.data && key.n ? memrchr(key.data, ':', key.n) : NULL;
         char text[TABLE_NUMBERS_MAX];
         long long n[4];
 
