@@ -30,7 +30,7 @@ static void fuzz_on_item(void *user, const TranscriptItem *item) {
 
 /* Members in order, each with the same bytes. */
 static void fuzz_compare(Str text, const Json *json) {
-        Skim skim = SKIM(text);
+        Skim skim = skim_of(text);
         Str key, value;
 
         json_each (item, json) {

@@ -185,7 +185,7 @@ bool skim_element(Skim *skim, Str *ret_value) {
 }
 
 Str skim_get(Str object, const char *name) {
-        Skim skim = SKIM(object);
+        Skim skim = skim_of(object);
         Str key, value;
 
         while (skim_next(&skim, &key, &value))

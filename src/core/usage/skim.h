@@ -16,7 +16,11 @@ typedef struct Skim {
         bool is_begun, is_wrong;
 } Skim;
 
-#define SKIM(text) ((Skim){.at = (text).data, .end = (text).data + (text).n})
+static inline Skim skim_of(Str text) {
+        const char *at = text.n ? text.data : "";
+
+        return (Skim){.at = at, .end = at + text.n};
+}
 
 /* The next member: its name as it is written, without the quotes, and its value with all its bytes. False: there is no more, or it is no
  * object; is_wrong tells. */

@@ -117,7 +117,7 @@ static bool transcript_claude_skim(Str text, ClaudeLine *line) {
                                         {STR("requestId"), &line->request},
                                         {STR("uuid"), &line->uuid},
                                         {STR("costUSD"), &line->cost}};
-        Skim skim = SKIM(text);
+        Skim skim = skim_of(text);
         Str key, value;
 
         *line = (ClaudeLine){0};
@@ -169,7 +169,7 @@ static bool transcript_number(Str value, Arena *scratch, int64_t *ret) {
 }
 
 static bool transcript_claude_usage(Str usage, Arena *scratch, UsageTokens *ret) {
-        Skim skim = SKIM(usage);
+        Skim skim = skim_of(usage);
         bool is_right = true;
         Str key, value;
 
@@ -259,7 +259,7 @@ static void transcript_codex_meta(Transcript *self, Str payload) {
 }
 
 static void transcript_codex(Transcript *self, Str line, Arena *scratch, TranscriptFn fn, void *user) {
-        Skim skim = SKIM(line);
+        Skim skim = skim_of(line);
         Str key, value, type = STR_NULL, at = STR_NULL, payload = STR_NULL;
 
         while (skim_next(&skim, &key, &value)) {
@@ -313,7 +313,7 @@ static void transcript_gemini(Transcript *self, Str line, Arena *scratch, Transc
 }
 
 void transcript_document(Transcript *self, Str text, Arena *scratch, TranscriptFn fn, void *user) {
-        Skim skim = SKIM(skim_get(text, "messages"));
+        Skim skim = skim_of(skim_get(text, "messages"));
         Str message;
 
         if (self->form != TRANSCRIPT_GEMINI)
