@@ -44,7 +44,8 @@ static void config_write_event(JsonWriter *w, const HookConfig *config, const ch
         jw_begin_object(w);
         jw_field_cstr(w, "type", "command");
         jw_field_str(w, "command", command);
-        jw_field_int(w, "timeout", config_timeout_s(event) * (strcmp(config->runtime, "gemini") ? 1 : 1000));
+        jw_field_int(w, "timeout",
+                     (int64_t)config_timeout_s(event) * (strcmp(config->runtime, "gemini") ? 1 : 1000));
         jw_end_object(w);
         jw_end_array(w);
         jw_end_object(w);

@@ -91,8 +91,8 @@ static bool approval_are_options_fit(const ApprovalAsk *ask) {
         for (size_t i = 0; i < ask->n_options; i++) {
                 Str id = ask->options[i].id;
 
-                if (!id.n || id.n > APPROVAL_WORD_MAX || ask->options[i].label.n > APPROVAL_WORD_MAX * 4 ||
-                    str_is(id, "dismiss"))
+                if (!id.n || id.n > APPROVAL_WORD_MAX ||
+                    ask->options[i].label.n > (size_t)APPROVAL_WORD_MAX * 4 || str_is(id, "dismiss"))
                         return false;
                 for (size_t k = 0; k < i; k++)
                         if (str_eq(ask->options[k].id, id))

@@ -71,9 +71,9 @@ const char *budget_level_name(BudgetLevel level);
 bool budget_scope_read(Str text, BudgetScope *ret, Str *ret_word);
 
 int budgets_new(Budgets **ret, Daemon *daemon, struct UsageBook *book); /* blocks: reads what is kept */
-Budgets *budgets_free(Budgets *budgets);
-const Budget *budgets_first(const Budgets *budgets);
-const Budget *budgets_find(const Budgets *budgets, Str id);
+Budgets *budgets_free(Budgets *self);
+const Budget *budgets_first(const Budgets *self);
+const Budget *budgets_find(const Budgets *self, Str id);
 
 /* A change in the making: a whole list, written by a worker (budgets_write()), then put in place of the old one on the loop. */
 typedef struct BudgetList {
@@ -81,15 +81,15 @@ typedef struct BudgetList {
         char *path;
         int r;
 } BudgetList;
-int budget_list_copy(const Budgets *budgets, BudgetList *ret);
+int budget_list_copy(const Budgets *self, BudgetList *ret);
 int budget_list_set(
         BudgetList *list,
         const Budget *budget); /* word is copied; the same scope, metric and period is replaced */
 bool budget_list_remove(BudgetList *list, Str id);
 int budget_list_write(BudgetList *list); /* on a worker */
-void budgets_take(Budgets *budgets, BudgetList *list);
+void budgets_take(Budgets *self, BudgetList *list);
 void budget_list_deinit(BudgetList *list);
-bool *budgets_is_changing(Budgets *budgets); /* one change at a time */
+bool *budgets_is_changing(Budgets *self); /* one change at a time */
 void budgets_show(JsonWriter *w, const Budget *budget);
 void budget_make_id(Budget *budget);
 
@@ -97,7 +97,7 @@ void budget_make_id(Budget *budget);
 
 void budgets_judge(Daemon *daemon);
 /* Told when something that was held may begin again; one function. */
-void budgets_on_release(Budgets *budgets, void (*released)(Daemon *daemon));
+void budgets_on_release(Budgets *self, void (*released)(Daemon *daemon));
 /* The budget that is at this level at least for something of this name; process: its id, NULL: it has none yet. NULL: none is. */
 const Budget *budgets_hold(Daemon *daemon, Str name, const char *process, BudgetLevel level);
 /* The same of a hosted process. */

@@ -63,8 +63,8 @@ typedef struct UsageBatch {
 
 void usage_follow_run(UsageBook *book); /* starts what is due and may begin */
 void usage_follow_free(UsageFollow *follow);
-void usage_book_opened(UsageBook *book); /* calls that waited go on */
-void usage_ledger_open(UsageBook *book);
-int usage_ledger_line(UsageBook *book, LedgerChange *change, const UsageRecord *record);
-LedgerChange *usage_ledger_begin(UsageBook *book); /* NULL without memory, or a ledger */
-void usage_ledger_commit(UsageBook *book, LedgerChange *change);
+void usage_book_opened(UsageBook *self); /* calls that waited go on */
+void usage_ledger_open(UsageBook *self);
+int usage_ledger_line(UsageBook *self, LedgerChange *change, const UsageRecord *record);
+LedgerChange *usage_ledger_begin(UsageBook *self); /* NULL without memory, or a ledger */
+void usage_ledger_commit(UsageBook *self, LedgerChange *change);

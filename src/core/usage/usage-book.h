@@ -37,23 +37,23 @@ typedef struct UsageFiles {
 } UsageFiles;
 
 int usage_book_new(UsageBook **ret, Daemon *daemon); /* blocks: looks whether something is kept */
-void usage_book_stop(UsageBook *book); /* NULL: fine. A stop waits until what was told is kept */
-UsageBook *usage_book_free(UsageBook *book);
-void usage_book_on_change(UsageBook *book, void (*changed)(Daemon *daemon));
+void usage_book_stop(UsageBook *self); /* NULL: fine. A stop waits until what was told is kept */
+UsageBook *usage_book_free(UsageBook *self);
+void usage_book_on_change(UsageBook *self, void (*changed)(Daemon *daemon));
 
 /* A hook of this process names a transcript; path: as it says it, of unknown origin. */
-void usage_heard(UsageBook *book, Hosted *hosted, Str runtime, Str path);
+void usage_heard(UsageBook *self, Hosted *hosted, Str runtime, Str path);
 /* A turn of it is over. */
-void usage_turn(UsageBook *book, Hosted *hosted, Str runtime, int64_t begin_us, int64_t end_us);
-void usage_ended(UsageBook *book, const Hosted *hosted); /* what its files say in the end still counts */
+void usage_turn(UsageBook *self, Hosted *hosted, Str runtime, int64_t begin_us, int64_t end_us);
+void usage_ended(UsageBook *self, const Hosted *hosted); /* what its files say in the end still counts */
 
 /* Runs fn once it is known what was kept: at once, or in a later turn. As a handler returns. */
 int usage_book_call(Call *call, CallThenFn fn, const Carry *carry);
 /* NULL while it is being read. */
-const UsageTable *usage_book_table(const UsageBook *book);
-bool usage_book_is_idle(const UsageBook *book);            /* nothing that was named is still to be read */
-struct Budgets *usage_book_budgets(const UsageBook *book); /* NULL: there is no book, or none yet */
+const UsageTable *usage_book_table(const UsageBook *self);
+bool usage_book_is_idle(const UsageBook *self);            /* nothing that was named is still to be read */
+struct Budgets *usage_book_budgets(const UsageBook *self); /* NULL: there is no book, or none yet */
 /* Of the process, as far as a transcript of it was read; empty: not known. */
-Str usage_book_account(const UsageBook *book, const char *process);
-UsageFiles usage_book_files(const UsageBook *book);
-const UsageModel *usage_book_models(const UsageBook *book, size_t *ret_n);
+Str usage_book_account(const UsageBook *self, const char *process);
+UsageFiles usage_book_files(const UsageBook *self);
+const UsageModel *usage_book_models(const UsageBook *self, size_t *ret_n);
