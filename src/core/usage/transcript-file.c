@@ -64,7 +64,7 @@ static int transcript_open(const TranscriptFile *file, struct stat *ret_stat) {
 }
 
 static uint64_t transcript_mark(int fd, uint64_t offset) {
-        char bytes[TRANSCRIPT_MARK];
+        char bytes[TRANSCRIPT_MARK] = {0};
         size_t n = (size_t)MIN(offset, sizeof(bytes)), n_read = 0;
 
         if (file_read_at(fd, bytes, n, offset - n, &n_read))

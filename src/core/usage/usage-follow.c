@@ -59,13 +59,13 @@ static void follow_on_item(void *user, const TranscriptItem *item) {
 
 /* Empty: it is not there. */
 static Str follow_variable(const Buf *environ_text, const char *name) {
-        size_t n = strlen(name);
+        size_t n = name ? strlen(name) : 0;
 
-        for (size_t at = 0; at < environ_text->n;
+        for (size_t at = 0; n && at < environ_text->n;
              at += strnlen(environ_text->data + at, environ_text->n - at) + 1) {
                 Str line = {environ_text->data + at, strnlen(environ_text->data + at, environ_text->n - at)};
 
-                if (line.n > n && line.data[n] == '=' && !memcmp(line.data, name, n))
+                if (line.n > n && line.data[n] == '=' && name && !memcmp(line.data, name, n))
                         return (Str){line.data + n + 1, line.n - n - 1};
         }
         return STR_NULL;
