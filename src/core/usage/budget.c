@@ -72,7 +72,8 @@ void budget_free(Budget *budget) {
 
 void budget_make_id(Budget *budget) {
         uint64_t hash = hash_str(str_from(budget->word ? budget->word : ""));
-        const unsigned parts[] = {budget->scope, budget->metric, budget->per};
+        const unsigned char parts[] = {(unsigned char)budget->scope, (unsigned char)budget->metric,
+                                       (unsigned char)budget->per};
 
         snprintf(budget->id, sizeof(budget->id), "%08" PRIx64, hash_bytes(hash, parts, sizeof(parts)) >> 32);
 }

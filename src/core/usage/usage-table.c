@@ -136,7 +136,7 @@ static uint64_t table_hash(const UsageTable *table, const Str *texts, size_t n) 
 static int table_halve(UsageTable *table) {
         size_t n_gone = table->n / 2;
 
-        if (!n_gone)
+        if (!n_gone || !table->entries)
                 return 0;
         memmove(table->entries, table->entries + n_gone, (table->n - n_gone) * sizeof(*table->entries));
         table->n -= n_gone;
@@ -279,7 +279,7 @@ static bool table_total_of(Str key, Str *ret_thread, UsageTokens *ret) {
         char text[TABLE_NUMBERS_MAX];
         long long n[4];
 
-        if (!str_starts(key, prefix) || !colon || colon < key.data + prefix.n)
+        if (!colon || !str_starts(key, prefix) || colon < key.data + prefix.n)
                 return false;
         snprintf(text, sizeof(text), STR_FMT, (int)(key.data + key.n - colon) - 1, colon + 1);
         if (sscanf(text, "%lld.%lld.%lld.%lld", &n[0], &n[1], &n[2], &n[3]) != 4)

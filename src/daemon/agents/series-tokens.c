@@ -35,7 +35,7 @@ static void tokens_take(void *user, const UsageRecord *record) {
         if (self->n == self->n_room) {
                 size_t n = self->n_room ? self->n_room * 2 : 256;
                 TokensPoint *more =
-                        n <= LOAD_POINTS_MAX * 2 ? realloc(self->points, n * sizeof(*more)) : NULL;
+                        n <= (size_t)LOAD_POINTS_MAX * 2 ? realloc(self->points, n * sizeof(*more)) : NULL;
 
                 self->is_cut |= !more;
                 if (!more)
