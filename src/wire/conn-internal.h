@@ -39,6 +39,7 @@ struct Conn {
         bool is_ahead;        /* … and the peer has said more meanwhile */
         bool ends_with_peer;  /* conn_end_with_peer() */
         bool ends_with_input; /* conn_end_with_input() */
+        bool sends_late;      /* conn_send_late() */
         bool is_reframed;     /* the frame being handled is to be cut again */
         bool has_backlog;     /* whole frames may wait in `in`: handle them before reading more */
         bool is_throttled;    /* output above high water, not yet below low water */

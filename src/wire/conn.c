@@ -333,6 +333,16 @@ static void note_hangup(Conn *conn) {
                 lose_output(conn);
 }
 
+/* conn_on_work() leaves it then. */
+static void conn_leave_late(Conn *conn) {
+        if (conn->depth > 1 || conn->is_closed || conn->is_finishing || !outq_pending(&conn->out)) {
+                conn_leave(conn);
+                return;
+        }
+        conn->depth--;
+        deferred_schedule(&conn->work);
+}
+
 static void conn_on_ready(void *user, unsigned events) {
         Conn *conn = user;
 
@@ -343,7 +353,10 @@ static void conn_on_ready(void *user, unsigned events) {
                 conn->is_ahead = true;
         else if ((events & LOOP_READ) || (conn->filter && conn->filter->wants_room))
                 conn_input(conn);
-        conn_leave(conn);
+        if (conn->sends_late)
+                conn_leave_late(conn);
+        else
+                conn_leave(conn);
 }
 
 static int conn_open_watch(Conn *conn, int fd, LoopFd **ret) {
@@ -515,6 +528,10 @@ void conn_end_with_peer(Conn *conn) {
 
 void conn_end_with_input(Conn *conn) {
         conn->ends_with_input = true;
+}
+
+void conn_send_late(Conn *conn, bool is_late) {
+        conn->sends_late = is_late;
 }
 
 void conn_resume(Conn *conn) {

@@ -143,6 +143,9 @@ void conn_resume(Conn *conn);
 void conn_end_with_peer(Conn *conn);
 /* For an answer that has no end: a peer that has ended its sending has gone. */
 void conn_end_with_input(Conn *conn);
+/* What was answered in a turn of the loop leaves at its end, with the answers of the other connections that want that: a
+ * peer that serves many of them is woken once, not once for each. For answers that cost more than a wake-up. */
+void conn_send_late(Conn *conn, bool is_late);
 /* What comes and goes may be secret: from now on none of it stays in memory of the connection once it was handed out or
  * sent, nor in the buffer that all of them read into. Replies that grow have to be reserved at once (conn_out()). */
 void conn_keep_secret(Conn *conn);

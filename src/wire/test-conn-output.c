@@ -34,6 +34,48 @@ static void test_output_order(void **state) {
         chunk_unref(chunk);
 }
 
+typedef struct Twin {
+        Link link;
+        struct Twin *other;
+        size_t n_seen; /* of the other's answer when this one was asked */
+} Twin;
+
+static void answer_and_look(Link *link, Str frame) {
+        Twin *twin = container_of(link, Twin, link);
+
+        answer(link, frame);
+        peer_hears(&twin->other->link);
+        twin->n_seen = twin->other->link.heard.n;
+}
+
+/* Two peers ask in one turn. Returns what the one that was served last saw of the answer to the other. */
+static size_t ask_twins(Bench *bench, bool is_late) {
+        Twin twins[2] = {{.other = &twins[1]}, {.other = &twins[0]}};
+        size_t n_seen;
+
+        for (int i = 0; i < 2; i++) {
+                link_begin(&twins[i].link, bench);
+                twins[i].link.on_frame = answer_and_look;
+                twins[i].link.n_answer = 100;
+                conn_send_late(twins[i].link.conn, is_late);
+        }
+        for (int i = 0; i < 2; i++)
+                peer_says_text(&twins[i].link, "x\n");
+        turns(bench, 2);
+        n_seen = twins[0].n_seen + twins[1].n_seen;
+        for (int i = 0; i < 2; i++) {
+                peer_hears(&twins[i].link);
+                assert_int_equal(twins[i].link.heard.n, 100);
+                link_end(&twins[i].link);
+        }
+        return n_seen;
+}
+
+static void test_late_answers_leave_together(void **state) {
+        assert_int_equal(ask_twins(*state, false), 100);
+        assert_int_equal(ask_twins(*state, true), 0);
+}
+
 /* The peer sends requests and takes no answers: reading stops at high water and goes on below low water. */
 static void test_high_and_low_water(void **state) {
         Bench *bench = *state;
@@ -362,6 +404,7 @@ static void test_regular_file_and_high_water(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 conn_test(test_output_order),
+                conn_test(test_late_answers_leave_together),
                 conn_test(test_high_and_low_water),
                 conn_test(test_drained),
                 conn_test(test_abort_inside_drained),

@@ -38,8 +38,6 @@ struct HttpRequest {
         HttpConn *conn;
         Client *client;
         Arena arena;
-        HttpHead head;
-        HttpTarget target;
         const HttpRoute *route;
         Token *token; /* that let the caller in; NULL: none was needed. Good in the turn of the head */
         bool is_head; /* only the head of the answer is wanted */
@@ -56,6 +54,9 @@ struct HttpRequest {
         HttpLite *lite;
         Buf page;                              /* that is being made */
         void (*drained)(HttpRequest *request); /* what was written has nearly left; NULL: nobody asked */
+
+        HttpHead head; /* the last two: most of them is never used, nor cleared */
+        HttpTarget target;
 };
 
 struct HttpConn {

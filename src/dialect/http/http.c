@@ -4,8 +4,10 @@
 #include "dialect/http/http.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "core/daemon.h"
@@ -35,8 +37,23 @@ HttpConn *http_conn_of(Client *client) {
         self->client = client;
         timer_init(&self->deadline, client->daemon->loop, http_on_deadline);
         http_visitor_init(&self->visitor, client);
+        conn_send_late(client->conn, true);
         client->state = self;
         return self;
+}
+
+static HttpRequest *http_request_new(HttpConn *conn) {
+        HttpRequest *request = malloc(sizeof(*request));
+
+        if (!request)
+                return NULL;
+        memset(request, 0, offsetof(HttpRequest, head));
+        memset(&request->head, 0, offsetof(HttpHead, fields));
+        memset(&request->target, 0, offsetof(HttpTarget, segments));
+        request->conn = conn;
+        request->client = conn->client;
+        conn->request = request;
+        return request;
 }
 
 static void http_request_free(HttpRequest *request) {
@@ -62,6 +79,7 @@ static void http_on_close(Client *client) {
 }
 
 void http_leave(HttpRequest *request) {
+        conn_send_late(request->client->conn, false);
         http_on_close(request->client);
 }
 
@@ -162,17 +180,13 @@ static void http_begin(HttpRequest *request, Str bytes) {
 }
 
 static void http_on_head(HttpConn *self, Str bytes) {
-        HttpRequest *request = calloc(1, sizeof(*request));
+        HttpRequest *request = http_request_new(self);
 
         timer_clear(&self->deadline);
-        if (!request) {
+        if (request)
+                http_begin(request, bytes);
+        else
                 conn_abort(self->client->conn, "out of memory");
-                return;
-        }
-        request->conn = self;
-        request->client = self->client;
-        self->request = request;
-        http_begin(request, bytes);
 }
 
 static void http_on_frame(Client *client, Str frame) {
@@ -192,16 +206,13 @@ static void http_on_eof(Client *client, _unused_ Str rest) {
 
 static void http_on_oversize(Client *client) {
         HttpConn *self = http_conn_of(client);
-        HttpRequest *request = self && !self->request ? calloc(1, sizeof(*request)) : NULL;
+        HttpRequest *request = self && !self->request ? http_request_new(self) : NULL;
         bool is_wrong = conn_fault(client->conn) == FRAMING_E_WRONG;
 
         if (!request) {
                 conn_abort(client->conn, "out of memory");
                 return;
         }
-        request->conn = self;
-        request->client = client;
-        self->request = request;
         http_answer_wrong(request, is_wrong ? 400 : 431,
                           is_wrong ? http_head_reason(HTTP_E_LINE) : "the head is too long");
 }
