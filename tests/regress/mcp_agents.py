@@ -39,16 +39,16 @@ def _talk(d, caller, answerer):
     """What each of the two has seen, in a group of their own."""
     group, folder = project(d, "talk-" + caller)
     programs = _programs(folder)
-    add(d, group, "caller", [programs[caller], "--dangerously-skip-permissions"])
-    add(d, group, "answerer", [programs[answerer], "--search"])
+    commands = {"caller": [programs[caller], "--dangerously-skip-permissions"], "answerer": [programs[answerer], "--search"]}
+    for actor, command in commands.items():
+        add(d, group, actor, command)
     for actor in ("answerer", "caller"):
         ok(d, "actor_start", group_id=group, actor_id=actor)
     one, other = _seen(folder, caller), _seen(folder, answerer)
     equal((one["who"], other["who"]), ("actor:%s/caller" % group, "actor:%s/answerer" % group))
     equal((other["mail"]["by"], other["mail"]["data"]["text"]), ("caller", "are you there?"))
     equal((one["mail"]["by"], one["mail"]["data"]["text"], one["mail"]["data"]["reply_to"]), ("answerer", "yes", other["mail"]["id"]))
-    shown = ok(d, "actor_list", group_id=group)["actors"]
-    check("mcp" not in json.dumps([actor["command"] for actor in shown]), "the group's document names the server")
+    equal({actor["id"]: actor["command"] for actor in ok(d, "actor_list", group_id=group)["actors"]}, commands, "the group's document")
     return group, one, other
 
 
