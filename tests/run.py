@@ -10,6 +10,7 @@ A run of everything ends with the check of all recorded calls against the schema
 The last line is "N passed, N failed"; the exit status is 0 only when nothing failed.
 """
 import argparse
+import collections
 import concurrent.futures
 import glob
 import json
@@ -52,6 +53,13 @@ class Report:
 
     def count(self, outcome):
         return sum(r["outcome"] == outcome for r in self.rows)
+
+    def longest(self, n=10):
+        """The modules that took longest, as words: where to look when a run has become slow."""
+        seconds = collections.Counter()
+        for row in self.rows:
+            seconds[row["name"].rpartition(".")[0] or row["name"]] += row["seconds"]
+        return "%d s in tests; longest: %s" % (seconds.total(), ", ".join("%s %d" % one for one in seconds.most_common(n)))
 
 
 # ---------------------------------------------------------------------------------------------------- Python modules
@@ -252,6 +260,8 @@ def main():
     if a.json:
         with open(a.json, "w", encoding="utf-8") as f:
             json.dump(report.rows, f, indent=1)
+    if not a.words:
+        print(report.longest())
     skipped = report.count("skipped")
     print("%d passed, %d failed%s" % (report.count("passed"), report.count("failed"), ", %d skipped" % skipped if skipped else ""))
     return 1 if report.count("failed") or not report.rows else 0
