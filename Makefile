@@ -50,7 +50,7 @@ test: build
 
 # Hours rather than minutes: 500 sessions at once, 1 GB of output, ROUNDS kills of the daemon under load.
 soak: build
-	@MUSTER_SOAK=$(ROUNDS) tests/run.py --build $(BUILD) -v hosting_limits hosting_output hosting_crash collab_crash company_store company_sessions company_jobs company_kills approvals_kills fault/storm
+	@MUSTER_SOAK=$(ROUNDS) tests/run.py --build $(BUILD) -v hosting_limits hosting_output hosting_crash collab_crash company_store company_sessions company_jobs company_kills approvals_kills agent_turns fault/storm
 	@LEDGER_CRASH_ROUNDS=$(ROUNDS)0 $(BUILD)/test-ledger-crash
 	@STORE_CRASH_ROUNDS=$(ROUNDS)0 $(BUILD)/test-store-crash
 

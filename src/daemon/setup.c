@@ -238,6 +238,16 @@ static void setup_on_seated(Hosted *hosted, void *user) {
         agent_hold_seated(hosted, user);
 }
 
+static void setup_on_printed(Hosted *hosted, void *user) {
+        Daemon *daemon = user;
+
+        agents_printed(daemon->agents, hosted);
+}
+
+static void setup_on_tail(Daemon *daemon, Str process, Str runtime, Str tail) {
+        agents_read(daemon->agents, process, runtime, tail);
+}
+
 /* Tasks that a budget kept waiting may begin. */
 static void setup_on_released(Daemon *daemon) {
         for (Endpoint *e = daemon->endpoints; e; e = e->next)
@@ -245,7 +255,7 @@ static void setup_on_released(Daemon *daemon) {
                         supervisor_pump(e->context);
 }
 
-static const HostWatch setup_watch = {setup_on_changed, setup_on_gone, setup_on_seated};
+static const HostWatch setup_watch = {setup_on_changed, setup_on_gone, setup_on_seated, setup_on_printed};
 
 int setup_host(Daemon *daemon) {
         int r;
@@ -269,6 +279,8 @@ int setup_host(Daemon *daemon) {
                 r = agents_new(&daemon->agents, daemon);
         if (!r)
                 r = usage_book_new(&daemon->usage, daemon);
+        if (!r)
+                usage_book_on_tail(daemon->usage, setup_on_tail);
         if (!r)
                 budgets_on_release(usage_book_budgets(daemon->usage), setup_on_released);
         if (!r)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Fake agent programs: each says by its hooks what the real one says, as its documentation has it (shapes.py), and does what a scenario tells it.
+"""Fake agent programs: each says by its hooks what the real one says, as its documentation has it (shapes.py), and where it was asked for structured output also on its stdout
+(streams.py); it does what a scenario tells it.
 
 Steps come as lines: at the socket that FAKE_CONTROL names (each is answered with one line of JSON when it is done), else from the terminal.
 
@@ -22,6 +23,7 @@ import uuid
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from shapes import wrong, wrong_decision  # noqa: E402 pylint: disable=wrong-import-position
+from streams import FLAGS, STREAMS  # noqa: E402 pylint: disable=wrong-import-position
 
 # What is to be known after each step.
 STATES = {"prompt": "working", "tool": "working", "done": "working", "ask": "waiting", "subagent": "working", "stop": "idle", "background": "idle",
@@ -35,6 +37,7 @@ class Agent:
 
     def __init__(self):
         self.hooks = self.find_hooks(sys.argv[1:])
+        self.is_structured = FLAGS[self.name][0] in sys.argv
         self.session = str(uuid.uuid4())
         self.turn = self.tool = ""
         self.taken = []  # what hooks gave us to read
@@ -99,6 +102,9 @@ class Agent:
         self.hooks_ms, self.answers = [], []
         n_taken = len(self.taken)
         getattr(self, "do_" + word)(rest)
+        if self.is_structured and word in STATES:
+            for line in STREAMS[self.name](word, rest, self.session):
+                print(json.dumps(line), flush=True)
         decisions, self.decisions = self.decisions, []
         return {"did": word, "hooks_ms": self.hooks_ms, "taken": self.taken[n_taken:], "answers": self.answers, "session": self.session, "decisions": decisions}
 

@@ -64,6 +64,9 @@ class Codex(Agent):
     def do_interrupt(self, _rest):
         self.run("Interrupt", **self._turn())
 
+    def do_error(self, _rest):
+        pass  # no hook tells of it
+
     def do_leave(self, _rest):
         self.run("SessionEnd", reason="exit")
 

@@ -58,6 +58,9 @@ class Gemini(Agent):
         self.session = self.session[::-1]
         self.run("SessionStart", source="clear")
 
+    def do_error(self, _rest):
+        pass  # no hook tells of it
+
     def do_leave(self, _rest):
         self.run("SessionEnd", reason="exit")
 

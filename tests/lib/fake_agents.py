@@ -73,6 +73,11 @@ class Fake:
         check(line, "it ended in %r" % step)
         return json.loads(line)
 
+    def until_named(self, owner):
+        """Of one that a contract has started: its name in the fleet, once it runs."""
+        self.name = eventually(lambda: next((p["name"] for p in self.d.ps() if p["owner"] == owner and p["pid"] == self.hello["pid"]), None), what="its name")
+        return self
+
     def state(self):
         return state_of(self.d, self.name)
 

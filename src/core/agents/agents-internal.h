@@ -1,6 +1,6 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
-/* What the parts of core/agents share: agents.c (facts, hosted processes), agents-keep.c (files). */
+/* What the parts of core/agents share: agents.c (facts, hosted processes), agents-heard.c (structured output, transcripts), agents-keep.c (files). */
 #include "core/agents/agents.h"
 
 struct Agents {
@@ -10,4 +10,7 @@ struct Agents {
         bool is_adopting; /* what is found is told of when all that was kept of it is read */
 };
 
-void agent_remember(Agent *agent, const AgentFact *fact); /* agents.c */
+void agent_hear_output(Agent *agent, ProtocolFn told); /* agents-heard.c: what is new of it */
+void agent_on_missed(void *user, AgentFact *fact);     /* told: one that an earlier daemon may have heard */
+void agent_look_at_transcript(Agent *agent, int64_t now_us); /* agents-heard.c; at every tick */
+void agent_remember(Agent *agent, const AgentFact *fact);    /* agents.c */

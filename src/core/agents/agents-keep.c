@@ -43,6 +43,7 @@ static AgentKeep *keep_new(const Agent *agent) {
         jw_begin_object(&w);
         jw_field_bool(&w, "expects_hooks", agent->expects_hooks);
         jw_field_bool(&w, "has_heard", agent->has_heard);
+        jw_field_uint(&w, "heard", agent->heard - agent->protocol.lines.rest.n); /* whole lines */
         jw_key(&w, "state");
         agent_state_write(&w, &agent->state);
         jw_key(&w, "facts");
@@ -156,6 +157,7 @@ bool agent_restore(Agent *agent) {
         agent->n_facts = 0;
         agent->expects_hooks = json_truth_of(json, "expects_hooks");
         agent->has_heard = json_truth_of(json, "has_heard");
+        (void)json_uint64(json_get(json, "heard"), &agent->heard);
         json_each (item, json_get(json, "facts")) {
                 AgentFact fact;
 

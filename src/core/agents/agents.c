@@ -195,6 +195,7 @@ static void agents_on_tick(Timer *timer) {
                 is_needed = true;
                 if (agent_is_by_output(agent))
                         agent_look_at_output(agent, now_us);
+                agent_look_at_transcript(agent, now_us);
                 if (agent_hooks(agent) == AGENT_HOOKS_SILENT && !agent->is_told_silent) {
                         agent->is_told_silent = true;
                         agent_announce(agent);
@@ -261,12 +262,15 @@ void agents_adopt(Agents *agents, Hosted *hosted) {
                         hosted->started_us ? hosted->started_us : agent->state.at_us;
         if (agent_is_live(agent))
                 agent_take_os(agent, AGENT_ADOPTED, NULL);
-        else
+        if (hosted->kind == SHIM_PIPES)
+                agent_hear_output(agent, agent_on_missed);
+        if (!agent_is_live(agent))
                 agent_end(agent);
 }
 
 static void agent_free(Agent *agent) {
         timer_clear(&agent->keep);
+        protocol_deinit(&agent->protocol);
         free(agent->facts);
         loop_defer_free(agent->agents->daemon->loop, agent);
 }

@@ -4,7 +4,9 @@
  * Agents: what everything hosted does, with who says so and how old that is (state.h). One Agent for each Hosted.
  *
  *   os          setup.c: every change of a hosted process, its adoption
+ *   protocol    agents-heard.c: what a process without a terminal prints, if it is the structured output of an agent program
  *   hook        op agent.fact: of the hosted process in whose tree the caller is, never of another
+ *   transcript  agents-heard.c: the end of the file that a hook has named, read again while hooks are silent
  *   self        op fleet.report
  *   output      agents.c: bytes that come or do not come, of a terminal of which nobody tells anything
  *
@@ -12,6 +14,7 @@
  * sync: a state is no promise. The next daemon says what was known, how old it is, and that it may have changed. The last
  * AGENT_FACTS_MAX facts of each are kept for `muster explain`. Owned by the Daemon; loop thread only.
  */
+#include "core/agents/protocol.h"
 #include "core/agents/state.h"
 #include "core/host/host.h"
 
@@ -20,6 +23,8 @@ enum {
         AGENT_SILENT_MS = 10000, /* hooks that were expected and not heard by then are silent */
         AGENT_QUIET_MS = 5000,   /* a terminal that prints nothing for so long is quiet */
         AGENT_TICK_MS = 1000,
+        AGENT_LOOK_MS =
+                10000, /* of one that works, or waits, and tells nothing, the transcript is looked at so often */
         AGENT_PROLONGED_MAX =
                 3,            /* times that messages prolong a turn in a row; Claude Code ends it after 8 */
         AGENT_KEEP_MS = 1000, /* what changes no state is written after so long */
@@ -45,7 +50,11 @@ struct Agent {
         bool is_printing;   /* what the last fact about its output said */
         bool was_doubtful;  /* when it was last told */
         bool is_told_silent;
-        int64_t turn_us;      /* when the turn began that was not counted yet; 0: none */
+        int64_t turn_us;   /* when the turn began that was not counted yet; 0: none */
+        int64_t looked_us; /* when its transcript was last looked at */
+        AgentFact read;    /* what that has told last */
+        AgentProtocol protocol;
+        uint64_t heard;       /* the place in its output up to which that has read */
         bool is_refused;      /* a hook was answered with a refusal, and has not said that it took it */
         unsigned n_prolonged; /* how often its turn was prolonged by messages, one after the other */
         AgentFact *facts;     /* a ring: the oldest at n_facts % AGENT_FACTS_MAX once it is full */
@@ -64,8 +73,15 @@ void agents_gone(Agents *agents, Hosted *hosted);
 void agents_adopted_all(
         Agents *agents); /* removes what is kept of those that are not there any more; blocks */
 
+/* It has no terminal, and has printed something to its stdout. */
+void agents_printed(Agents *agents, Hosted *hosted);
+/* The end of its transcript; process: its id. One that is gone is passed over. */
+void agents_read(Agents *agents, Str process, Str runtime, Str tail);
+
 /* Takes a fact in, remembers it and tells of what it changes. fact->verdict is filled in. */
 void agent_take(Agent *agent, AgentFact *fact);
+/* A turn is counted when it has ended, however it did; behind agent_take(). */
+void agent_count_turn(Agent *agent, const AgentFact *fact);
 /* NULL: there is none, or no memory for it. */
 Agent *agent_of(Hosted *hosted);
 

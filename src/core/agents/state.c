@@ -82,6 +82,8 @@ static bool state_is_late(const AgentState *state, const AgentFact *fact) {
         bool is_step = fact->kind == AGENT_TOOL || fact->kind == AGENT_TOOL_DONE ||
                        fact->kind == AGENT_ASKS || fact->kind == AGENT_TURN;
 
+        if (fact->source == AGENT_TRANSCRIPT && fact->said_us <= state->at_us)
+                return true; /* a line that was written before what is known was told */
         if (fact->said_us && fact->said_us < state->said_us)
                 return true;
         if (is_step && *fact->turn && !strcmp(fact->turn, state->over))
@@ -204,8 +206,8 @@ bool agent_state_take(AgentState *state, AgentFact *fact) {
                 state->is_restored = true;
         if (fact->verdict == AGENT_SUB && state->kind == AGENT_IS_WORKING)
                 state->at_us = fact->at_us;
-        if (fact->verdict == AGENT_WEAKER && claim != state->kind && fact->source == AGENT_TRANSCRIPT)
-                state->is_contradicted = true;
+        if (fact->verdict == AGENT_WEAKER && fact->source >= AGENT_TRANSCRIPT)
+                state->is_contradicted = claim != state->kind;
         if (fact->verdict == AGENT_DECIDED || fact->verdict == AGENT_CONFIRMED)
                 state_become(state, fact, claim);
         return state->kind != before.kind || state->n_background != before.n_background ||

@@ -131,6 +131,57 @@ static void test_sources(_unused_ void **unused) {
         PLAY(steps);
 }
 
+static const char *doubt_at(const AgentState *state, int now_s, int output_s, int input_s) {
+        AgentEvidence evidence = {.now_us = (int64_t)(START + now_s) * SECOND,
+                                  .output_us = (int64_t)(START + output_s) * SECOND,
+                                  .input_us = (int64_t)(START + input_s) * SECOND};
+
+        return agent_state_doubt(state, &evidence);
+}
+
+/* What a transcript says counts when it was written behind what is known; while that is young it only raises doubt. */
+static void test_transcripts(_unused_ void **unused) {
+        static const Step old[] = {HOOK(10, AGENT_TURN, WORKING, AGENT_DECIDED, NULL),
+                                   {12, AGENT_TRANSCRIPT, AGENT_STOPPED, AGENT_IS_WORKING, AGENT_LATE,
+                                    .session = "s1", .said_s = 9}},
+                          says[] = {{15, AGENT_TRANSCRIPT, AGENT_STOPPED, AGENT_IS_WORKING, AGENT_WEAKER,
+                                     .session = "s1", .said_s = 14}},
+                          agrees[] = {{17, AGENT_TRANSCRIPT, AGENT_TURN, AGENT_IS_WORKING, AGENT_WEAKER,
+                                       .session = "s1", .said_s = 16}},
+                          wins[] = {{70, AGENT_TRANSCRIPT, AGENT_STOPPED, AGENT_IS_IDLE, AGENT_DECIDED,
+                                     .session = "s1", .said_s = 20},
+                                    HOOK(71, AGENT_TURN, WORKING, AGENT_DECIDED, NULL)},
+                          others[] = {{200, AGENT_TRANSCRIPT, AGENT_STOPPED, AGENT_IS_WORKING, AGENT_ANOTHER,
+                                       .session = "s2", .said_s = 199}};
+        AgentState state = PLAY(old);
+
+        assert_null(doubt_at(&state, 12, 0, 0));
+        play_from(&state, says, ARRAY_SIZE(says));
+        assert_non_null(doubt_at(&state, 15, 0, 0));
+        play_from(&state, agrees, ARRAY_SIZE(agrees));
+        assert_null(doubt_at(&state, 17, 0, 0));
+        play_from(&state, wins, ARRAY_SIZE(wins));
+        assert_null(doubt_at(&state, 71, 0, 0));
+        play_from(&state, others, ARRAY_SIZE(others));
+}
+
+/* A hook beside structured output: the output is believed, and what the hook says else is doubt. */
+static void test_protocol(_unused_ void **unused) {
+        static const Step steps[] = {{1, AGENT_PROTOCOL, AGENT_TURN, AGENT_IS_WORKING, AGENT_CONFIRMED,
+                                      .session = "s1"},
+                                     HOOK(2, AGENT_STOPPED, WORKING, AGENT_WEAKER, NULL)},
+                          ends[] = {{3, AGENT_PROTOCOL, AGENT_STOPPED, AGENT_IS_IDLE, AGENT_DECIDED,
+                                     .session = "s1"},
+                                    HOOK(4, AGENT_STOPPED, IDLE, AGENT_WEAKER, NULL)};
+        AgentState state;
+
+        agent_state_init(&state, true, (int64_t)START * SECOND);
+        play_from(&state, steps, ARRAY_SIZE(steps));
+        assert_non_null(doubt_at(&state, 2, 0, 0));
+        play_from(&state, ends, ARRAY_SIZE(ends));
+        assert_null(doubt_at(&state, 4, 0, 0));
+}
+
 static void test_subagents(_unused_ void **unused) {
         static const Step steps[] = {
                 HOOK(1, AGENT_TURN, WORKING, AGENT_DECIDED, NULL),
@@ -174,14 +225,6 @@ static void test_sessions(_unused_ void **unused) {
         };
 
         PLAY(steps);
-}
-
-static const char *doubt_at(const AgentState *state, int now_s, int output_s, int input_s) {
-        AgentEvidence evidence = {.now_us = (int64_t)(START + now_s) * SECOND,
-                                  .output_us = (int64_t)(START + output_s) * SECOND,
-                                  .input_us = (int64_t)(START + input_s) * SECOND};
-
-        return agent_state_doubt(state, &evidence);
 }
 
 static void test_doubt(_unused_ void **unused) {
@@ -262,7 +305,8 @@ int main(void) {
                 cmocka_unit_test(test_sources),  cmocka_unit_test(test_subagents),
                 cmocka_unit_test(test_sessions), cmocka_unit_test(test_doubt),
                 cmocka_unit_test(test_run),      cmocka_unit_test(test_kept),
-                cmocka_unit_test(test_text),
+                cmocka_unit_test(test_text),     cmocka_unit_test(test_transcripts),
+                cmocka_unit_test(test_protocol),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

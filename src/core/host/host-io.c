@@ -39,6 +39,13 @@ static int host_io_read(const Hosted *hosted, Ring *ring, int fd, size_t *ret_n)
         return hosted->is_lossless ? ring_read_pipe(ring, fd, ret_n) : ring_read(ring, fd, ret_n);
 }
 
+static void host_io_tell(Hosted *hosted) {
+        const HostWatch *watch = hosted->host->watch;
+
+        if (watch && watch->printed && hosted->kind == SHIM_PIPES)
+                watch->printed(hosted, hosted->host->watch_user);
+}
+
 static void host_io_show(Hosted *hosted, bool is_stderr, bool may_answer) {
         Ring *ring = is_stderr ? &hosted->err : &hosted->out;
         uint64_t *shown = is_stderr ? &hosted->shown_err : &hosted->shown_out;
@@ -49,6 +56,7 @@ static void host_io_show(Hosted *hosted, bool is_stderr, bool may_answer) {
                 return;
         hosted->output_us = loop_wall_us(hosted->host->daemon->loop);
         if (!is_stderr) {
+                host_io_tell(hosted);
                 hosted_follow(hosted, output.bytes, may_answer);
                 host_title_look(hosted);
         }

@@ -259,6 +259,8 @@ typedef struct HostWatch {
         void (*gone)(Hosted *hosted, void *user);
         /* Somebody sits down at its terminal, or types at it; may be NULL. */
         void (*seated)(Hosted *hosted, void *user);
+        /* Pipes: it has printed something to its stdout; may be NULL. */
+        void (*printed)(Hosted *hosted, void *user);
 } HostWatch;
 void host_watch(Host *host, const HostWatch *watch, void *user);
 Hosted *host_find(Host *host, Str id);

@@ -200,3 +200,21 @@ int transcript_file_read(TranscriptFile *file, TranscriptFn fn, void *user) {
         arena_deinit(&self.scratch);
         return r;
 }
+
+int transcript_file_tail(const TranscriptFile *file, Buf *out) {
+        size_t n = (size_t)MIN(file->offset, (uint64_t)TRANSCRIPT_TAIL), n_read = 0;
+        struct stat st = {0};
+        int r, fd;
+
+        if (file->is_document || !n)
+                return 0;
+        fd = transcript_open(file, &st);
+        if (fd < 0)
+                return TRANSCRIPT_E_MISSING;
+        r = transcript_is_same(file, fd, &st) ? buf_reserve(out, n) : TRANSCRIPT_E_MISSING;
+        if (!r)
+                r = file_read_at(fd, out->data + out->n, n, file->offset - n, &n_read);
+        out->n += n_read;
+        close(fd);
+        return error_trace(r);
+}

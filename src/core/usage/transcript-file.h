@@ -7,11 +7,13 @@
  * takes the items knows what was told already. Only a regular file of our own user is read, and no link in its place; holes of a sparse file
  * are stepped over. Owned by the UsageBook, which lends it to one worker at a time.
  */
+#include "base/buf.h"
 #include "core/usage/transcript.h"
 
 enum {
         TRANSCRIPT_BLOCK = 64 << 10, /* bytes that are read at once */
         TRANSCRIPT_ITEMS_MAX = 4096, /* of one reading; the rest is of the next */
+        TRANSCRIPT_TAIL = 64 << 10,  /* bytes of its last lines that are told */
         TRANSCRIPT_MARK = 64,        /* bytes before the place, by which it is known again */
 };
 
@@ -36,5 +38,7 @@ typedef struct TranscriptFile {
 bool transcript_file_is_path(Str path);
 void transcript_file_init(TranscriptFile *file, char *path, TranscriptForm form); /* takes path */
 void transcript_file_deinit(TranscriptFile *file);
+/* The last lines before the place, the first perhaps without its beginning; of a document nothing. */
+int transcript_file_tail(const TranscriptFile *file, Buf *out);
 /* 0: all that is there was read. */
 int transcript_file_read(TranscriptFile *file, TranscriptFn fn, void *user);

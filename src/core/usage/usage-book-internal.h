@@ -20,6 +20,8 @@ struct UsageFollow {
 
         struct UsageBatch *batch; /* of the worker */
         char *found_account;
+        Buf tail;
+        uint64_t tail_at; /* the place in the file up to which it was told */
         int r;
 };
 
@@ -29,6 +31,14 @@ typedef struct UsageWait { /* in the call's arena */
         CallThenFn fn;
         const Carry *carry;
 } UsageWait;
+
+typedef struct UsageTurn UsageTurn; /* that is over */
+struct UsageTurn {
+        UsageTurn *next;
+        char *name, *runtime;
+        char process[17];
+        int64_t begin_us, end_us;
+};
 
 struct UsageBook {
         Daemon *daemon;
@@ -41,6 +51,8 @@ struct UsageBook {
         size_t n_follows, n_reading, n_under_way;
         UsageWait *waits; /* the youngest first */
         size_t n_waits;
+        UsageTurn *turns; /* told before the ledger was read, the youngest first */
+        size_t n_turns;
         bool is_halving;
         uint64_t *positions;
         UsageFiles files;
@@ -48,6 +60,7 @@ struct UsageBook {
         size_t n_models;
         Arena words; /* of the models */
         void (*changed)(Daemon *daemon);
+        void (*tail)(Daemon *daemon, Str process, Str runtime, Str text);
         struct Budgets *budgets;
         char *prices_why; /* what is wrong with the user's prices */
         int r;            /* of the worker that opens */

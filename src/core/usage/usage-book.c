@@ -121,28 +121,39 @@ void usage_heard(UsageBook *self, Hosted *hosted, Str runtime, Str path) {
         usage_follow_run(self);
 }
 
-/* Told by hooks, not by a file: kept as a line of its own, without tokens. Before the ledger is read it is not counted. */
-void usage_turn(UsageBook *self, Hosted *hosted, Str runtime, int64_t begin_us, int64_t end_us) {
-        _cleanup_(freep) char *name = NULL;
-        UsageRecord record = {.ts_us = end_us,
-                              .runtime = runtime,
+void usage_look(UsageBook *self, const Hosted *hosted) {
+        bool is_any = false;
+
+        for (UsageFollow *follow = self ? self->follows : NULL; follow; follow = follow->next)
+                if (!strcmp(follow->process, hosted->id) && !follow->is_refused)
+                        follow->is_due = is_any = true;
+        if (is_any)
+                usage_follow_run(self);
+}
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+static void book_free_turn(UsageTurn *turn) {
+        free(turn->name);
+        free(turn->runtime);
+        free(turn);
+}
+
+/* Told by hooks, or by what it prints, not by a file: kept as a line of its own, without tokens. */
+static void book_take_turn(UsageBook *self, const UsageTurn *turn) {
+        UsageRecord record = {.ts_us = turn->end_us,
+                              .name = str_from(turn->name),
+                              .runtime = str_from(turn->runtime),
+                              .account = usage_book_account(self, turn->process),
+                              .process = str_from(turn->process),
                               .n_turns = 1,
-                              .n_ms = MAX((end_us - begin_us) / 1000, 0)};
+                              .n_ms = MAX((turn->end_us - turn->begin_us) / 1000, 0)};
         UsageTaken taken = USAGE_KNOWN;
         UsageTokens more;
         LedgerChange *change;
         char key[64];
 
-        if (!self)
-                return;
-        usage_ledger_open(self);
-        name = self->life == USAGE_OPEN ? book_name(self, hosted) : NULL;
-        if (!name)
-                return;
-        snprintf(key, sizeof(key), "turn:%s:%lld", hosted->id, (long long)begin_us);
-        record.name = str_from(name);
-        record.account = usage_book_account(self, hosted->id);
-        record.process = str_from(hosted->id);
+        snprintf(key, sizeof(key), "turn:%s:%lld", turn->process, (long long)turn->begin_us);
         record.key = str_from(key);
         if (usage_table_take(self->table, &record, &taken, &more) || taken != USAGE_NEW)
                 return;
@@ -151,6 +162,42 @@ void usage_turn(UsageBook *self, Hosted *hosted, Str runtime, int64_t begin_us, 
                 usage_ledger_commit(self, change);
         if (self->changed)
                 self->changed(self->daemon);
+}
+
+static void book_take_turns(UsageBook *self) {
+        UsageTurn *turns = steal(&self->turns);
+
+        self->n_turns = 0;
+        while (turns) {
+                UsageTurn *turn = turns;
+
+                turns = turn->next;
+                if (self->life == USAGE_OPEN || self->life == USAGE_FAILED)
+                        book_take_turn(self, turn);
+                book_free_turn(turn);
+        }
+}
+
+void usage_turn(UsageBook *self, Hosted *hosted, Str runtime, int64_t begin_us, int64_t end_us) {
+        UsageTurn *turn = self && self->n_turns < USAGE_TURNS_MAX ? calloc(1, sizeof(*turn)) : NULL;
+
+        if (!turn)
+                return;
+        turn->begin_us = begin_us;
+        turn->end_us = end_us;
+        turn->name = book_name(self, hosted);
+        turn->runtime = str_dup(runtime);
+        snprintf(turn->process, sizeof(turn->process), "%s", hosted->id);
+        if (!turn->name || !turn->runtime) {
+                book_free_turn(turn);
+                return;
+        }
+        turn->next = self->turns;
+        self->turns = turn;
+        self->n_turns++;
+        usage_ledger_open(self);
+        if (self->life != USAGE_OPENING)
+                book_take_turns(self);
 }
 
 void usage_ended(UsageBook *self, const Hosted *hosted) {
@@ -170,6 +217,7 @@ const UsageTable *usage_book_table(const UsageBook *self) {
 void usage_book_opened(UsageBook *self) {
         UsageWait *waits = steal(&self->waits);
 
+        book_take_turns(self);
         self->n_waits = 0;
         while (waits) {
                 UsageWait *wait = waits;
@@ -225,6 +273,10 @@ const UsageModel *usage_book_models(const UsageBook *self, size_t *ret_n) {
         return self->models;
 }
 
+void usage_book_on_tail(UsageBook *self, void (*tail)(Daemon *daemon, Str process, Str runtime, Str text)) {
+        self->tail = tail;
+}
+
 void usage_book_on_change(UsageBook *self, void (*changed)(Daemon *daemon)) {
         self->changed = changed;
 }
@@ -251,6 +303,7 @@ UsageBook *usage_book_free(UsageBook *self) {
                 self->follows = follow->next;
                 usage_follow_free(follow);
         }
+        book_take_turns(self);
         budgets_free(self->budgets);
         usage_table_free(self->table);
         prices_deinit(&self->prices);

@@ -21,6 +21,7 @@ enum {
         USAGE_AGAIN_MS = 2000,     /* after the last hook of a file it is looked at once more */
         USAGE_LINES_KEPT = 200000, /* of the ledger; then the older half moves to its archive */
         USAGE_CALLS_MAX = 256,     /* that wait until the ledger is read; another is refused */
+        USAGE_TURNS_MAX = 256,     /* that wait until the ledger is read; another is not counted */
         USAGE_MODELS_MAX = 64,     /* that the metrics tell apart; the others are one */
 };
 
@@ -39,10 +40,14 @@ typedef struct UsageFiles {
 int usage_book_new(UsageBook **ret, Daemon *daemon); /* blocks: looks whether something is kept */
 void usage_book_stop(UsageBook *self); /* NULL: fine. A stop waits until what was told is kept */
 UsageBook *usage_book_free(UsageBook *self);
+/* Told the last lines of a transcript when it was read to its end; process: the id of whose it is. */
+void usage_book_on_tail(UsageBook *self, void (*tail)(Daemon *daemon, Str process, Str runtime, Str text));
 void usage_book_on_change(UsageBook *self, void (*changed)(Daemon *daemon));
 
 /* A hook of this process names a transcript; path: as it says it, of unknown origin. */
 void usage_heard(UsageBook *self, Hosted *hosted, Str runtime, Str path);
+/* Its transcripts are read on; nothing new in them: nothing happens. NULL: fine. */
+void usage_look(UsageBook *self, const Hosted *hosted);
 /* A turn of it is over. */
 void usage_turn(UsageBook *self, Hosted *hosted, Str runtime, int64_t begin_us, int64_t end_us);
 void usage_ended(UsageBook *self, const Hosted *hosted); /* what its files say in the end still counts */

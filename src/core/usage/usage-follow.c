@@ -103,6 +103,9 @@ static void follow_read(void *user) {
         if (!follow->account && !follow->found_account)
                 follow->found_account = follow_find_account(follow);
         follow->r = transcript_file_read(&follow->file, follow_on_item, follow->batch);
+        if (!follow->r && follow->tail_at != follow->file.offset &&
+            !transcript_file_tail(&follow->file, &follow->tail))
+                follow->tail_at = follow->file.offset;
 }
 
 /* ---- on the loop ----------------------------------------------------------------------------- */
@@ -123,6 +126,7 @@ void usage_follow_free(UsageFollow *follow) {
         free(follow->name);
         free(follow->account);
         free(follow->found_account);
+        buf_deinit(&follow->tail);
         free(follow);
 }
 
@@ -245,6 +249,10 @@ static void follow_on_read(void *user) {
                 follow_refuse(follow);
         if (follow->account)
                 follow_take(follow);
+        if (follow->tail.n && book->tail)
+                book->tail(book->daemon, str_from(follow->process), str_from(follow->runtime),
+                           buf_str(&follow->tail));
+        buf_deinit(&follow->tail);
         follow->is_due |= follow->r == TRANSCRIPT_E_MORE;
         follow_batch_free(steal(&follow->batch));
         usage_follow_run(book);

@@ -75,23 +75,6 @@ static bool agent_fact_gives_mail(Call *call, AgentTold *told, const Agent *agen
         return delivery_offer(call->daemon->collab, who->group, who->actor, &offer);
 }
 
-/* A turn is counted when it has ended, however it did. */
-static void agent_fact_count_turn(const Call *call, Hosted *hosted, const AgentFact *fact) {
-        Agent *agent = agent_of(hosted);
-        bool is_over =
-                fact->kind == AGENT_STOPPED || fact->kind == AGENT_LIMITED || fact->kind == AGENT_FAILED;
-
-        if (fact->is_sub || fact->verdict > AGENT_CONFIRMED)
-                return;
-        if (fact->kind == AGENT_TURN && !agent->turn_us)
-                agent->turn_us = fact->at_us;
-        else if (is_over && agent->turn_us) {
-                usage_turn(call->daemon->usage, hosted, str_from(fact->runtime), agent->turn_us,
-                           fact->at_us);
-                agent->turn_us = 0;
-        }
-}
-
 /* A budget that is used up refuses the next tool, with the reason: true, the call is answered. */
 static bool agent_fact_refuses(Call *call, const AgentTold *told, const Hosted *hosted) {
         const Budget *budget = told->fact.kind == AGENT_TOOL && hook_takes_mail(str_from(told->fact.runtime))
@@ -143,7 +126,7 @@ int op_native_agent_fact(Call *call, const NativeAgentFactArgs *args) {
         if (who->actor.n && told->fact.kind == AGENT_TURN && told->fact.verdict <= AGENT_CONFIRMED)
                 delivery_heard(call->daemon->collab, who->group, who->actor,
                                json_text_of(args->payload, "prompt"));
-        agent_fact_count_turn(call, hosted, &told->fact);
+        agent_count_turn(agent_of(hosted), &told->fact);
         agent_hold_fact(call, hosted, &told->fact, args->payload);
         if (agent_fact_refuses(call, told, hosted))
                 return 0;

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is heard of an agent besides its hooks: the structured output of one that runs without a terminal (protocol.h), and the end of the
+ * transcript that a hook has named (tail.h). Also how many turns it had, whoever tells of them.
+ */
+#include <string.h>
+
+#include "core/agents/agents-internal.h"
+#include "core/agents/tail.h"
+#include "core/usage/usage-book.h"
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+void agent_count_turn(Agent *agent, const AgentFact *fact) {
+        bool is_over =
+                fact->kind == AGENT_STOPPED || fact->kind == AGENT_LIMITED || fact->kind == AGENT_FAILED;
+
+        if (fact->is_sub || fact->verdict > AGENT_CONFIRMED)
+                return;
+        if (fact->kind == AGENT_TURN && !agent->turn_us)
+                agent->turn_us = fact->at_us;
+        else if (is_over && agent->turn_us) {
+                usage_turn(agent->agents->daemon->usage, agent->hosted, str_from(fact->runtime),
+                           agent->turn_us, fact->at_us);
+                agent->turn_us = 0;
+        }
+}
+
+/* ---- structured output ----------------------------------------------------------------------- */
+
+static void agent_on_protocol(void *user, AgentFact *fact) {
+        Agent *agent = user;
+
+        agent_take(agent, fact);
+        agent_count_turn(agent, fact);
+}
+
+/* Turns that were over before this daemon began may have been counted: they are not counted here. */
+void agent_on_missed(void *user, AgentFact *fact) {
+        agent_take(user, fact);
+}
+
+void agent_hear_output(Agent *agent, ProtocolFn told) {
+        Str bytes = hosted_read_from(agent->hosted, false, &agent->heard);
+
+        agent->heard += bytes.n;
+        protocol_feed(&agent->protocol, bytes, loop_wall_us(agent->agents->daemon->loop), told, agent);
+}
+
+void agents_printed(Agents *agents _unused_, Hosted *hosted) {
+        if (hosted->agent)
+                agent_hear_output(hosted->agent, agent_on_protocol);
+}
+
+/* ---- transcripts ----------------------------------------------------------------------------- */
+
+void agents_read(Agents *agents, Str process, Str runtime, Str tail) {
+        Hosted *hosted = agents->daemon->host ? host_find(agents->daemon->host, process) : NULL;
+        Agent *agent = hosted ? hosted->agent : NULL;
+        AgentFact fact;
+
+        if (!agent || !tail_read(runtime, tail, loop_wall_us(agents->daemon->loop), &fact) ||
+            (fact.said_us == agent->read.said_us && fact.kind == agent->read.kind))
+                return;
+        agent_take(agent, &fact);
+        agent->read = fact;
+}
+
+/* What a line has said while somebody who is believed more was fresh counts once that one is old: the same rule, later. */
+static void agent_read_again(Agent *agent, int64_t now_us) {
+        AgentFact fact = agent->read;
+
+        if (!agent->state.is_contradicted || fact.verdict != AGENT_WEAKER ||
+            now_us - agent->state.at_us < AGENT_FRESH_US)
+                return;
+        fact.at_us = now_us;
+        agent_take(agent, &fact);
+        agent->read = fact;
+}
+
+/* Hooks say most, but not all: who interrupts an agent outside of a tool, or denies what it asks, is in its transcript only. */
+void agent_look_at_transcript(Agent *agent, int64_t now_us) {
+        bool may_be_over = agent->state.kind == AGENT_IS_WORKING || agent->state.kind == AGENT_IS_WAITING;
+
+        if (!agent->has_heard || !may_be_over || agent->state.source != AGENT_HOOK)
+                return;
+        agent_read_again(agent, now_us);
+        if (now_us - MAX(agent->state.at_us, agent->looked_us) < AGENT_LOOK_MS * 1000LL)
+                return;
+        agent->looked_us = now_us;
+        usage_look(agent->agents->daemon->usage, agent->hosted);
+}

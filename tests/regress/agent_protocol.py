@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""What agents without a terminal say on their stdout, and what stands at the end of a transcript, as sources of their state (docs/agents.md). A headless run was "working" from its
+start to its end, also while it waited for a person or stood at a limit; and who had interrupted an agent saw it work for ever, because no hook tells of that."""
+import datetime
+import json
+import os
+import sys
+
+from aiwg_project import Tasks
+from checks import ROOT, check, equal, eventually
+from company_sessions import Sessions
+from fake_agents import RUNTIMES, Fake, native
+from feed import Feed
+from harness import Daemon, Home
+from transcripts import File, claude_line, claude_user
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "agents"))
+from streams import FLAGS  # noqa: E402 pylint: disable=wrong-import-position
+
+STEPS = {
+    "claude": (("prompt x", "working", None), ("tool Bash", "working", "Bash"), ("subagent", "working", "Bash"), ("done", "working", None), ("ask Edit", "waiting", "permission"),
+               ("done", "working", None), ("limit", "limited", "five_hour"), ("prompt y", "working", None), ("error", "error", "error_during_execution"), ("prompt z", "working", None),
+               ("stop", "idle", None)),
+    "codex": (("prompt x", "working", None), ("tool ls", "working", "command_execution"), ("done", "working", None), ("stop", "idle", None), ("prompt y", "working", None),
+              ("error", "error", "failed")),
+    "gemini": (("prompt x", "working", None), ("tool shell", "working", "shell"), ("subagent", "working", "shell"), ("done", "working", None), ("stop", "idle", None)),
+    "opencode": (("prompt x", "working", None), ("done bash", "working", None), ("stop", "idle", None), ("prompt y", "working", None), ("error", "error", "ProviderAuthError")),
+}
+
+
+def _walk(fake, runtime):
+    for step, state, detail in STEPS[runtime]:
+        fake.do(step)
+        seen = fake.becomes(state, source="protocol", detail=detail)
+        equal((seen["doubt"], seen["runtime"]), (False, runtime), step)
+    equal({fact["source"] for fact in fake.explain()["facts"] if fact["verdict"] == "decided"} - {"hook"}, {"protocol"})
+
+
+def _submits(tasks):
+    """Starts a fake as the agent of a task."""
+    def start(fake):
+        for name, value in fake.env.items():
+            native(tasks.daemon, "env.set", name=name, value=value)
+        tasks.client.submit("do it")
+    return start
+
+
+def test_tasks_tell_by_their_output():
+    for runtime in RUNTIMES:
+        with Home() as home:
+            folder = os.path.join(home.base, "agents", "headless")
+            tasks = Tasks(only=None, home=home, agent_command=os.path.join(folder, runtime), agent_args=FLAGS[runtime])
+            with tasks, Fake(tasks.daemon, runtime, name="headless", start=_submits(tasks)) as fake:
+                fake.until_named("tasks")
+                _walk(fake, runtime)
+                fake.send("die 0")
+                tasks.client.ended("task-0000")
+
+
+def test_sessions_of_agentcompany_tell_by_their_output():
+    with Daemon() as d, Sessions(d).make() as c:
+        def start(fake):
+            c.launch([fake.program, *FLAGS["claude"], "-p", "x"], env=fake.env)
+        with Fake(d, "claude", name="run", start=start) as fake:
+            fake.until_named("company")
+            _walk(fake, "claude")
+            fake.send("die 0")
+            fake.becomes("ended", source="os")
+
+
+def test_the_next_daemon_reads_on():
+    """In the midst of a line, too: what the agent printed while nobody was there is known then."""
+    with Home() as home:
+        folder = os.path.join(home.base, "agents", "headless")
+        tasks = Tasks(only=None, home=home, agent_command=os.path.join(folder, "claude"), agent_args=FLAGS["claude"])
+        with tasks:
+            fake = Fake(tasks.daemon, "claude", name="headless", start=_submits(tasks))
+            fake.until_named("tasks")
+            fake.do("prompt x")
+            fake.becomes("working", source="protocol")
+            tasks.kill()
+            fake.do("tool Bash")
+            fake.do("ask Edit")
+            tasks.start()
+            fake.d = tasks.daemon
+            fake.becomes("waiting", source="protocol", detail="permission", doubt=False)
+            fake.do("stop")
+            fake.becomes("idle", source="protocol")
+            fake.close()
+
+
+def test_output_that_is_no_protocol():
+    """Logs, JSON of others, half lines, long lines, keys of a terminal: the task works until it ends."""
+    lines = ['{"level":30,"type":"message"}', '{"type":"result"}', "{", '{"type":"turn.started"', "[1]", "x" * (2 << 20), '{"type":"' + "y" * (2 << 20) + '"}', '"\\u001b"', "\x00\x01", "{}", "null"]
+    with Home() as home:
+        path = os.path.join(home.base, "out")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+        gate = os.path.join(home.base, "gate")
+        os.mkfifo(gate)
+        with Tasks(only=None, home=home, agent="#!/bin/sh\ncat %s\necho '{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"\\u001b[2J\\u202ex\"}'\nread x < %s\n" % (path, gate)) as tasks:
+            task = tasks.client.submit("x")
+            name = eventually(lambda: next((p["name"] for p in tasks.daemon.ps() if p["owner"] == "tasks" and p["state"] == "running"), None), what="the task")
+            seen = eventually(lambda: (lambda s: s if s["source"] == "protocol" else None)(native(tasks.daemon, "agent.state", name=name)["agents"][0]["agent"]), what="the last line")
+            equal(seen["state"], "working")
+            facts = native(tasks.daemon, "agent.explain", name=name)["facts"]
+            equal([f["event"] for f in facts if f["source"] == "protocol"], ["init"])
+            check("\x1b" not in json.dumps(facts, ensure_ascii=False), "keys of a terminal")
+            with open(gate, "w", encoding="utf-8") as file:
+                file.write("go\n")
+            tasks.client.ended(task)
+
+
+def test_turns_of_headless_runs_are_counted():
+    with Daemon() as d, Sessions(d).make() as c:
+        def start(fake):
+            c.launch([fake.program, *FLAGS["claude"], "-p", "x"], env=fake.env)
+        with Fake(d, "claude", name="run", start=start) as fake:
+            fake.until_named("company")
+            for _ in range(3):
+                fake.do("prompt x")
+                fake.do("stop")
+                fake.becomes("idle")
+            eventually(lambda: [r["turns"] for r in native(d, "usage.report")["rows"] if r["key"] == fake.name] == [3], what="its turns")
+
+
+# ---- transcripts -------------------------------------------------------------------------------
+
+def _now(seconds=0):
+    return (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _interrupted(session):
+    line = json.loads(claude_user("x", session))
+    return json.dumps({**line, "message": {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user]"}]}, "timestamp": _now()}) + "\n"
+
+
+def test_a_transcript_raises_doubt():
+    """A person has interrupted the turn, of which no hook tells: its transcript does, which is looked at while hooks are silent."""
+    with Daemon(args=["--sandbox", "none"]) as d, Feed(d) as feed, Fake(d, "claude", name="stopped") as fake:
+        file = File(fake)
+        file.write(claude_user("x", fake.do("print x")["session"]))
+        told = fake.do("prompt x")
+        fake.do("hook UserPromptSubmit %s" % json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": told["session"], "transcript_path": file.path}))
+        fake.is_now("working", doubt=False)
+        file.write(_interrupted(told["session"]))
+        while True:
+            item = feed.until("state", "agent")
+            if item["event"].get("name") == "session:stopped" and item["event"]["agent"]["doubt"]:
+                break
+        seen = fake.is_now("working", doubt=True, source="hook")
+        check("weaker" in seen["why"], seen["why"])
+        fact = fake.explain()["facts"][-1]
+        equal((fact["source"], fact["kind"], fact["verdict"], fact["detail"]), ("transcript", "stopped", "weaker", "interrupted"))
+        fake.do("tool Bash")  # it goes on after all
+        fake.is_now("working", doubt=False)
+
+
+def test_old_lines_of_a_transcript_say_nothing():
+    """Those before the last hook, of a subagent, of another session, and without a time."""
+    with Daemon(args=["--sandbox", "none"]) as d, Fake(d, "claude", name="old") as fake:
+        session = fake.do("prompt x")["session"]
+        file = File(fake)
+        file.write(claude_line("msg_1", 5, session=session, at=_now(-5), stop_reason="end_turn"))
+        line = json.loads(claude_line("msg_2", 5, session=session, at=_now(1)))
+        line["message"]["stop_reason"] = "end_turn"
+        file.write(json.dumps({**line, "isSidechain": True}) + "\n" + json.dumps({**line, "timestamp": ""}) + "\n")
+        fake.do("hook PostToolUse %s" % json.dumps({"hook_event_name": "PostToolUse", "session_id": session, "transcript_path": file.path, "tool_name": "Bash"}))
+        eventually(lambda: native(d, "usage.report", since="2000-01-01T00:00:00Z")["rows"], what="it was read")
+        fake.is_now("working", doubt=False)
+        equal([f["verdict"] for f in fake.explain()["facts"] if f["source"] == "transcript" and f["verdict"] not in ("late",)], [])
