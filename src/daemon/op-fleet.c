@@ -8,10 +8,12 @@
 
 #include "base/error.h"
 #include "core/daemon.h"
+#include "core/environment.h"
 #include "core/fleet/inner.h"
 #include "daemon/fleet-owners.h"
 #include "gen/coop-ops.h"
 #include "core/usage/budget.h"
+#include "core/usage/usage-book.h"
 #include "gen/native-ops.h"
 #include "sessions/sessions.h"
 #include "tasks/project.h"
@@ -282,8 +284,8 @@ static int fleet_start_run(Call *inner, const Carry *carry) {
 }
 
 /* 0, or the call has failed: a budget is used up, and nothing new begins. */
-static int fleet_start_may(Call *call, Str name, const char *process) {
-        const Budget *budget = budgets_hold(call->daemon, name, process, BUDGET_SOFT);
+static int fleet_start_may(Call *call, Str name, const char *process, Str account) {
+        const Budget *budget = budgets_hold(call->daemon, name, process, account, BUDGET_SOFT);
         char why[BUDGET_WORD_MAX + 256];
 
         if (!budget)
@@ -301,7 +303,7 @@ static int fleet_start_found(Call *call, const FleetThing *thing, const Carry *c
                 return fleet_refuse_verb(call, "start", thing);
         if (hosted && (hosted->state == HOSTED_STARTING || hosted->state == HOSTED_RUNNING))
                 return fleet_kill_tell(call, thing); /* it runs */
-        if (fleet_start_may(call, thing->name, NULL))
+        if (fleet_start_may(call, thing->name, *thing->id ? thing->id : NULL, STR_NULL))
                 return CALL_E_BUDGET_EXCEEDED;
         return fleet_act(call, &(FleetAct){.by = args->by, .env = args->env}, thing, fleet_start_run,
                          fleet_begun);
@@ -366,11 +368,24 @@ static int fleet_created(Call *call, const Call *inner, _unused_ const Carry *ca
         return 0;
 }
 
+/* The same of a new session, by the account that its program will have. */
+static int fleet_create_may(Call *call, const NativeFleetStartArgs *args) {
+        _cleanup_(strvec_deinit) StrVec env = {0}, caller = {0};
+        _cleanup_(freep) char *account = NULL;
+        Str name = arena_printf(&call->arena, "session:" STR_FMT, STR_ARG(args->name));
+
+        if (!budgets_first(usage_book_budgets(call->daemon->usage)))
+                return 0;
+        if (!environment_put_json(&caller, args->env) && !program_env_base(&env) &&
+            !program_env_over(&env, call->daemon, &caller))
+                account = usage_account_of(args->command.items[0], &env);
+        return fleet_start_may(call, name, NULL, str_from(account));
+}
+
 int op_native_fleet_start(Call *call, const NativeFleetStartArgs *args) {
         if (args->command.n && !args->workspace.n)
                 return call_fail(call, CALL_E_INVALID_PARAMS, "workspace is required with a command");
-        if (args->command.n &&
-            fleet_start_may(call, arena_printf(&call->arena, "session:" STR_FMT, STR_ARG(args->name)), NULL))
+        if (args->command.n && fleet_create_may(call, args))
                 return CALL_E_BUDGET_EXCEEDED;
         if (args->command.n)
                 return call->daemon->sessions

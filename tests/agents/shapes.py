@@ -90,3 +90,13 @@ def wrong_decision(answer):
     if decision.get("behavior") not in ("allow", "deny") or set(decision) - {"behavior", "message"}:
         return "decision: %r" % decision
     return "" if decision["behavior"] == "allow" or isinstance(decision.get("message"), str) else "a denial says why: %r" % decision
+
+
+def wrong_refusal(runtime, answer):
+    """What does not fit of what a hook prints to refuse a tool; empty: all does. Claude Code and Codex: PreToolUse; Gemini: BeforeTool."""
+    if runtime == "gemini":
+        return "" if set(answer) == {"decision", "reason"} and answer["decision"] == "deny" and answer["reason"] else "no refusal: %r" % answer
+    output = answer.get("hookSpecificOutput", {})
+    if set(answer) != {"hookSpecificOutput"} or set(output) != {"hookEventName", "permissionDecision", "permissionDecisionReason"}:
+        return "no refusal: %r" % answer
+    return "" if (output["hookEventName"], output["permissionDecision"]) == ("PreToolUse", "deny") and output["permissionDecisionReason"] else "refusal: %r" % output

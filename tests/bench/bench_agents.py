@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from bench_base import Daemon, Row, with_unit
+from bench_base import CLIENT_CORE, Daemon, Row, pinned, with_unit
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lib"))
 from clients import Rpc  # noqa: E402
@@ -118,7 +118,7 @@ def _transcript(path, n_bytes):
 def _cpu(*command):
     """Seconds of the processor, of the program and of the kernel for it; what it printed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    out = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+    out = subprocess.run(pinned(CLIENT_CORE, command), stdout=subprocess.PIPE, check=True).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, out
 
@@ -128,9 +128,9 @@ def agents_transcripts(bench):
     plain, ours, daemon = [], [], Daemon(bench)
     path = os.path.join(daemon.folder, "t.jsonl")
     n, tokens = _transcript(path, TRANSCRIPT_BYTES)
-    for _ in range(bench.rounds):
+    for _ in range(3 * bench.rounds):  # each takes a tenth of a second
         plain.append(_cpu("wc", "-l", path)[0] * 1000)
-        took, out = _cpu(os.path.join(bench.build, "transcript-read"), "claude", path)
+        took, out = _cpu(bench.program("transcript-read"), "claude", path)
         ours.append(took * 1000)
     os.unlink(path)
     told = [int(word) for word in out.split()]

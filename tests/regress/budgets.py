@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Budgets. One who ran agents over night found a bill in the morning: a bound that only warns stops nothing, and one that guesses prices stops the wrong thing (docs/usage.md)."""
 import json
+import os
+import sys
 
 from aiwg_project import Tasks
-from checks import check, equal, eventually
+from checks import ROOT, check, equal, eventually
 from fake_agents import Fake, native
 from feed import Feed
 from harness import Daemon, Home, muster_ok, shared
+from mcp import outcome, result, tool
 from transcripts import File, claude_line
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "agents"))
+from shapes import wrong_refusal  # noqa: E402 pylint: disable=wrong-import-position
 
 
 def _daemon(**more):
@@ -105,6 +111,92 @@ def test_usd_without_a_price_cannot_be_judged():
         file.hook()
         eventually(lambda: _budget(d)["reached"] == "hard")
         equal(_budget(d)["used"], 1.5)
+
+
+def test_an_account():
+    """What shares an account is held, and nothing else: also what is only to begin."""
+    with Tasks(only="aiwg,coop,native", agent="#!/bin/sh\necho ok\n") as tasks:
+        d = tasks.daemon
+        with Fake(d, "claude", name="one", env={"CLAUDE_CONFIG_DIR": "/accounts/a"}) as one, Fake(d, "claude", name="two", env={"CLAUDE_CONFIG_DIR": "/accounts/b"}) as two:
+            native(d, "budget.set", scope="account:claude:/accounts/a", metric="tokens", soft=500, hard=1000)
+            for i, fake in enumerate((one, two)):
+                _use(fake, "msg_%d" % i, 1500)
+            eventually(lambda: _budget(d, "account:claude:/accounts/a")["reached"] == "hard")
+            equal(_budget(d, "account:claude:/accounts/a")["used"], 1500)
+            answer, = one.do("tool Bash")["answers"]
+            equal(answer["hookSpecificOutput"]["permissionDecision"], "deny")
+            equal(two.do("tool Bash")["answers"], [{}])
+            start = {"name": "three", "command": [one.program], "workspace": one.folder, "sandbox": "none"}
+            with d.native() as n:
+                equal(n.call("fleet.start", {**start, "env": {"CLAUDE_CONFIG_DIR": "/accounts/a"}})["error"]["code"], -32003)
+                n.result("fleet.start", {**start, "command": ["cat"], "env": {"CLAUDE_CONFIG_DIR": "/accounts/a"}})  # of no account
+                n.result("fleet.start", {**start, "name": "four", "env": {"CLAUDE_CONFIG_DIR": "/accounts/b"}})
+            native(d, "env.set", name="CLAUDE_CONFIG_DIR", value="/accounts/a")
+            task = tasks.client.submit("x")
+            equal(tasks.client.state(task), "queued")
+            native(d, "env.set", name="CLAUDE_CONFIG_DIR", value="/accounts/b")
+            native(d, "budget.set", scope="account:claude:/accounts/a", metric="tokens", soft=500, hard=1000)  # judged again
+            equal(tasks.client.ended(task)["state"], "completed")
+
+
+def test_a_project():
+    """Tasks of one project are held, those of others and sessions are not."""
+    with Home() as home:
+        folder = os.path.join(home.base, "agents", "task")
+        tasks = Tasks(only=None, home=home, agent_command=os.path.join(folder, "claude"), env={"MUSTER_TOOLS": "on"})
+
+        def start(fake):
+            for name, value in {**fake.env, "MUSTER_TOOLS": "on"}.items():
+                native(tasks.daemon, "env.set", name=name, value=value)
+            tasks.client.submit("do it")
+        with tasks, Fake(tasks.daemon, "claude", name="task", start=start) as fake:
+            d = tasks.daemon
+            project = fake.until_named("tasks").name.partition(":")[2].partition("/")[0]
+            native(d, "budget.set", scope="project:" + project, metric="tokens", soft=500, hard=1000)
+            native(d, "budget.set", scope="project:another", metric="tokens", hard=1)
+            _use(fake, "msg_1", 1500)
+            eventually(lambda: _budget(d, "project:" + project)["reached"] == "hard")
+            equal(_budget(d, "project:another")["used"], 0)
+            answer, = fake.do("tool Bash")["answers"]
+            equal(answer["hookSpecificOutput"]["permissionDecision"], "deny")
+            task = tasks.client.submit("more")
+            equal(tasks.client.state(task), "queued")
+            native(d, "fleet.start", name="free", command=["cat"], workspace=fake.folder, sandbox="none")
+            fake.send("die 0")
+            tasks.client.ended("task-0000")
+            equal(tasks.client.state(task), "queued")
+
+
+def test_the_refusal_of_every_runtime():
+    """In the published form of each: PreToolUse of Claude Code and Codex, BeforeTool of Gemini. OpenCode takes none: its tool runs, and its turn ends by itself."""
+    d = shared(args=("--sandbox", "none"))
+    for runtime in ("claude", "codex", "gemini"):
+        with Fake(d, runtime, name="refused-" + runtime) as fake:
+            made = native(d, "budget.set", scope="name:session:refused-" + runtime, metric="turns", hard=1)
+            fake.do("prompt x")
+            equal(fake.do("tool Bash")["answers"], [{}], runtime)
+            fake.do("stop")
+            eventually(lambda made=made: next(b for b in native(d, "budget.ls")["budgets"] if b["id"] == made["id"])["reached"] == "hard", what=runtime)
+            answer, = fake.do("tool Bash")["answers"]
+            fault = wrong_refusal(runtime, answer)
+            equal(fault, "", runtime)
+            native(d, "budget.rm", id=made["id"])
+            equal(fake.do("tool Bash")["answers"], [{}], runtime)
+
+
+def test_tools_are_refused_by_their_name():
+    """muster_start through MCP: an agent reads why, and by what budget."""
+    with _daemon() as d, Fake(d, "claude", name="spender") as fake:
+        native(d, "budget.set", metric="tokens", soft=1000)
+        _use(fake, "msg_1", 1500)
+        eventually(lambda: _budget(d)["reached"] == "soft")
+        start = {"name": "more", "command": ["cat"], "workspace": fake.folder, "sandbox": "none"}
+        failed, error = outcome(result(d, "tools/call", {"name": "muster_start", "arguments": start}))
+        equal((failed, error["code"]), (True, "budget_exceeded"))
+        check("1500 tokens" in error["message"] and _budget(d)["id"] in error["message"], error)
+        check(not any(p.get("name") == "session:more" for p in d.ps()), "it was started")
+        native(d, "budget.rm", id=_budget(d)["id"])
+        tool(d, "muster_start", start)
 
 
 def test_turns_and_minutes():

@@ -222,15 +222,15 @@ static BudgetLevel judge_level_of(const Budget *budget, const char *process) {
         return BUDGET_NONE;
 }
 
-const Budget *budgets_hold(Daemon *daemon, Str name, const char *process, BudgetLevel level) {
+const Budget *budgets_hold(Daemon *daemon, Str name, const char *process, Str account, BudgetLevel level) {
         Budgets *self = usage_book_budgets(daemon->usage);
-        Str account;
 
         if (!self || !self->first)
                 return NULL;
         if (self->judged_day != loop_wall_us(daemon->loop) / JUDGE_DAY_US)
                 budgets_judge(daemon);
-        account = process ? usage_book_account(daemon->usage, process) : STR_NULL;
+        if (!account.n && process)
+                account = usage_book_account(daemon->usage, process);
         for (const Budget *budget = self->first; budget; budget = budget->next)
                 if (judge_level_of(budget, process) >= level && judge_is_in_scope(budget, name, account))
                         return budget;
@@ -244,5 +244,5 @@ const Budget *budgets_hold_hosted(Daemon *daemon, const Hosted *hosted, BudgetLe
         if (!budgets_first(usage_book_budgets(daemon->usage)) ||
             fleet_describe(daemon, hosted, &arena, &thing))
                 return NULL;
-        return budgets_hold(daemon, thing.name, hosted->id, level);
+        return budgets_hold(daemon, thing.name, hosted->id, STR_NULL, level);
 }

@@ -98,8 +98,9 @@ void budget_make_id(Budget *budget);
 void budgets_judge(Daemon *daemon);
 /* Told when something that was held may begin again; one function. */
 void budgets_on_release(Budgets *self, void (*released)(Daemon *daemon));
-/* The budget that is at this level at least for something of this name; process: its id, NULL: it has none yet. NULL: none is. */
-const Budget *budgets_hold(Daemon *daemon, Str name, const char *process, BudgetLevel level);
+/* The budget that is at this level at least for something of this name; process: its id, NULL: it has none yet; account: empty, that of the
+ * process, as far as it is known. NULL: none is. */
+const Budget *budgets_hold(Daemon *daemon, Str name, const char *process, Str account, BudgetLevel level);
 /* The same of a hosted process. */
 const Budget *budgets_hold_hosted(Daemon *daemon, const Hosted *hosted, BudgetLevel level);
 /* In words for people and models, of at most n bytes. */

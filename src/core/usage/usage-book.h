@@ -10,6 +10,7 @@
  * <home>/usage/ledger.jsonl, synced at interval, a line for each response; what is told again has the same key and changes nothing, also
  * after a restart. Opened when there is something, or something comes. Owned by the Daemon; loop thread only.
  */
+#include "base/strvec.h"
 #include "core/host/host.h"
 #include "core/usage/prices.h"
 #include "core/usage/usage-table.h"
@@ -60,5 +61,7 @@ bool usage_book_is_idle(const UsageBook *self);            /* nothing that was n
 struct Budgets *usage_book_budgets(const UsageBook *self); /* NULL: there is no book, or none yet */
 /* Of the process, as far as a transcript of it was read; empty: not known. */
 Str usage_book_account(const UsageBook *self, const char *process);
+/* The one that a program of this command would have in this environment; NULL: none is known of such a program, or no memory. The caller's. */
+char *usage_account_of(Str command, const StrVec *env);
 UsageFiles usage_book_files(const UsageBook *self);
 const UsageModel *usage_book_models(const UsageBook *self, size_t *ret_n);

@@ -9,6 +9,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "core/environment.h"
+#include "core/runtimes.h"
 #include "core/usage/usage-book-internal.h"
 
 enum { FOLLOW_LOOK_BACK = 16, FOLLOW_ENVIRON_MAX = 256 << 10 };
@@ -71,30 +73,46 @@ static Str follow_variable(const Buf *environ_text, const char *name) {
         return STR_NULL;
 }
 
-/* An account is a program and the folder of its configuration, as the hosted process was started with it: what a child of it sets for
- * itself does not count. */
+/* Where each program has its configuration. */
+static const struct {
+        const char *variable, *below;
+} follow_places[] = {[TRANSCRIPT_CLAUDE] = {"CLAUDE_CONFIG_DIR", ".claude"},
+                     [TRANSCRIPT_CODEX] = {"CODEX_HOME", ".codex"},
+                     [TRANSCRIPT_GEMINI] = {"GEMINI_CLI_HOME", ".gemini"}};
+
+/* An account is a program and the folder of its configuration. */
+static char *follow_account(const char *runtime, TranscriptForm form, Str folder, Str home) {
+        char *account = NULL;
+
+        if (!home.n)
+                home = str_from(getenv("HOME"));
+        if (asprintf(&account, "%s:" STR_FMT "%s%s", runtime, STR_ARG(folder.n ? folder : home),
+                     folder.n ? "" : "/", folder.n ? "" : follow_places[form].below) < 0)
+                return NULL;
+        return account;
+}
+
+char *usage_account_of(Str command, const StrVec *env) {
+        const char *runtime = runtime_of_command(command)->name;
+        TranscriptForm form = transcript_form(str_from(runtime));
+
+        if (form == TRANSCRIPT_NONE)
+                return NULL;
+        return follow_account(runtime, form, str_from(environment_get(env, follow_places[form].variable)),
+                              str_from(environment_get(env, "HOME")));
+}
+
+/* As the hosted process was started with it: what a child of it sets for itself does not count. */
 static char *follow_find_account(const UsageFollow *follow) {
-        static const struct {
-                const char *variable, *below;
-        } places[] = {[TRANSCRIPT_CLAUDE] = {"CLAUDE_CONFIG_DIR", ".claude"},
-                      [TRANSCRIPT_CODEX] = {"CODEX_HOME", ".codex"},
-                      [TRANSCRIPT_GEMINI] = {"GEMINI_CLI_HOME", ".gemini"}};
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         TranscriptForm form = follow->file.reader.form;
-        char path[64], *account = NULL;
-        Str folder, home;
+        char path[64];
 
         snprintf(path, sizeof(path), "/proc/%d/environ", (int)follow->pid);
         if (follow->pid <= 0 || file_read(path, FOLLOW_ENVIRON_MAX, &text))
                 text.n = 0;
-        folder = follow_variable(&text, places[form].variable);
-        home = follow_variable(&text, "HOME");
-        if (!home.n)
-                home = str_from(getenv("HOME"));
-        if (asprintf(&account, "%s:" STR_FMT "%s%s", follow->runtime, STR_ARG(folder.n ? folder : home),
-                     folder.n ? "" : "/", folder.n ? "" : places[form].below) < 0)
-                return NULL;
-        return account;
+        return follow_account(follow->runtime, form, follow_variable(&text, follow_places[form].variable),
+                              follow_variable(&text, "HOME"));
 }
 
 static void follow_read(void *user) {

@@ -57,13 +57,17 @@ void supervisor_run(Task *task) {
 
 bool supervisor_is_spent(const Project *project, const char *id) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        _cleanup_(strvec_deinit) StrVec env = {0};
+        _cleanup_(freep) char *account = NULL;
         Str place, name;
 
         if (!budgets_first(usage_book_budgets(project->daemon->usage)))
                 return false;
+        if (!supervisor_env(project, NULL, &env))
+                account = usage_account_of(str_from(project->agent_command), &env);
         place = project_name(project->daemon, &arena, project->dir);
         name = arena_printf(&arena, "task:" STR_FMT "/%s", STR_ARG(place), id);
-        return name.data && budgets_hold(project->daemon, name, NULL, BUDGET_SOFT);
+        return name.data && budgets_hold(project->daemon, name, NULL, str_from(account), BUDGET_SOFT);
 }
 
 void supervisor_pump(Project *project) {
