@@ -10,11 +10,13 @@ Steps come as lines: at the socket that FAKE_CONTROL names (each is answered wit
   subagent        a subagent uses a tool and ends               limit, error    the turn ends by a limit, an error
   clear           a new session in the same program             leave           the session ends, the program does not
   print TEXT      writes to the terminal                        hook EVENT JSON runs the hooks of an event with any payload
+  feed JSON       gives the hook program payloads, as any program and event: {"statuses"}
   permit JSON     as ask, with tool, input and use; tells what the hooks decided: {"decisions"}
   hang            nothing, until it is killed                   die N           ends with status N, without another word
 """
 import json
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -45,6 +47,7 @@ class Agent:
         self.hooks_ms = []
         self.decisions = []  # of hooks that were asked for a permission
         self.answers = []  # of the hooks of a step
+        self.statuses = []  # of hook programs that were fed
 
     # ---- of each program ------------------------------------------------------------------
 
@@ -99,14 +102,14 @@ class Agent:
 
     def step(self, line):
         word, _, rest = line.partition(" ")
-        self.hooks_ms, self.answers = [], []
+        self.hooks_ms, self.answers, self.statuses = [], [], []
         n_taken = len(self.taken)
         getattr(self, "do_" + word)(rest)
         if self.is_structured and word in STATES:
             for line in STREAMS[self.name](word, rest, self.session):
                 print(json.dumps(line), flush=True)
         decisions, self.decisions = self.decisions, []
-        return {"did": word, "hooks_ms": self.hooks_ms, "taken": self.taken[n_taken:], "answers": self.answers, "session": self.session, "decisions": decisions}
+        return {"did": word, "hooks_ms": self.hooks_ms, "taken": self.taken[n_taken:], "answers": self.answers, "session": self.session, "decisions": decisions, "statuses": self.statuses}
 
     def permit(self, rest, **more):
         asked = json.loads(rest)
@@ -136,6 +139,13 @@ class Agent:
         event, _, payload = rest.partition(" ")
         for command in self.hooks.get(event, []):
             subprocess.run(["sh", "-c", command], input=payload.encode(), stdout=subprocess.PIPE, check=False)
+
+    def do_feed(self, rest):
+        """The hook program of the first hook, as another program and event, with each payload."""
+        given = json.loads(rest)
+        words = shlex.split(next(iter(self.hooks.values()))[0])
+        self.statuses = [subprocess.run([words[0], words[1], given["runtime"], given["event"]], input=payload.encode(), stdout=subprocess.PIPE,
+                                        env={**os.environ, "MUSTER_APPROVALS": "off"}, check=False).returncode for payload in given["payloads"]]
 
     # ---- the loop -------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import tomllib
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from fake_agent import Agent  # noqa: E402 pylint: disable=wrong-import-position
+from shapes import wrong  # noqa: E402 pylint: disable=wrong-import-position
 from fake_claude import commands, merged  # noqa: E402 pylint: disable=wrong-import-position
 
 
@@ -56,19 +57,22 @@ class Codex(Agent):
         self.permit(rest, **self._turn())
 
     def do_subagent(self, _rest):
-        pass  # its subagents run as sessions of their own, without hooks of this turn
+        who = {"agent_id": "sub-1", "agent_type": "worker"}
+        self.run("PreToolUse", **who, **self._turn(), **self._tool("Bash"))
+        self.run("PostToolUse", tool_response={}, **who, **self._turn(), **self._tool("Bash"))
 
     def do_stop(self, _rest):
         self.end_turn("Stop", last_assistant_message=None, **self._turn())
-
-    def do_interrupt(self, _rest):
-        self.run("Interrupt", **self._turn())
 
     def do_error(self, _rest):
         pass  # no hook tells of it
 
     def do_leave(self, _rest):
-        self.run("SessionEnd", reason="exit")
+        payload = {**self.common(), "hook_event_name": "SessionEnd", "reason": "other"}
+        del payload["model"]
+        fault = wrong(self.name, "SessionEnd", payload)
+        assert not fault, fault
+        self.run_raw("SessionEnd", payload)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 """What each agent program prints on stdout when it runs without a terminal and was asked for structured output: step of a scenario -> lines, written by hand.
 
 claude     -p --output-format stream-json: by excerpts of the types of its SDK
-codex      exec --json: compared with a published list of its events (docs/exec-mode-json-events.md of a copy of its repository)
-gemini     --output-format stream-json: event types by its headless reference, members by excerpts
+codex      exec --json: events and items compared with codex-rs/exec/src/exec_events.rs of its repository (commit 343074d4207d of 2026-08-22)
+gemini     --output-format stream-json: compared with packages/core/src/output/types.ts of its repository (commit 5411f113ca of 2026-08-21)
 opencode   run --format json: by excerpts
 """
 import datetime

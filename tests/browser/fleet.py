@@ -2,8 +2,9 @@
 """The fleet in a browser: nobody, one, news without a reload, the filter, keys only, a second press before something ends."""
 from browser import LATER_IS_THERE, PHONE, SMALL_PHONE, Browser, serve
 from console_fleet import looked_at, session
-from fake_agents import Fake
+from fake_agents import Fake, native
 from harness import check, equal, eventually
+from transcripts import File, claude_line
 
 
 def _names(page):
@@ -71,6 +72,35 @@ def test_what_agents_do():
             page.axe()
             page.go("#/timeline?domain=agent")
             page.has("waiting: permission", ".timeline")
+
+
+def test_one_look():
+    """Who works, who waits for whom and what today has cost, on the page that is there first, without a press of a key."""
+    with looked_at() as d, Browser() as b, Fake(d, "claude", name="works") as works, Fake(d, "codex", name="waits") as waits, Fake(d, "gemini", name="rests") as rests:
+        page = b.open(serve(d))
+        page.has("rests", ".fleet")
+        check("today" not in page.texts(".foot")[0], "nothing was used yet")
+        file = File(works)
+        file.write(claude_line("msg_1", 100000, fresh=0, cached=0, written=0, at=""))  # 15 dollars for a million
+        file.write(claude_line("msg_2", 5, costUSD=0.25, at=""))
+        file.write(claude_line("msg_3", 40, model="nobody-knows", fresh=0, cached=0, written=0, at=""))
+        file.hook()
+        eventually(lambda: native(d, "usage.report")["total"]["responses"] == 3, what="what was used")
+        works.do("prompt x")
+        works.do("tool Bash")
+        waits.do("prompt x")
+        waits.do("ask Edit")
+        rests.do("prompt x")
+        rests.do("stop")
+        page.has("asks", ".fleet .row.tone-ask .word")
+        page.has("permission", ".fleet .row.tone-ask .note")
+        page.has("working", ".fleet .row.tone-good .word")
+        page.has("idle", ".fleet .row.tone-quiet .word")
+        equal(_names(page), ["waits", "works", "rests"])  # who waits for you is the first
+        page.has("3 agents · 3 running · 1 working · 1 asks", ".foot")
+        page.has("today $0.25 reported, $1.50 by prices, 40 tokens without a price", ".foot .today")
+        page.axe()
+        page.shot("one-look")
 
 
 def test_palette_and_help():

@@ -5,13 +5,17 @@ import json
 import os
 import socket
 import subprocess
+import sys
 
 from aiwg_project import Tasks
-from checks import MUSTER, check, equal, eventually
+from checks import MUSTER, ROOT, check, equal, eventually
 from fake_agents import RUNTIMES, Fake, native, program, state_of
 from feed import Feed
 from harness import Daemon, Home, muster_ok, shared
 from mcp import tool
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "agents"))
+from shapes import SHAPES  # noqa: E402 pylint: disable=wrong-import-position
 
 HOOK = os.path.join(os.path.dirname(MUSTER), "muster-hook")
 
@@ -211,6 +215,58 @@ def test_hook_json_of_any_shape():
             _fact(fake, payload, event=json.loads(payload)["hook_event_name"])
             fake.is_now(state)
         check("\x1b" not in json.dumps(fake.explain()) and "?[2J?" in json.dumps(fake.explain()), "keys of a terminal in a fact")
+
+
+def _of_kind(kind):
+    kind = kind[0] if isinstance(kind, tuple) else kind
+    return {str: "x", bool: False, dict: {}, list: []}[kind]
+
+
+def test_every_documented_shape():
+    """Each event of each program with all members that it has, without each of them, with each of another type, and cut in the midst: none is refused, none ends the daemon, and the
+    state is one that a program can tell."""
+    d = shared()
+    for runtime, events in SHAPES.items():
+        with Fake(d, "claude", name="shapes-" + runtime) as fake:
+            for event, members in events.items():
+                whole = {name: _of_kind(kind) for name, kind in members.items()} | {"hook_event_name": event, "session_id": "s"}
+                payloads = [whole, *({n: v for n, v in whole.items() if n != left} for left in members if left != "hook_event_name"),
+                            *({**whole, wrong: value} for wrong in members if wrong != "hook_event_name" for value in ({"a": []}, 7))]
+                texts = [json.dumps(p) for p in payloads]
+                done = fake.do("feed %s" % json.dumps({"runtime": runtime, "event": event, "payloads": [*texts, texts[0][:len(texts[0]) // 2]]}))
+                equal(done["statuses"], [0] * (len(texts) + 1), "%s %s" % (runtime, event))
+                check(fake.state()["state"] in ("starting", "idle", "working", "waiting", "limited", "error"), fake.state())
+            facts = fake.explain()["facts"]
+            check(len(facts) == 50 or runtime == "opencode", len(facts))
+
+
+def test_a_program_that_nobody_knows():
+    """Its hooks, if it has some, are heard; events with names that are known count, others say that somebody is there."""
+    d = shared()
+    with Fake(d, "claude", name="unknown") as fake:
+        for event, state in (("Whatever", "idle"), ("UserPromptSubmit", "working"), ("whatever.else", "working"), ("Stop", "idle")):
+            done = fake.do("feed %s" % json.dumps({"runtime": "somebody", "event": event, "payloads": [json.dumps({"hook_event_name": event, "session_id": fake.state()["session"]})]}))
+            equal(done["statuses"], [0])
+            fake.is_now(state)
+        equal([f["kind"] for f in fake.explain()["facts"][-4:]], ["noted", "turn", "noted", "stopped"])
+
+
+def test_hooks_come_twice_and_late():
+    """A turn that has a name is over when it was ended; one told twice is one turn."""
+    with _daemon() as d, Fake(d, "codex", name="late") as fake:
+        native(d, "budget.set", scope="name:session:late", metric="turns", warn=1000)
+        fake.do("prompt x")
+        fake.do("tool Bash")
+        for _ in range(2):
+            fake.do("stop")
+            fake.is_now("idle")
+        for step in ("tool Bash", "done Bash", "ask Edit"):  # of the turn that is over
+            fake.do(step)
+            fake.is_now("idle", doubt=False)
+        equal([f["verdict"] for f in fake.explain()["facts"][-3:]], 3 * ["late"])
+        fake.do("prompt again")
+        fake.is_now("working")
+        eventually(lambda: native(d, "budget.ls")["budgets"][0]["used"] == 1, what="one turn")
 
 
 def test_long_payloads():

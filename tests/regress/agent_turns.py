@@ -14,7 +14,7 @@ SEED = 19
 TOOLS = ("Bash", "Edit", "Read", "mcp__x__y")
 # How a turn can end, by what each program tells.
 ENDS = {"claude": (("stop", "idle", None), ("background 3", "idle", None), ("limit", "limited", "rate_limit"), ("error", "error", "overloaded"), ("interrupt", "idle", "interrupted")),
-        "codex": (("stop", "idle", None), ("interrupt", "idle", "interrupted")),
+        "codex": (("stop", "idle", None),),
         "gemini": (("stop", "idle", None),),
         "opencode": (("stop", "idle", None), ("interrupt", "idle", "interrupted"), ("error", "error", "ProviderAuthError"))}
 BETWEEN = {"claude": (("clear", "idle", "clear"),), "gemini": (("clear", "idle", "clear"),)}

@@ -142,6 +142,23 @@ def test_cut_rotated_and_written_anew():
         _comes(d, "cut", sums)
 
 
+def test_cut_in_the_midst_of_a_line():
+    """At every byte of a line: nothing is counted of what is not whole, and all of it once it is."""
+    with _daemon() as d, Fake(d, "claude", name="bytes") as fake:
+        line, sums = claude_line("msg_1", 5) + claude_line("msg_2", 7), Sums()
+        for i, at in enumerate(range(1, len(line), 97)):
+            file = File(fake, "t%d.jsonl" % i)
+            text = line.replace("msg_", "msg_%d_" % i)
+            file.write(text[:at])
+            file.hook()
+            file.write(text[at:])
+            file.hook()
+            sums.add(10, 20, 30, 5, 0)
+            sums.add(10, 20, 30, 7, 0)
+        _comes(d, "bytes", sums)
+        equal(report(d)["files"]["wrong_lines"], 0)
+
+
 def test_long_and_wrong_lines_are_counted():
     with _daemon() as d, Fake(d, "claude", name="long") as fake:
         file, sums = File(fake), Sums()
@@ -179,6 +196,10 @@ def test_what_is_not_ours_is_not_read():
             File(fake, name).hook()
         for path in ("relative.jsonl", "/dev/zero", ""):
             fake.do("hook Notification %s" % json.dumps({"hook_event_name": "Notification", "transcript_path": path}))
+        if not os.geteuid():  # only then a file can be made somebody else's
+            File(fake, "others.jsonl").write(claude_line("msg_others", 5))
+            os.chown(os.path.join(fake.folder, "others.jsonl"), 65534, 65534)
+            File(fake, "others.jsonl").hook()
         good = File(fake, "good.jsonl")
         good.write(claude_line("msg_good", 5))
         good.hook()

@@ -70,7 +70,8 @@ export const en = {
   fleet: {
     filter: "Filter", filterHint: "name, folder, state", filterKey: "/",
     columns: { state: "State", since: "Since", agent: "Agent", contract: "Contract", folder: "Folder", output: "Output", memory: "Memory", acts: "Actions" },
-    summary: (n: number, run: number, ask: number, lost: number) => [plural(n, "agent", "agents"), `${run} running`, ask ? `${ask} asks` : "", lost ? `${lost} lost` : ""].filter(Boolean).join(" · "),
+    today: (reported: string, priced: string, unpriced: number) => `today ${[reported && `${reported} reported`, priced && `${priced} by prices`, unpriced ? `${new Intl.NumberFormat().format(unpriced)} tokens without a price` : ""].filter(Boolean).join(", ") || "nothing"}`,
+    summary: (n: number, run: number, work: number, ask: number, lost: number) => [plural(n, "agent", "agents"), `${run} running`, work ? `${work} working` : "", ask ? `${ask} asks` : "", lost ? `${lost} lost` : ""].filter(Boolean).join(" · "),
     none: "No agent runs here yet.",
     noneHow: "Start one in a terminal, or with the button:",
     noneCommand: "muster new -- claude",

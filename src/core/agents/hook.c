@@ -27,7 +27,6 @@ static const HookEvent hook_table[] = {
         {"ElicitationResult", AGENT_TURN, false},
         {"Stop", AGENT_STOPPED, false},
         {"StopFailure", AGENT_FAILED, false},
-        {"Interrupt", AGENT_STOPPED, false},
         {"SubagentStart", AGENT_NOTED, true},
         {"SubagentStop", AGENT_NOTED, true},
         {"Notification", AGENT_NOTED, false},
@@ -60,9 +59,8 @@ static const char *const hook_claude[] = {"SessionStart", "SessionEnd",   "UserP
                                           "PreToolUse",   "PostToolUse",  "PostToolUseFailure",
                                           "Stop",         "StopFailure",  "PermissionRequest",
                                           "Notification", "SubagentStop", NULL};
-static const char *const hook_codex[] = {"SessionStart",      "SessionEnd",  "UserPromptSubmit",
-                                         "PreToolUse",        "PostToolUse", "Stop",
-                                         "PermissionRequest", "Interrupt",   NULL};
+static const char *const hook_codex[] = {"SessionStart", "SessionEnd", "UserPromptSubmit",  "PreToolUse",
+                                         "PostToolUse",  "Stop",       "PermissionRequest", NULL};
 static const char *const hook_gemini[] = {"SessionStart", "SessionEnd", "BeforeAgent",  "AfterAgent",
                                           "BeforeTool",   "AfterTool",  "Notification", NULL};
 static const char *const hook_opencode[] = {
@@ -196,8 +194,6 @@ static void hook_look(AgentFact *fact, Str event, const Json *payload) {
                 hook_look_notification(fact, payload);
         else if (str_is(event, "session.status"))
                 hook_look_status(fact, payload);
-        else if (str_is(event, "Interrupt"))
-                agent_put(fact->detail, STR("interrupted"));
         else if (str_is(event, "Elicitation") || str_is(event, "question.asked"))
                 agent_put(fact->detail, STR("question"));
         else if (fact->kind == AGENT_ASKS)

@@ -78,8 +78,6 @@ static const Shape shapes[] = {
          "{\"session_id\":\"a\",\"turn_id\":\"t\",\"hook_event_name\":\"Stop\",\"last_assistant_message\":"
          "null}",
          AGENT_STOPPED, "a", "", "", false, false},
-        {"codex", "{\"session_id\":\"a\",\"turn_id\":\"t\",\"hook_event_name\":\"Interrupt\"}",
-         AGENT_STOPPED, "a", "", "interrupted", false, false},
         {"codex", "{\"type\":\"agent-turn-complete\",\"thread-id\":\"a\",\"turn-id\":\"t\"}", AGENT_STOPPED,
          "a", "", "", false, false},
         {"gemini",

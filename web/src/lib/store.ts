@@ -138,6 +138,16 @@ async function theOne(): Promise<Process[]> {
 
 export const processes = new Loaded(async () => (isNarrow.peek() ? theOne() : (await call<{ processes: Process[] }>("ps")).processes));
 export const attention = new Loaded(() => call<{ items: Attention[]; open: number }>("attention.ls", { state: "open" }));
+export interface Sum {
+  key?: string;
+  tokens: number;
+  responses: number;
+  reported_usd?: number;
+  priced_usd?: number;
+  unpriced: number;
+}
+/* What agents used today (UTC), by their names. */
+export const spent = new Loaded(() => call<{ rows: Sum[]; total: Sum }>("usage.report", { by: "name" }));
 export const info = new Loaded(() => call<Info>("daemon.info"));
 export const identity = new Loaded(() => call<Identity>("daemon.whoami"));
 
@@ -187,8 +197,13 @@ function agentChanged(item: FeedItem): void {
   else processes.value.value = list.map((p) => (p.id === item.owner ? { ...p, agent, last_output: agent.source === "output" && agent.state === "working" ? agent.at : p.last_output } : p));
 }
 
+/* What a turn has cost is known when it is over, and its transcript was read. */
+const SPENT_MS = 3000;
+const TURN_OVER: readonly string[] = ["idle", "limited", "error", "ended", "lost"];
+
 function touched(item: FeedItem): void {
   if (item.domain === "agent") agentChanged(item);
+  if (item.domain === "agent" && spent.value.peek() && TURN_OVER.includes((item.event as { agent?: AgentState } | null)?.agent?.state ?? "")) spent.want(SPENT_MS);
   if (item.domain === "host" || item.domain === "tasks") processes.want(120);
   if (item.domain === "collab" && item.kind.startsWith("group.")) groups.want(200);
   if (item.domain === "attention") attention.want(50);

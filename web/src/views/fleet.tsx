@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { age, bytes, clock, now } from "../lib/clock";
 import { go, link } from "../lib/route";
-import { dismiss, dismissed, info, isOver, processes, shortName, type Process } from "../lib/store";
+import { dismiss, dismissed, info, isLive, isOver, processes, shortName, spent, type Process } from "../lib/store";
 import { visible } from "../ui/agent-text";
 import { Act, CopyCommand, Empty, ErrorNote, View, WayToNew } from "../ui/parts";
 import { contract, folder, seen, StateMark, type Seen } from "../ui/state";
@@ -123,6 +123,17 @@ function List({ rows }: { rows: { p: Process; state: Seen }[] }) {
   );
 }
 
+/* What programs report and what prices make of tokens stay two numbers. */
+function Today() {
+  useEffect(() => {
+    if (isLive.value) spent.want();
+  }, [isLive.value]);
+  const report = spent.value.value;
+  if (!report || report.rows.length === 0) return null;
+  const { reported_usd: reported, priced_usd: priced, unpriced } = report.total;
+  return <a class="today" href={link("usage")}>{w.fleet.today(reported ? w.company.cost(reported) : "", priced ? w.company.cost(priced) : "", unpriced)}</a>;
+}
+
 export function Fleet() {
   const filter = useSignal(kept.word);
   const all = (processes.value.value ?? []).filter((p) => !dismissed.value.has(p.id));
@@ -150,7 +161,8 @@ export function Fleet() {
             <List rows={shown} />
           )}
           <p class="foot" role="status">
-            <span>{w.fleet.summary(all.length, all.filter((p) => p.state === "running").length, count("ask"), all.filter((p) => p.state === "lost").length)}</span>
+            <span>{w.fleet.summary(all.length, all.filter((p) => p.state === "running").length, all.filter((p) => p.agent?.state === "working" && p.agent.source !== "output" && p.state === "running").length, count("ask"), all.filter((p) => p.state === "lost").length)}</span>
+            <Today />
             {over.length > 0 && <button class="quiet" onClick={() => over.forEach((p) => dismiss(p.id))}>{w.fleet.dismissAll}</button>}
             <span class="as-of">{w.asOf(clock(processes.at.value))}</span>
           </p>

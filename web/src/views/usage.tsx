@@ -108,15 +108,6 @@ function Now() {
   return <p class="note">{w.usage.sum(all.length, bytes(sum((p) => p.rss_kb) * 1024), number(Math.round(sum((p) => p.cpu_ms) / 1000)), bytes(sum((p) => p.bytes)))}</p>;
 }
 
-interface Sum {
-  key?: string;
-  tokens: number;
-  responses: number;
-  reported_usd?: number;
-  priced_usd?: number;
-  unpriced: number;
-}
-
 interface Budget {
   id: string;
   scope: string;
