@@ -20,7 +20,8 @@ static int project_automation_submit(void *user, const TaskRequest *request) {
         const TaskSpec spec = {.prompt = request->prompt,
                                .agent = request->agent,
                                .priority = request->priority,
-                               .metadata = request->metadata};
+                               .metadata = request->metadata,
+                               .approval = project_ask_approval(project, request->number)};
         const char *id = NULL;
         int r;
 
@@ -64,6 +65,9 @@ int project_automation_new(Project *project) {
         const RuleActions actions = {.submit = project_automation_submit,
                                      .notify = project_automation_notify,
                                      .log = project_automation_say,
+                                     .ask = project_ask,
+                                     .n_asked = project_asks_of,
+                                     .ended = project_ask_ended,
                                      .user = project};
 
         return error_trace(automation_new(&project->automation, project->daemon->loop, &project->daemon->log,
@@ -222,5 +226,6 @@ void project_automation_end(Project *project) {
                 return;
         timer_clear(&project->reload);
         project->config_watch = watch_close(project->config_watch);
+        project_asks_leave(project);
         automation_stop(project->automation);
 }

@@ -55,6 +55,7 @@ struct Project {
         Supervisor supervisor;
 
         Automation *automation;
+        struct RuleAsk *asks; /* what its rules ask a person, see project-ask.c */
         ProjectLog log;
         Watch *config_watch;     /* of daemon.json */
         struct stat config_seen; /* of daemon.json, when it was read last */
@@ -129,6 +130,14 @@ void project_automation_begin(Project *project);
 void project_automation_end(Project *project);
 void project_task_kept(const Task *task, int r); /* its submission is on the disk, or failed */
 void project_task_ended(const Task *task);       /* its end is kept and told */
+/* project-ask.c: rules that ask a person first (RuleActions). */
+int project_ask(void *user, const RuleQuestion *question);
+size_t project_asks_of(void *user, Str rule);
+void project_ask_ended(void *user, uint64_t number, const char *error);
+Str project_ask_approval(const Project *project,
+                         uint64_t number);  /* that allowed it; empty: none was needed */
+void project_asks_resume(Project *project); /* what an earlier daemon asked; its tasks are known */
+void project_asks_leave(Project *project);  /* the next daemon goes on with them */
 /* project-state.c */
 int project_state_text(const Project *project, Buf *heartbeat, Buf *state);
 /* queue/op-task-submit.c: what a task that is submitted is refused for, else its submission; as a handler returns. */

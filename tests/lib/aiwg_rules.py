@@ -66,13 +66,13 @@ class Project:
     """One daemon that serves one project with this configuration; the folders in `folders` exist before. has_clock: time stands
     still until the test turns it with advance()."""
 
-    def __init__(self, document, folders=("src",), home=None, has_clock=False, env=None, **kw):
+    def __init__(self, document, folders=("src",), home=None, has_clock=False, env=None, only=None, **kw):
         self.home = home or Home()
         for name in folders:
             os.makedirs(self.path(name), exist_ok=True)
         self.configure(document)
         env = {"PATH": AGENT_DIR + ":" + os.environ["PATH"], **({"MUSTER_TEST_CLOCK": "1"} if has_clock else {}), **(env or {})}
-        self.daemon = Daemon(only="aiwg,native" if has_clock else "aiwg", home=self.home, env=env, **kw)
+        self.daemon = Daemon(only=only or ("aiwg,native" if has_clock else "aiwg"), home=self.home, env=env, **kw)
         self.client = Client(self.home.aiwg_sock)
 
     def path(self, name):

@@ -229,6 +229,7 @@ static void supervisor_load_finish(TaskLoad *load) {
                 return;
         }
         task_store_retain(&project->store);
+        project_asks_resume(project);
         supervisor_pump(project);
 }
 

@@ -120,7 +120,8 @@ int supervisor_keep(Task *task, Str line, void (*done)(LedgerChange *change, int
 int task_put_first(Task *task) {
         JsonWriter w = JSON_WRITER(&task->line);
 
-        task_line_begin(&w, task->is_reserved ? "task.running" : "task.queued", task->created_us);
+        task_line_begin_as(&w, task->is_reserved ? "task.running" : "task.queued", task->created_us,
+                           task->approval);
         task_write(task, &w);
         task_line_end(&w);
         return w.failed ? error_origin(-ENOMEM) : 0;

@@ -16,12 +16,16 @@ enum { CATCH_UP_LINES = FOLLOWER_LINES_MAX, CATCH_UP_BYTES = 8 << 20 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static bool task_store_classify(_unused_ Arena *arena, const Json *line, LedgerFacts *facts) {
+static bool task_store_classify(Arena *arena, const Json *line, LedgerFacts *facts) {
+        Str approval = json_text_of(line, "approval");
+
         if (!json_is(json_get(line, "task"), JSON_OBJECT))
                 return false;
         facts->kind = json_str(json_get(line, "kind"));
         if (!time_parse(json_str(json_get(line, "ts")), &facts->ts_us))
                 facts->ts_us = 0;
+        if (approval.n)
+                ledger_facts_tag(facts, arena, STR("approval:"), approval);
         return true;
 }
 
@@ -88,6 +92,13 @@ void task_store_note(TaskStore *store, uint64_t row, TaskState state, const Ledg
 
 void task_store_cover(TaskStore *store, const LedgerChange *change) {
         cover(store, change->first + change->n_lines);
+}
+
+bool task_store_has_approval(const TaskStore *store, const char *id) {
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        Str word = arena_printf(&arena, "approval:%s", id);
+
+        return word.data && store->ledger && !ledger_tag_is_none(ledger_tag(store->ledger, word));
 }
 
 uint64_t task_store_total(const TaskStore *store) {

@@ -51,6 +51,7 @@ void task_store_deinit(TaskStore *store); /* after closed(), or when it never op
 void task_store_note(TaskStore *store, uint64_t row, TaskState state, const LedgerChange *change);
 /* The same of a line that is no whole record. */
 void task_store_cover(TaskStore *store, const LedgerChange *change);
+bool task_store_has_approval(const TaskStore *store, const char *id); /* a task was kept that it allowed */
 /* tasks.json is behind. wait (may be NULL) is told when it is not any more; at once when writing it takes so
  * long that nobody should wait, or for less than an end when there are many tasks. */
 void task_store_changed(TaskStore *store, TaskStoreWait *wait);

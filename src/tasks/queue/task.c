@@ -63,6 +63,8 @@ static bool task_fill(Task *task, Str id, const TaskSpec *spec) {
                 task->prompt = spec->prompt;
         } else
                 task->prompt = (Str){str_dup(spec->prompt), spec->prompt.n};
+        if (spec->approval.n < sizeof(task->approval))
+                memcpy(task->approval, spec->approval.n ? spec->approval.data : "", spec->approval.n);
         task->id = task_copy(id, "");
         task->agent = task_copy(spec->agent, NULL);
         task->priority_text = task_copy(spec->priority, "0");
@@ -235,6 +237,10 @@ static const Str record_key = {",\"task\":", 8};
 enum { LINE_HEAD_MAX = 160 }; /* the record begins before this */
 
 void task_line_begin(JsonWriter *w, const char *kind, int64_t now_us) {
+        task_line_begin_as(w, kind, now_us, "");
+}
+
+void task_line_begin_as(JsonWriter *w, const char *kind, int64_t now_us, const char *approval) {
         char text[TIME_TEXT_MAX];
 
         time_format_us(now_us, text);
@@ -242,6 +248,8 @@ void task_line_begin(JsonWriter *w, const char *kind, int64_t now_us) {
         jw_field_int(w, "v", 1);
         jw_field_cstr(w, "ts", text);
         jw_field_cstr(w, "kind", kind);
+        if (*approval)
+                jw_field_cstr(w, "approval", approval);
         jw_key(w, "task");
 }
 

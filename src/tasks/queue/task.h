@@ -14,6 +14,7 @@
 #include <sys/queue.h>
 
 #include "base/sha256.h"
+#include "core/approval/approval.h"
 #include "core/host/host.h"
 #include "core/lane.h"
 #include "core/ledger/ledger.h"
@@ -65,6 +66,7 @@ typedef struct TaskSpec {
         Str agent;       /* empty: none */
         Str priority;    /* a JSON number; empty: 0 */
         Str metadata;    /* a JSON object; empty: {} */
+        Str approval;    /* id of the one that allowed it; empty: none was needed */
         const Json *env; /* an object that environment_put_json() takes; NULL: none */
         struct Request *
                 request; /* whose memory a long prompt is in: a worker copies it; NULL: it is copied at once */
@@ -96,6 +98,7 @@ struct Task {
         Str prompt;               /* malloc'd, as the following; or … */
         struct Request *borrowed; /* … still in this frame, until a worker has copied it; NULL: it is ours */
         char *agent, *priority_text, *metadata;
+        char approval[APPROVAL_ID_DIGITS + 1]; /* that allowed it, for its first line; "": none */
         StrVec env; /* of who submitted it; kept with its ticket, see tasks/queue/task-ticket.h */
         char ticket[SHA256_HEX_MAX]; /* digest of the record as it was queued; "": none was made */
         bool has_ticket;
@@ -151,6 +154,8 @@ void task_write_end(const Task *task, JsonWriter *w, const TaskEnd *end, int64_t
                     Str output);
 /* A line of the history around a record; the record is the last member. */
 void task_line_begin(JsonWriter *w, const char *kind, int64_t now_us);
+/* The same of a task that an approval allowed ("": none did), which can be found by it then. */
+void task_line_begin_as(JsonWriter *w, const char *kind, int64_t now_us, const char *approval);
 void task_line_end(JsonWriter *w);
 Str task_line_record(Str line); /* the record in such a line; empty when it is none */
 /* A short line of which the ledger would say the same; empty when it is none of ours. */

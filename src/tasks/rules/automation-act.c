@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/time.h"
 #include "tasks/rules/automation.h"
@@ -57,12 +58,18 @@ static void pending_free(PendingAct *pending) {
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
+static void automation_ended(const Automation *automation, uint64_t number, const char *error) {
+        if (automation->actions.ended)
+                automation->actions.ended(automation->actions.user, number, error);
+}
+
 static void succeed(Automation *automation, uint64_t number, const RuleNote *note) {
         RuleState *state = automation_find(automation, note->rule);
 
         if (state)
                 state->error[0] = '\0';
         automation_note(automation, number, note);
+        automation_ended(automation, number, NULL);
 }
 
 /* n_attempts: this one included; ROUTER_RETRIES + 1: there is no use in another one. A webhook counts as
@@ -71,8 +78,8 @@ static void succeed(Automation *automation, uint64_t number, const RuleNote *not
 void automation_failed(Automation *automation, Str rule, Event *event, unsigned n_attempts, uint64_t number,
                        const char *error) {
         RuleState *state = automation_find(automation, rule);
-        bool is_pending = router_failed(&automation->router, event, rule, n_attempts, number, error) &&
-                          state && state->rule->action == RULE_ACT_WEBHOOK;
+        bool is_again = router_failed(&automation->router, event, rule, n_attempts, number, error),
+             is_pending = is_again && state && state->rule->action == RULE_ACT_WEBHOOK;
 
         if (state)
                 snprintf(state->error, sizeof(state->error), "%s", error);
@@ -83,6 +90,8 @@ void automation_failed(Automation *automation, Str rule, Event *event, unsigned 
                                     .is_pending = is_pending});
         log_warning(automation->log, automation->dir, "rule failed id=" STR_FMT " attempt=%u: %s",
                     STR_ARG(rule), n_attempts, error);
+        if (!is_again)
+                automation_ended(automation, number, error);
 }
 
 static Str action_text(const RuleState *state, const char *member) {
@@ -128,6 +137,7 @@ static int automation_act_submit(Automation *automation, const RuleState *state,
                                                    ? (Str){priority->text, priority->n}
                                                    : STR_NULL,
                                .metadata = buf_str(&metadata),
+                               .number = pending->number,
                                .ret_id = pending->task});
 }
 
@@ -285,6 +295,22 @@ void automation_forget_pending(Automation *automation) {
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
+
+int automation_describe(const RuleState *state, const Event *event, Buf *out) {
+        static const char *const members[] = {
+                [RULE_ACT_AGENT] = "prompt", [RULE_ACT_NOTIFY] = "message", [RULE_ACT_WEBHOOK] = "url"};
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+        RuleActionKind action = state->rule->action;
+        Json *json = NULL;
+
+        if (action == RULE_ACT_NOTHING)
+                return 0;
+        if (action == RULE_ACT_WEBHOOK)
+                return error_trace(buf_append_str(out, action_text(state, members[action])));
+        if (json_parse(&arena, event->text.data, event->text.n, NULL, &json, NULL))
+                return error_origin(-ENOMEM);
+        return error_trace(rule_expand(out, action_text(state, members[action]), json));
+}
 
 void automation_act(Automation *automation, RuleState *state, Event *event, unsigned n_before,
                     uint64_t number) {

@@ -26,7 +26,7 @@ void automation_say(Automation *automation, const char *format, ...) {
 
 /* ---- what was done --------------------------------------------------------------------------- */
 
-static uint64_t automation_reserve(Automation *automation) {
+uint64_t automation_reserve(Automation *automation) {
         char **slot = &automation->executions[automation->n_noted % AUTOMATION_EXECUTIONS];
 
         free(*slot);
@@ -103,10 +103,20 @@ static bool is_held_back(Automation *automation, RuleState *state, const Event *
                 state->n_chain = follows_itself(automation, state, event) ? state->n_chain + 1 : 0;
         if (state->n_chain > (unsigned)automation->set->chain_max)
                 *ret_why = "it follows its own tasks";
+        else if (state->rule->requires_approval && automation_is_asked_much(automation, state))
+                *ret_why = "too many of its questions wait for an answer";
         else if (!throttle_take(&state->per_minute, loop_now_ms(automation->loop), MINUTE_MS,
                                 (unsigned)per_minute))
                 *ret_why = "it fires too often";
         return *ret_why;
+}
+
+void automation_fire(Automation *automation, RuleState *state, Event *event, uint64_t number) {
+        cooldown_start(&state->cooldown, loop_now_ms(automation->loop));
+        state->n_fired++;
+        state->fired_ms = loop_now_ms(automation->loop);
+        state->fired_us = loop_wall_us(automation->loop);
+        automation_act(automation, state, event, 0, number);
 }
 
 /* Everything after trigger and conditions. */
@@ -117,7 +127,7 @@ static void consider(Automation *automation, RuleState *state, Event *event) {
         if (!automation->is_running ||
             !cooldown_is_over(&state->cooldown, loop_now_ms(automation->loop), rule->cooldown_ms))
                 return;
-        if (rule->requires_approval) {
+        if (rule->requires_approval && !(automation->set->has_approver && automation->actions.ask)) {
                 automation_note(automation, 0,
                                 &(RuleNote){rule->id, event->type, .status = "skipped_no_approver"});
                 return;
@@ -134,11 +144,10 @@ static void consider(Automation *automation, RuleState *state, Event *event) {
                 return;
         }
         state->is_guarded = false;
-        cooldown_start(&state->cooldown, loop_now_ms(automation->loop));
-        state->n_fired++;
-        state->fired_ms = loop_now_ms(automation->loop);
-        state->fired_us = loop_wall_us(automation->loop);
-        automation_act(automation, state, event, 0, automation_reserve(automation));
+        if (rule->requires_approval && rule->action != RULE_ACT_NOTHING)
+                automation_ask(automation, state, event);
+        else
+                automation_fire(automation, state, event, automation_reserve(automation));
 }
 
 void automation_on_quiet(Timer *timer) {

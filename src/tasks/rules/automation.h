@@ -32,6 +32,8 @@ enum {
                 5000, /* besides watch.debounce_ms: so long after a task its traces may come */
         AUTOMATION_MISSED_MS =
                 300000, /* a job whose time is further back than this (a machine asleep) is left out */
+        AUTOMATION_ASKED_MAX =
+                16, /* questions of a rule that wait for an answer; it is held back meanwhile */
         AUTOMATION_ID_MAX = 64,
         AUTOMATION_ERROR_MAX = 160,
 };
@@ -39,10 +41,11 @@ enum {
 /* What a rule wants to be done by an agent. */
 typedef struct TaskRequest {
         Str prompt;
-        Str agent;    /* empty: none */
-        Str priority; /* a JSON number; empty: 0 */
-        Str metadata; /* a JSON object */
-        char *ret_id; /* AUTOMATION_ID_MAX bytes: the id of the task */
+        Str agent;       /* empty: none */
+        Str priority;    /* a JSON number; empty: 0 */
+        Str metadata;    /* a JSON object */
+        uint64_t number; /* of the execution */
+        char *ret_id;    /* AUTOMATION_ID_MAX bytes: the id of the task */
 } TaskRequest;
 
 /* Conditions of submit(). */
@@ -53,11 +56,24 @@ typedef struct RuleNotice {
         Str event;                  /* JSON */
 } RuleNotice;
 
+/* What a person is asked before a rule acts that requires approval. */
+typedef struct RuleQuestion {
+        Str rule;
+        const Json *action; /* as configured … */
+        Str does;           /* … and what it is for this event: the prompt, the message, the address */
+        Event *event;
+        uint64_t number; /* of the execution */
+} RuleQuestion;
+
 typedef struct RuleActions {
         int (*submit)(void *user,
                       const TaskRequest *request); /* then: automation_task_kept(), in a later turn */
         void (*notify)(void *user, const RuleNotice *notice);
         void (*log)(void *user, const char *line); /* a line for daemon.log */
+        /* 0: automation_asked() follows, in any turn; then automation_fire() or a note. NULL: nobody is asked. */
+        int (*ask)(void *user, const RuleQuestion *question);
+        size_t (*n_asked)(void *user, Str rule); /* its questions that wait for an answer */
+        void (*ended)(void *user, uint64_t number, const char *error); /* an execution; error NULL: well */
         void *user;
 } RuleActions;
 
@@ -143,6 +159,16 @@ void automation_push(Automation *automation, Str source, Str type, Str payload);
 void automation_task_kept(Automation *automation, Str id, int r);
 /* A task has ended: state is completed, failed or cancelled. metadata: JSON object, or empty. */
 void automation_task_ended(Automation *automation, Str id, const char *state, Str metadata);
+/* A person is asked about it (error is NULL; approval is its id), or could not be. */
+void automation_asked(Automation *automation, const RuleQuestion *question, const char *approval,
+                      const char *error);
+/* The rule of this id, if it may act now: it is switched on, and its action is still this one (as JSON.stringify()
+ * writes it). NULL: it may not. */
+RuleState *automation_ready(const Automation *automation, Str id, const Json *action);
+void automation_fire(Automation *automation, RuleState *state, Event *event, uint64_t number);
+/* The place of an execution of an earlier daemon, whose outcome comes later. */
+uint64_t automation_reserve(Automation *automation);
+void automation_note(Automation *automation, uint64_t number, const RuleNote *note); /* 0: a new place */
 /* One rule, or all when id is empty. False: no such rule. */
 bool automation_switch(Automation *automation, Str id, bool is_enabled);
 
@@ -154,10 +180,13 @@ void automation_write_scheduler(const Automation *automation, JsonWriter *w);
 /* ---- between automation*.c ---- */
 void automation_say(Automation *automation, const char *format, ...) _printf_(2, 3); /* into daemon.log */
 RuleState *automation_find(const Automation *automation, Str id);
-/* The place of an execution whose outcome comes later: they are shown in the order in which rules fired. */
-void automation_note(Automation *automation, uint64_t number, const RuleNote *note); /* 0: a new place */
-void automation_on_quiet(Timer *timer);                                              /* of RuleState.quiet */
-void automation_free_states(Automation *automation);                                 /* automation-set.c */
+/* automation-ask.c: asks before it fires. */
+void automation_ask(Automation *automation, const RuleState *state, Event *event);
+bool automation_is_asked_much(const Automation *automation, const RuleState *state);
+/* automation-act.c: what the action is for this event, in words. */
+int automation_describe(const RuleState *state, const Event *event, Buf *out);
+void automation_on_quiet(Timer *timer);              /* of RuleState.quiet */
+void automation_free_states(Automation *automation); /* automation-set.c */
 /* automation-act.c: runs the action; n_before: so often it was tried before; number: its place, the same for
  * every attempt. */
 void automation_act(Automation *automation, RuleState *state, Event *event, unsigned n_before,

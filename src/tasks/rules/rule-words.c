@@ -29,7 +29,7 @@ static RuleWords webhook_keys = {"enabled",   "port",        "host",    "secret_
                                  "endpoints", "allow_hosts", "ca_file", NULL};
 static RuleWords schedule_keys = {"enabled", "jobs", NULL};
 static RuleWords job_keys = {"id", "name", "cron", "action", "description", NULL};
-static RuleWords automation_keys = {"max_per_minute", "max_chain", NULL};
+static RuleWords automation_keys = {"max_per_minute", "max_chain", "approver", NULL};
 static RuleWords rule_keys = {"id",      "trigger",    "conditions",       "condition",   "action",
                               "enabled", "cooldownMs", "requiresApproval", "description", NULL};
 static RuleWords trigger_keys = {"type",  "source", "pattern", "glob",  "path", "paths", "patterns",

@@ -321,12 +321,20 @@ static void read_webhook(RuleReader *reader, const Json *section) {
                 reader->set->ca_file = path;
 }
 
+/* Without one, rules that require approval are skipped, as the contract has it. */
+static void rule_read_approver(RuleReader *reader, const Json *json) {
+        reader->set->has_approver = str_is(json_str(json), "user");
+        if (json && json->type != JSON_NULL && !reader->set->has_approver && !str_is(json_str(json), "none"))
+                rule_problem(reader, true, "automation.approver", "want \"user\" or \"none\"");
+}
+
 static void read_limits(RuleReader *reader, const Json *config) {
         const Json *section = json_get(config, "automation");
         RuleSet *set = reader->set;
 
         set->per_minute = read_number(reader, section, "max_per_minute", RULE_PER_MINUTE, 100000);
         set->chain_max = read_number(reader, section, "max_chain", RULE_CHAIN_MAX, 100000);
+        rule_read_approver(reader, json_get(section, "approver"));
         read_webhook(reader, json_get(config, "webhook"));
 }
 

@@ -114,6 +114,7 @@ typedef struct RuleSet {
         size_t n_hosts;
         Str ca_file;                   /* webhook.ca_file; NUL-terminated; empty: the system's store */
         int64_t per_minute, chain_max; /* automation.max_per_minute, automation.max_chain */
+        bool has_approver;             /* automation.approver is the user */
         RuleProblem *problems;
         size_t n_problems, n_errors;
 } RuleSet;
