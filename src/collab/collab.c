@@ -15,6 +15,7 @@
 #include "collab/group/compaction.h"
 #include "collab/group/registry.h"
 #include "collab/group/trash.h"
+#include "collab/message/approval-chat.h"
 #include "collab/message/asking.h"
 #include "collab/message/crossing.h"
 #include "collab/message/inbox.h"
@@ -205,6 +206,7 @@ const char *collab_version(const Collab *collab) {
 
 /* In the order in which they are told. */
 const CollabPart *const collab_parts[] = {
-        &runner_part,   &compaction_part, &context_part, &inbox_part,      &announce_part, &delivery_part,
-        &reminder_part, &crossing_part,   &asking_part,  &group_idle_part, NULL,
+        &runner_part,   &compaction_part,    &context_part,    &inbox_part,
+        &announce_part, &delivery_part,      &reminder_part,   &crossing_part,
+        &asking_part,   &approval_chat_part, &group_idle_part, NULL,
 };

@@ -34,6 +34,7 @@ struct Collab {
         char *active_path;           /* active.json */
         char *trash_path;            /* trash/: folders of deleted groups */
         char *crossings_path;        /* daemon/crossings/ */
+        struct ApprovalChat *chat;   /* approvals of actors, told in their groups */
         struct Crossings *crossings; /* those of an earlier daemon that are being finished; NULL: none */
         char *events_path;           /* daemon/ccccd.events.jsonl */
         char *events_lock_path;      /* daemon/ccccd.events.lock */

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "collab/collab.h"
 #include "collab/group/events.h"
+#include "collab/message/approval-chat.h"
 #include "collab/message/inbox.h"
 #include "core/ledger/follower.h"
 #include "gen/cccc-ops.h"
@@ -40,6 +41,8 @@ static const AttentionKind *asking_kind_of(const Json *event) {
         Str kind = json_text_of(event, "kind"), target = json_text_of(data, "target_actor_id");
         bool wants_ack = false;
 
+        if (approval_chat_is_ours(event))
+                return NULL; /* the approval itself is listed */
         if (str_is(kind, "chat.message"))
                 return str_is(json_text_of(data, "priority"), "attention") &&
                                        asking_names_user(json_get(data, "to")) &&

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "collab/group/group-change.h"
 #include "collab/group/lines.h"
+#include "collab/message/approval-chat.h"
 #include "collab/message/inbox.h"
 #include "collab/message/post.h"
 #include "collab/message/recipients.h"
@@ -73,7 +74,7 @@ static int tokens_of(Call *call, const Json *list, StrList *ret) {
         return 0;
 }
 
-/* Back to the sender; one's own message keeps its audience. */
+/* Back to the sender; one's own message keeps its audience, and what is answered to an approval is for no actor. */
 static int default_tokens(Call *call, const Json *original, Str by, StrList *ret) {
         Str sender = json_str(json_get(original, "by"));
 
@@ -82,7 +83,7 @@ static int default_tokens(Call *call, const Json *original, Str by, StrList *ret
         *ret = (StrList){.items = arena_alloc(&call->arena, sizeof(Str)), .n = 1};
         if (!ret->items)
                 return error_origin(-ENOMEM);
-        ret->items[0] = sender;
+        ret->items[0] = approval_chat_is_ours(original) ? STR("user") : sender;
         return 0;
 }
 
@@ -116,6 +117,7 @@ static int reply_answer(Call *call, Group *group, const Json *original, const Ca
                        .reply_to = args->reply_to,
                        .quote = quote(call, original),
                        .client_id = args->client_id};
+        approval_chat_prepare(call, post);
         r = reply_choose(call, group, args, original, &post->to);
         return r ? r : post_run(call, group, post);
 }

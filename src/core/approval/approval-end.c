@@ -198,6 +198,34 @@ void approval_look_again(Approvals *self, Approval *approval) {
                 approval_withdraw(self, approval, "who asked has left");
 }
 
+/* ---- told -------------------------------------------------------------------------------------- */
+
+typedef struct ApprovalMessage {
+        Str group, event;
+} ApprovalMessage;
+
+static void approval_write_message(JsonWriter *w, const void *user) {
+        const ApprovalMessage *message = user;
+
+        jw_field_str(w, "group", message->group);
+        jw_field_str(w, "event", message->event);
+}
+
+/* Whoever has seen the message may answer it: that it is known does not wait for the line, and one that is not kept is found again by
+ * its own key. */
+void approval_message(Approvals *approvals, Approval *approval, Str group, Str event) {
+        _cleanup_(buf_deinit) Buf text = BUF_NULL;
+        ApprovalMessage message = {group, event};
+
+        if (approval->told_event.n)
+                return;
+        approval->told_group = arena_str(&approval->arena, group);
+        approval->told_event = arena_str(&approval->arena, event);
+        if (!approval_line_about(approvals, "approval.told", approval->id, approval_write_message, &message,
+                                 &text))
+                (void)approval_append(approvals, buf_str(&text), STR_NULL, approval->id, NULL, NULL);
+}
+
 /* ---- arrived --------------------------------------------------------------------------------- */
 
 typedef struct ApprovalTold {

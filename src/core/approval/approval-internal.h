@@ -38,6 +38,8 @@ struct Approvals {
         LIST_HEAD(, ApprovalsCall) calls; /* that wait for it */
         size_t n_calls;
         Timer expiry, sweep;
+        void (*listen)(void *user); /* NULL: nobody does */
+        void *listener;
         int64_t ready_us;
         bool is_shortening;
         uint64_t *positions; /* while it is shortened */

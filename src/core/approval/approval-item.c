@@ -2,6 +2,7 @@
 /* One approval: made of the line that asks for it, and told as JSON. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/hash.h"
 #include "base/time.h"
@@ -155,6 +156,22 @@ const ApprovalOption *approval_option(const Approval *approval, Str id) {
         for (size_t i = 0; i < approval->n_options; i++)
                 if (str_eq(approval->options[i].id, id))
                         return &approval->options[i];
+        return NULL;
+}
+
+static bool approval_is_said(Str text, Str name) {
+        return name.n && text.n == name.n && !strncasecmp(text.data, name.data, name.n);
+}
+
+const ApprovalOption *approval_option_said(const Approval *approval, Str text) {
+        for (size_t i = 0; i < approval->n_options; i++) {
+                const ApprovalOption *option = &approval->options[i];
+
+                if (approval_is_said(text, option->id) || approval_is_said(text, option->label) ||
+                    (option->effect == APPROVAL_ALLOW && option->scope == APPROVAL_ALWAYS &&
+                     approval_is_said(text, STR("allow always"))))
+                        return option;
+        }
         return NULL;
 }
 

@@ -8,6 +8,7 @@
  *   approval.withdrawn       approval_id, why
  *   approval.delivered       approval_id, to
  *   approval.undeliverable   approval_id, why
+ *   approval.told            approval_id, group, event: of the message that tells people of it
  *   policy.added             policy {id, principal, tool, subject, pattern, effect, by, until}
  *   policy.removed           policy_id
  *
@@ -126,6 +127,8 @@ static void approval_take_asked(Approvals *self, const Json *line) {
                 return; /* it is known, or cannot be one */
         approvals_add(self, approval);
         approvals_feed(self, approval, "asked");
+        if (self->listen && self->life == APPROVALS_READY)
+                self->listen(self->listener);
 }
 
 static Str approval_keep_text(Approval *approval, const Json *line, const char *name) {
@@ -170,6 +173,13 @@ static void approval_take_undeliverable(Approvals *self, Approval *approval, con
         approvals_feed(self, approval, "undeliverable");
 }
 
+static void approval_take_told(Approval *approval, const Json *line) {
+        if (approval->told_event.n)
+                return;
+        approval->told_group = approval_keep_text(approval, line, "group");
+        approval->told_event = approval_keep_text(approval, line, "event");
+}
+
 static void approval_take_about(Approvals *self, Approval *approval, Str kind, const Json *line,
                                 int64_t at_us) {
         if (str_is(kind, "approval.answered"))
@@ -182,6 +192,8 @@ static void approval_take_about(Approvals *self, Approval *approval, Str kind, c
                 approval_take_delivered(self, approval, line, at_us);
         else if (str_is(kind, "approval.undeliverable"))
                 approval_take_undeliverable(self, approval, line);
+        else if (str_is(kind, "approval.told"))
+                approval_take_told(approval, line);
 }
 
 static void approval_take(LedgerFollower *lines, LedgerLine *line) {

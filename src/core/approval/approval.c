@@ -149,6 +149,24 @@ void approvals_feed(Approvals *self, const Approval *approval, const char *kind)
                 approval_unlist(self, approval);
 }
 
+void approvals_listen(Approvals *approvals, void (*fn)(void *user), void *user) {
+        if (!approvals)
+                return;
+        approvals->listen = fn;
+        approvals->listener = user;
+        if (fn && approvals->life == APPROVALS_READY)
+                fn(user);
+}
+
+Approval *approval_find_message(const Approvals *approvals, Str group, Str event) {
+        Approval *approval = approval_last(approvals);
+
+        while (approval &&
+               !(event.n && str_eq(approval->told_event, event) && str_eq(approval->told_group, group)))
+                approval = approval_before(approvals, approval);
+        return approval;
+}
+
 /* ---- its bound ------------------------------------------------------------------------------- */
 
 static void approvals_on_shortened(void *user, int r) {
@@ -323,6 +341,8 @@ void approvals_ready(Approvals *self, int r) {
         approvals_sweep(self);
         approval_expire_due(self);
         approvals_run_calls(self);
+        if (self->listen)
+                self->listen(self->listener);
 }
 
 static void approvals_on_expiry(Timer *timer) {

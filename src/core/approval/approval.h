@@ -111,8 +111,9 @@ struct Approval {
         int64_t asked_us, expires_us;
         ApprovalState state;
         Str option, by, via, note, client_id,
-                why;        /* of the answer; why: of what ended it else. Empty: none */
-        int64_t decided_us; /* answered, expired, withdrawn */
+                why;                /* of the answer; why: of what ended it else. Empty: none */
+        int64_t decided_us;         /* answered, expired, withdrawn */
+        Str told_group, told_event; /* of a message that tells people of it; empty: none does */
         Str delivered_to;
         int64_t delivered_us;
         bool is_locked;     /* a line that decides it is on its way */
@@ -164,6 +165,13 @@ void approval_withdraw(Approvals *approvals, Approval *approval, const char *why
 typedef void (*ApprovalToldFn)(void *user, bool counts);
 void approval_deliver(Approvals *approvals, Approval *approval, Str to, ApprovalToldFn done, void *user);
 
+/* For who tells people of what is asked, by a message in a group: fn whenever there may be something new. One of them; fn NULL: no
+ * more. */
+void approvals_listen(Approvals *approvals, void (*fn)(void *user), void *user);
+/* That message is kept: what is answered to it is an answer to this. */
+void approval_message(Approvals *approvals, Approval *approval, Str group, Str event);
+Approval *approval_find_message(const Approvals *approvals, Str group, Str event); /* NULL: of none */
+
 typedef struct ApprovalReply {
         Str option, digest, note, by, via,
                 client_id; /* client_id: of who may ask again whether it was the first */
@@ -182,6 +190,8 @@ Approval *approval_before(const Approvals *approvals, const Approval *approval);
 size_t approvals_n_open(const Approvals *approvals);
 bool approval_is_over(const Approval *approval);                         /* decided, however */
 const ApprovalOption *approval_option(const Approval *approval, Str id); /* NULL: it has none of that id */
+/* By what a person writes: an id or a label, in any case; "allow always" is the one of that effect and scope. */
+const ApprovalOption *approval_option_said(const Approval *approval, Str text);
 /* What counts of it now: the option that was answered, or of an expired one the default; NULL: nothing. */
 const ApprovalOption *approval_verdict(const Approval *approval);
 const char *approval_state_name(ApprovalState state);
