@@ -138,7 +138,7 @@ static void fleet_typing_enter(Timer *timer) {
         FleetTyping *typing = container_of(timer, FleetTyping, enter);
         Call *call = typing->call;
         Hosted *hosted = host_find(call->daemon->host, str_from(typing->id));
-        int r = hosted ? host_write(hosted, STR("\r")) : HOST_E_ENDED;
+        int r = hosted ? host_feed(hosted, STR("\r")) : HOST_E_ENDED;
 
         timer_clear(&typing->enter);
         free(typing);
@@ -179,7 +179,7 @@ static int fleet_session_send(Call *call, const FleetThing *thing, const FleetMe
                 return call_fail(call, CALL_E_UNAVAILABLE, "nothing runs in session '%s'",
                                  pty->session->name);
         r = fleet_session_payload(pty->hosted, message->text, &payload);
-        r = r ? r : host_write(pty->hosted, buf_str(&payload));
+        r = r ? r : host_feed(pty->hosted, buf_str(&payload));
         if (r == HOST_E_ENDED)
                 return call_fail(call, CALL_E_UNAVAILABLE, "nothing runs in session '%s'",
                                  pty->session->name);

@@ -81,6 +81,30 @@ def test_eight_answer_at_once():
             equal(len([line for line in ledger(d.home) if line.get("approval_id") == asked["id"]]), 1)
 
 
+def test_two_answers_under_way_over_two_sockets():
+    """Both are sent before either is read, one to each list; each is the first in turn."""
+    for turn in range(6):
+        with _daemon() as d, d.native() as one, d.native() as two:
+            asked = ask(d)
+            eventually(lambda: native(d, "attention.ls")["items"], what="its place in the other list")
+            sends = [lambda: one.send(_line("approval.answer", id=asked["id"], option="allow", digest=asked["digest"])),
+                     lambda: two.send(_line("attention.answer", id="approval:" + asked["id"], choice="deny"))]
+            for send in sends if turn % 2 else sends[::-1]:
+                send()
+            replies = one.message(), two.message()
+            kept = [line for line in ledger(d.home) if line["kind"] == "approval.answered"]
+            equal(len(kept), 1, repr(replies))
+            if "result" in replies[0]:
+                equal((kept[0]["option"], replies[0]["result"]["approval"]["answer"]["option"]), ("allow", "allow"))
+                check(replies[1].get("result", {}).get("is_first") is not True, repr(replies))
+            else:
+                equal((kept[0]["option"], replies[0]["error"]["data"]["approval"]["answer"]["option"], replies[1]["result"]["is_first"]), ("deny", "deny", True))
+
+
+def _line(method, **params):
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n"
+
+
 def test_the_same_key_is_the_same_question():
     with _daemon() as d:
         replies = []

@@ -92,6 +92,56 @@ def test_who_sits_down_gets_the_dialog():
             refused(d, -32009, "approval.answer", id=asked["id"], option="allow", digest=asked["digest"])
 
 
+def test_who_types_is_left_the_dialog_for_a_minute():
+    with _daemon(env={"MUSTER_TEST_CLOCK": "1"}) as d, _fake(d, "claude", "typist") as fake, Sessions(d) as s:
+        with s.attach("typist"):
+            native(d, "fleet.type", name="session:typist", text="x")
+            check(native(d, "ps")["processes"][0].get("last_input"), "somebody typed")
+            equal(Asking(fake).decisions(), [])
+            equal(listed(d, state="all"), [], "it was not even asked")
+            native(d, "daemon.advance", ms=59000)
+            equal(Asking(fake).decisions(), [])
+            native(d, "daemon.advance", ms=2000)
+            hook = Asking(fake)
+            answer(d, _asked(d, fake), "deny")
+            equal(len(hook.decisions()), 1)
+
+
+def test_what_muster_types_is_nobody_at_the_terminal():
+    """A message was typed into it: once that counted as somebody who sits there, and the question was asked of nobody."""
+    d = shared()
+    with _fake(d, "claude", "read-to") as fake, Sessions(d) as s, s.attach("read-to") as seat:
+        native(d, "fleet.send", name="session:read-to", text="hello there")
+        seat.until(b"hello there")
+        hook = Asking(fake)
+        answer(d, _asked(d, fake))
+        equal([one["hookSpecificOutput"]["decision"]["behavior"] for one in hook.decisions()], ["allow"])
+        check("last_input" not in [p for p in native(d, "ps")["processes"] if p["name"] == "session:read-to"][0], "and it is no input of anybody")
+
+
+def _fact(fake, session, event, **payload):
+    """What another hook of the same agent tells while one waits."""
+    with open("/proc/%d/environ" % _hooks(fake)[0], "rb") as file:
+        token = next(word[len(b"MUSTER_TOKEN="):] for word in file.read().split(b"\0") if word.startswith(b"MUSTER_TOKEN="))
+    with fake.d.native(b"@token " + token + b"\n") as n:
+        return n.result("agent.fact", {"runtime": "claude", "event": event, "payload": {"hook_event_name": event, "session_id": session, **payload}})
+
+
+def test_a_turn_that_went_on_needs_no_answer():
+    d = shared()
+    for event, more in (("Stop", {}), ("UserPromptSubmit", {"prompt": "no, do this"}), ("PostToolUse", {"tool_name": "Bash", "tool_use_id": "toolu_8"})):
+        with _fake(d, "claude", "went-on-" + event.lower()) as fake:
+            hook = Asking(fake, use="toolu_8")
+            asked = _asked(d, fake)
+            session = asked["key"].split(":")[1]
+            _fact(fake, session, "PostToolUse", tool_name="Bash", tool_use_id="toolu_other")
+            equal(get(d, asked)["state"], "open", "another tool has ended")
+            _fact(fake, session, event, **more)
+            equal(hook.decisions(), [])
+            over = get(d, asked)
+            equal((over["state"], over["why"]), ("withdrawn", "the turn went on"), event)
+
+
 def test_time_is_over_and_the_dialog_appears():
     with _daemon(env={"MUSTER_TEST_CLOCK": "1"}) as d, _fake(d, "claude", "late") as fake:
         hook = Asking(fake)

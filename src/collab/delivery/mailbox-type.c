@@ -96,7 +96,7 @@ void mailbox_type(Mailbox *mailbox) {
         if (!r && host_n_input(runner->hosted))
                 r = -EAGAIN; /* somebody else's keys wait there */
         if (!r)
-                r = host_write(runner->hosted, buf_str(&payload));
+                r = host_feed(runner->hosted, buf_str(&payload));
         buf_deinit(&mailbox->text);
         if (r && r != HOST_E_FULL) {
                 mailbox_requeue(mailbox, r == -EAGAIN ? REASON_BLOCKED : REASON_FAILED);

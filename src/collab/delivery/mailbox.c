@@ -414,7 +414,7 @@ static void step_submitting(Mailbox *mailbox) {
                 return;
         }
         if (key.n)
-                (void)host_write(mailbox_runner(mailbox)->hosted, key);
+                (void)host_feed(mailbox_runner(mailbox)->hosted, key);
         mailbox_phase(mailbox, MAIL_KEYED, 0);
 }
 
@@ -465,7 +465,7 @@ static void step_confirming(Mailbox *mailbox) {
         }
         mailbox->is_keyed_twice = true;
         mailbox_record_typing(mailbox, FACT_STALLED, REASON_NONE);
-        (void)host_write(mailbox_runner(mailbox)->hosted, key);
+        (void)host_feed(mailbox_runner(mailbox)->hosted, key);
         mailbox_phase(mailbox, MAIL_CONFIRMING, GATE_CONFIRM_MS);
 }
 

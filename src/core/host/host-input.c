@@ -77,6 +77,10 @@ int hosted_put_input(Hosted *hosted, Str bytes) {
         return host_is_full(hosted) ? HOST_E_FULL : 0;
 }
 
+int host_feed(Hosted *hosted, Str bytes) {
+        return hosted_put_input(hosted, bytes);
+}
+
 int host_write(Hosted *hosted, Str bytes) {
         int r = hosted_put_input(hosted, bytes);
 

@@ -125,7 +125,7 @@ struct Hosted {
         pid_t agent_pid; /* see hosted_agent_pid(); 0: not found yet */
         int64_t started_us, ended_us;
         int64_t output_us; /* when it last printed something, as far as this daemon has seen; 0: not known */
-        int64_t input_us;  /* when somebody last typed at it or fed it, the same way */
+        int64_t input_us;  /* when somebody last typed at it, the same way; what we type does not count */
         int wait_status;   /* ENDED */
         bool is_adopted;
         bool is_lossless;
@@ -285,6 +285,8 @@ const char *host_missing_limit(const Host *host, const HostedLimits *limits);
 /* Takes all of bytes, in order. Conditions: HOST_E_FULL (taken, but hold your sender until viewer->room()),
  * HOST_E_ENDED. */
 int host_write(Hosted *hosted, Str bytes);
+/* The same of what the daemon types by itself, such as messages: nobody sits there because of it. */
+int host_feed(Hosted *hosted, Str bytes);
 /* Bytes that the process has not taken yet. */
 static inline size_t host_n_input(const Hosted *hosted) {
         return hosted->input.n - hosted->n_input_taken;
