@@ -199,6 +199,21 @@ def test_where_the_daemon_is():
         equal(home.muster("status")[0], 3)
 
 
+def test_a_question_is_told_of_while_it_waits():
+    """Progress until it is answered, which is the result; elsewhere it is answered over the wire."""
+    d = _d()
+    with Bridge(d.home) as b:
+        params = {"name": "muster_ask", "arguments": {"title": "Go on?", "timeout_s": 3600}, "_meta": {"progressToken": "t"}}
+        waits = b.begin("tools/call", params)
+        told = b.wait_news(lambda m: m.get("method") == "notifications/progress")
+        equal(told["params"]["progressToken"], "t")
+        with d.native() as n:
+            asked = eventually(lambda: [a for a in n.result("approval.ls")["approvals"] if a["title"] == "Go on?"], what="the question")[0]
+            n.result("approval.answer", {"id": asked["id"], "option": "allow", "note": "go"})
+        value = json.loads(b.wait(waits)["result"]["content"][0]["text"])
+        equal((value["outcome"], value["approval"]["answer"]["option"], value["approval"]["answer"]["note"]), ("decided", "allow", "go"))
+
+
 def test_progress_of_waits():
     with Bridge(_d().home) as b:
         params = {"name": "muster_wait", "arguments": {"timeout_s": 3600, "on": ["nowhere"]}, "_meta": {"progressToken": "tok"}}

@@ -388,6 +388,20 @@ def test_questions_for_a_person():
     equal((again["id"], again["state"], again["answer"]["option"]), (asked["id"], "delivered", "red"))
 
 
+def test_a_question_that_is_pending_is_asked_for_by_its_id():
+    d = _d()
+    pending = tool(d, "muster_ask", {"title": "Go on?", "timeout_s": 0})
+    equal((pending["outcome"], pending["approval"]["state"]), ("approval_pending", "open"))
+    one = pending["approval"]["id"]
+    equal(tool(d, "muster_ask", {"id": one, "timeout_s": 0}), pending, "nothing else is asked")
+    equal(len([a for a in tool(d, "muster_approvals")["approvals"] if a["title"] == "Go on?"]), 1)
+    tool(d, "muster_answer", {"id": one, "option": "deny"})
+    told = tool(d, "muster_ask", {"id": one})
+    equal((told["outcome"], told["approval"]["state"], told["approval"]["answer"]["option"]), ("decided", "delivered", "deny"))
+    equal(tool_error(d, "muster_ask", {"id": "0" * 16}), "not_found")
+    equal(tool_error(d, "muster_ask", {"timeout_s": 0}), "invalid_request")
+
+
 def test_send_mail_and_groups():
     d = _d()
     group = tool(d, "muster_group_create", {"title": "made by a tool", "topic": "x"})["group_id"]

@@ -258,6 +258,14 @@ static int mcp_view_sent(McpRequest *self, Json **result) {
         return r;
 }
 
+/* A question that waits for a person is no failure: the agent goes on, and comes back with its id. */
+static int mcp_view_asked(McpRequest *self, Json **result) {
+        bool is_open = str_is(json_text_of(json_get(*result, "approval"), "state"), "open");
+        Json *outcome = json_new_str(&self->arena, is_open ? STR("approval_pending") : STR("decided"));
+
+        return outcome ? json_set(&self->arena, *result, STR("outcome"), outcome) : -ENOMEM;
+}
+
 /* ---- by name --------------------------------------------------------------------------------- */
 
 typedef struct McpView {
@@ -266,9 +274,9 @@ typedef struct McpView {
 } McpView;
 
 static const McpView mcp_views[] = {
-        {"archived", mcp_view_archived}, {"bootstrap", mcp_view_bootstrap},
-        {"lift", mcp_view_lift},         {"ps", mcp_view_ps},
-        {"sent", mcp_view_sent},         {"tail", mcp_view_tail},
+        {"archived", mcp_view_archived}, {"asked", mcp_view_asked}, {"bootstrap", mcp_view_bootstrap},
+        {"lift", mcp_view_lift},         {"ps", mcp_view_ps},       {"sent", mcp_view_sent},
+        {"tail", mcp_view_tail},
 };
 
 static int mcp_view_by_name(McpRequest *self, const char *name, Json **result) {
