@@ -98,9 +98,9 @@ struct Task {
         Str prompt;               /* malloc'd, as the following; or … */
         struct Request *borrowed; /* … still in this frame, until a worker has copied it; NULL: it is ours */
         char *agent, *priority_text, *metadata;
-        char approval[APPROVAL_ID_DIGITS + 1]; /* that allowed it, for its first line; "": none */
         StrVec env; /* of who submitted it; kept with its ticket, see tasks/queue/task-ticket.h */
-        char ticket[SHA256_HEX_MAX]; /* digest of the record as it was queued; "": none was made */
+        char ticket[SHA256_HEX_MAX];           /* digest of the record as it was queued; "": none was made */
+        char approval[APPROVAL_ID_DIGITS + 1]; /* that allowed it, for its first line; "": none */
         bool has_ticket;
         LIST_ENTRY(Task) ticket_link;        /* has_ticket: among those that have one */
         Task *next_waiting;                  /* for its ticket to be written … */
