@@ -58,6 +58,15 @@ Civil time_civil(int64_t us) {
         return c;
 }
 
+int64_t time_of_civil(const Civil *civil) {
+        int64_t days = days_from_civil(civil->year, civil->month, 1) + civil->day - 1;
+
+        return (days * S_PER_DAY + civil->hour * INT64_C(3600) + civil->minute * INT64_C(60) +
+                civil->second) *
+                       US_PER_S +
+               civil->us;
+}
+
 static char *put_digits(char *at, unsigned value, unsigned n_digits) {
         for (unsigned i = n_digits; i-- > 0; value /= 10)
                 at[i] = (char)('0' + value % 10);

@@ -17,6 +17,8 @@ typedef struct Civil {
 } Civil;
 
 Civil time_civil(int64_t us);
+int64_t time_of_civil(
+        const Civil *civil);       /* its inverse; a day that the month does not have is one of the next */
 unsigned time_weekday(int64_t us); /* 0 is Sunday */
 
 size_t time_format_s(int64_t us, char out[TIME_TEXT_MAX]);     /* 2026-01-02T03:04:05Z */

@@ -83,6 +83,7 @@ int cmd_approvals(const Options *options);
 int cmd_explain(const Options *options);
 int cmd_usage(const Options *options);
 int cmd_budget(const Options *options);
+int cmd_limit(const Options *options);
 int cmd_new(const Options *options);
 int cmd_attach(const Options *options);
 int cmd_shell(const Options *options);

@@ -21,13 +21,14 @@ void config_take_rights(Config *config, Config *fresh) {
 }
 
 void config_deinit(Config *config) {
-        char *strings[] = {config->muster_home,  config->config_file,   config->log_level,
-                           config->cccc_home,    config->cccc_version,  config->cccc_transport,
-                           config->cccc_host,    config->cccc_port,     config->cccc_allow_remote,
-                           config->coop_socket,  config->sandbox,       config->cgroup,
-                           config->record,       config->durability,    config->company_heartbeat,
-                           config->security_by,  config->tunnel_page,   config->tunnel_stun,
-                           config->tunnel_ports, config->tunnel_program};
+        char *strings[] = {config->muster_home,   config->config_file,    config->log_level,
+                           config->cccc_home,     config->cccc_version,   config->cccc_transport,
+                           config->cccc_host,     config->cccc_port,      config->cccc_allow_remote,
+                           config->coop_socket,   config->sandbox,        config->cgroup,
+                           config->record,        config->durability,     config->company_heartbeat,
+                           config->security_by,   config->tunnel_page,    config->tunnel_stun,
+                           config->tunnel_ports,  config->tunnel_program, config->limits_watch,
+                           config->limits_resume, config->limits_quiet};
 
         for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
                 free(strings[i]);

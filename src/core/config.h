@@ -50,6 +50,11 @@ typedef struct Config {
 
         int64_t hold_s; /* that a hook which asks for a permission is held; 0: never */
 
+        char *limits_watch;     /* "on" or "off": whether limits of accounts are followed; NULL: on */
+        char *limits_resume;    /* "tasks", "all" or "never"; NULL: tasks */
+        int64_t limits_per_day; /* resumes of one agent; 0: the default */
+        char *limits_quiet;     /* "22:00-07:00": nobody is resumed then; NULL: always */
+
         char *company_heartbeat; /* "observed" or "always"; NULL: observed */
 
         char *record;

@@ -108,6 +108,7 @@ struct Daemon {
 
         LedgerTotals ledgers;        /* what all of them have kept */
         struct UsageBook *usage;     /* what agents use; NULL before setup */
+        struct Limits *limits;       /* of accounts (core/limits/limits.h); NULL before setup */
         struct Agents *agents;       /* what each of them does; NULL before setup */
         struct Load *load;           /* what hosted processes use over time; NULL before setup */
         struct Attention *attention; /* what waits for a person; NULL before setup */

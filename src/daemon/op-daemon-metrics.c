@@ -10,6 +10,7 @@
 #include "core/client.h"
 #include "core/daemon.h"
 #include "core/endpoint.h"
+#include "core/limits/limits.h"
 #include "base/metrics.h"
 #include "core/usage/usage-book.h"
 #include "core/version.h"
@@ -122,6 +123,27 @@ static void metrics_tokens(Metrics *m, const Daemon *daemon) {
                     "Lines of transcripts that were too long.", (double)files.n_skipped);
 }
 
+static void metrics_limits(Metrics *m, const Daemon *daemon) {
+        LimitTotals totals = limits_totals(daemon->limits);
+        const struct {
+                const char *outcome;
+                uint64_t n;
+        } outcomes[] = {{"resumed", totals.n_resumed}, {"asked", totals.n_asked}, {"left", totals.n_left}};
+
+        metrics_one(m, "muster_accounts_limited", "gauge", "Accounts of which a limit is reached.",
+                    (double)limits_n_held(daemon->limits));
+        metrics_family(m, "muster_limits_seen_total", "counter",
+                       "What was told of limits of accounts, by who told it.");
+        for (size_t i = 0; i < _LIMIT_SOURCES; i++)
+                metrics_sample(m, METRIC_LABELS({"source", str_from(limit_source_name((LimitSource)i))}),
+                               (double)totals.n_seen[i]);
+        metrics_family(m, "muster_limit_resumes_total", "counter",
+                       "Agents whose limit was over, by what became of them.");
+        for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++)
+                metrics_sample(m, METRIC_LABELS({"outcome", str_from(outcomes[i].outcome)}),
+                               (double)outcomes[i].n);
+}
+
 int op_native_daemon_metrics(Call *call, _unused_ const NativeDaemonMetricsArgs *args) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         Metrics metrics = {.out = &text};
@@ -132,6 +154,8 @@ int op_native_daemon_metrics(Call *call, _unused_ const NativeDaemonMetricsArgs 
         metrics_hosted(&metrics, call->daemon);
         if (call->daemon->usage)
                 metrics_tokens(&metrics, call->daemon);
+        if (call->daemon->limits)
+                metrics_limits(&metrics, call->daemon);
         if (metrics.failed)
                 return error_origin(-ENOMEM);
         w = call_result(call);

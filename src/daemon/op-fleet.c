@@ -10,10 +10,11 @@
 #include "core/daemon.h"
 #include "core/environment.h"
 #include "core/fleet/inner.h"
+#include "core/runtimes.h"
+#include "core/usage/agent-account.h"
+#include "core/usage/hold.h"
 #include "daemon/fleet-owners.h"
 #include "gen/coop-ops.h"
-#include "core/usage/budget.h"
-#include "core/usage/usage-book.h"
 #include "gen/native-ops.h"
 #include "sessions/sessions.h"
 #include "tasks/project.h"
@@ -283,28 +284,24 @@ static int fleet_start_run(Call *inner, const Carry *carry) {
         return act->thing.owner->start(inner, &act->thing, act->by, act->env);
 }
 
-/* 0, or the call has failed: a budget is used up, and nothing new begins. */
-static int fleet_start_may(Call *call, Str name, const char *process, Str account) {
-        const Budget *budget = budgets_hold(call->daemon, name, process, account, BUDGET_SOFT);
-        char why[BUDGET_WORD_MAX + 256];
-
-        if (!budget)
-                return 0;
-        budget_say(budget, why, sizeof(why));
-        return call_fail(call, CALL_E_BUDGET_EXCEEDED, "%s", why);
+/* 0, or the call has failed: a budget is used up, or a limit of the account is reached, and nothing new begins. */
+static int fleet_start_may(Call *call, const FleetThing *thing) {
+        return hold_call(call, thing->name, *thing->id ? thing->id : NULL, STR_NULL);
 }
 
 static int fleet_start_found(Call *call, const FleetThing *thing, const Carry *carry) {
         const NativeFleetStartArgs *args = container_of(carry, NativeFleetStartArgs, carry);
         const Hosted *hosted =
                 call->daemon->host && *thing->id ? host_find(call->daemon->host, str_from(thing->id)) : NULL;
+        int r;
 
         if (!thing->owner || !thing->owner->start)
                 return fleet_refuse_verb(call, "start", thing);
         if (hosted && (hosted->state == HOSTED_STARTING || hosted->state == HOSTED_RUNNING))
                 return fleet_kill_tell(call, thing); /* it runs */
-        if (fleet_start_may(call, thing->name, *thing->id ? thing->id : NULL, STR_NULL))
-                return CALL_E_BUDGET_EXCEEDED;
+        r = fleet_start_may(call, thing);
+        if (r)
+                return r;
         return fleet_act(call, &(FleetAct){.by = args->by, .env = args->env}, thing, fleet_start_run,
                          fleet_begun);
 }
@@ -374,19 +371,23 @@ static int fleet_create_may(Call *call, const NativeFleetStartArgs *args) {
         _cleanup_(freep) char *account = NULL;
         Str name = arena_printf(&call->arena, "session:" STR_FMT, STR_ARG(args->name));
 
-        if (!budgets_first(usage_book_budgets(call->daemon->usage)))
+        if (!hold_is_any(call->daemon))
                 return 0;
         if (!environment_put_json(&caller, args->env) && !program_env_base(&env) &&
             !program_env_over(&env, call->daemon, &caller))
-                account = usage_account_of(args->command.items[0], &env);
-        return fleet_start_may(call, name, NULL, str_from(account));
+                account = account_of_list(str_from(runtime_of_command(args->command.items[0])->name), &env);
+        return hold_call(call, name, NULL, str_from(account));
 }
 
 int op_native_fleet_start(Call *call, const NativeFleetStartArgs *args) {
         if (args->command.n && !args->workspace.n)
                 return call_fail(call, CALL_E_INVALID_PARAMS, "workspace is required with a command");
-        if (args->command.n && fleet_create_may(call, args))
-                return CALL_E_BUDGET_EXCEEDED;
+        if (args->command.n) {
+                int r = fleet_create_may(call, args);
+
+                if (r)
+                        return r;
+        }
         if (args->command.n)
                 return call->daemon->sessions
                                ? call_inner(call, fleet_create_run, fleet_created, &args->carry)

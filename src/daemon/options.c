@@ -19,6 +19,8 @@
 static const char *const endpoint_words[] = {"cccc", "coop", "aiwg", "native", NULL};
 static const char *const sandbox_words[] = {"none", "bwrap", NULL};
 static const char *const heartbeat_words[] = {"observed", "always", NULL};
+static const char *const watch_words[] = {"on", "off", NULL};
+static const char *const resume_words[] = {"tasks", "all", "never", NULL};
 static const char *const durability_words[] = {"commit", "interval", "none", NULL};
 static const char *const by_words[] = {"said", "checked", NULL};
 static const char *const host_words[] = {NULL}; /* no list: whatever is the name of a host */
@@ -99,6 +101,18 @@ const Option option_table[] = {
          "terminal; "
          "0: not at all, 540 at most (default 540)",
          NULL},
+        {"limits-watch", "MUSTER_LIMITS_WATCH", "limits.watch", OPTION_STRING, 0, AT(limits_watch), "HOW",
+         "on or off: whether limits of agents' accounts hold messages and tasks back (default on)",
+         watch_words},
+        {"limits-resume", "MUSTER_LIMITS_RESUME", "limits.resume", OPTION_STRING, 0, AT(limits_resume),
+         "WHO",
+         "who goes on when such a limit is over: tasks, and people are asked for terminals; all; never "
+         "(default tasks)",
+         resume_words},
+        {"limits-per-day", "MUSTER_LIMITS_PER_DAY", "limits.resumes_per_day", OPTION_INT, 0,
+         AT(limits_per_day), "N", "resumes of one agent in a day, then a person is asked (default 4)", NULL},
+        {"limits-quiet", "MUSTER_LIMITS_QUIET", "limits.quiet_hours", OPTION_STRING, 0, AT(limits_quiet),
+         "HH:MM-HH:MM", "hours of the day in which no agent is resumed (default: none)", NULL},
         {"company-heartbeat", "MUSTER_COMPANY_HEARTBEAT", "company.heartbeat", OPTION_STRING, 0,
          AT(company_heartbeat), "WHEN",
          "AgentCompany: observed, while a connection that named the workspace is open; always, from then on "

@@ -21,6 +21,7 @@
 #include "core/approval/approval.h"
 #include "core/attention/attention.h"
 #include "core/host/load.h"
+#include "core/limits/limits.h"
 #include "core/principal/audit.h"
 #include "core/trust.h"
 #include "core/usage/budget.h"
@@ -231,11 +232,15 @@ static void setup_on_changed(Hosted *hosted, void *user) {
 static void setup_on_gone(Hosted *hosted, void *user) {
         Daemon *daemon = user;
 
+        limits_gone(daemon->limits, hosted);
         agents_gone(daemon->agents, hosted);
 }
 
 static void setup_on_seated(Hosted *hosted, void *user) {
-        agent_hold_seated(hosted, user);
+        Daemon *daemon = user;
+
+        agent_hold_seated(hosted, daemon);
+        limits_seated(daemon->limits, hosted);
 }
 
 static void setup_on_printed(Hosted *hosted, void *user) {
@@ -248,7 +253,7 @@ static void setup_on_tail(Daemon *daemon, Str process, Str runtime, Str tail) {
         agents_read(daemon->agents, process, runtime, tail);
 }
 
-/* Tasks that a budget kept waiting may begin. */
+/* Tasks that a budget or a limit kept waiting may begin. */
 static void setup_on_released(Daemon *daemon) {
         for (Endpoint *e = daemon->endpoints; e; e = e->next)
                 if (e->type == &aiwg_endpoint && e->context)
@@ -282,7 +287,13 @@ int setup_host(Daemon *daemon) {
         if (!r)
                 usage_book_on_tail(daemon->usage, setup_on_tail);
         if (!r)
+                r = limits_new(&daemon->limits, daemon);
+        if (!r) {
                 budgets_on_release(usage_book_budgets(daemon->usage), setup_on_released);
+                limits_on_release(daemon->limits, setup_on_released);
+                usage_book_on_limits(daemon->usage, limits_on_transcript);
+                agents_on_fact(daemon->agents, limits_on_fact);
+        }
         if (!r)
                 host_watch(daemon->host, &setup_watch, daemon);
         if (!r)
@@ -297,8 +308,10 @@ int setup_host(Daemon *daemon) {
                 r = company_new(&daemon->company, daemon);
         if (!r)
                 r = host_adopt(daemon->host, found, daemon);
-        if (!r)
+        if (!r) {
                 agents_adopted_all(daemon->agents);
+                limits_adopted_all(daemon->limits);
+        }
         if (r)
                 fprintf(stderr, "musterd: cannot look for hosted processes in %s: %s\n", daemon->home,
                         strerror(-r));
@@ -312,6 +325,7 @@ void setup_unhost(Daemon *daemon) {
                 runners_let_go(daemon->collab);
         daemon->host = host_free(daemon->host);
         daemon->agents = agents_free(daemon->agents);
+        daemon->limits = limits_free(daemon->limits);
         daemon->usage = usage_book_free(daemon->usage);
         daemon->servers = servers_free(daemon->servers);
         daemon->tokens = tokens_free(daemon->tokens);

@@ -21,8 +21,12 @@ static void fuzz_on_item(void *user, const TranscriptItem *item) {
         unsigned *n = user;
 
         fuzz_check_tokens(&item->tokens);
-        FUZZ_CHECK(item->id.n && item->id.n < TRANSCRIPT_ID_MAX && item->model.n < TRANSCRIPT_ID_MAX);
-        FUZZ_CHECK(usage_tokens_sum(&item->tokens) > 0);
+        FUZZ_CHECK(item->id.n < TRANSCRIPT_ID_MAX && item->model.n < TRANSCRIPT_ID_MAX);
+        FUZZ_CHECK(item->n_limits <= TRANSCRIPT_LIMITS_MAX);
+        FUZZ_CHECK((item->id.n && usage_tokens_sum(&item->tokens) > 0) || item->n_limits);
+        for (unsigned i = 0; i < item->n_limits; i++)
+                FUZZ_CHECK(item->limits[i].used_percent >= 0 && item->limits[i].resets_us >= 0 &&
+                           item->limits[i].window_minutes >= 0);
         if (item->has_last)
                 fuzz_check_tokens(&item->last);
         ++*n;

@@ -3,6 +3,7 @@
 into an agent that asked for a permission answered the question."""
 import os
 import subprocess
+import time
 
 from checks import MUSTER, check, equal, eventually
 from collab import ok
@@ -150,3 +151,21 @@ def test_a_budget_that_is_used_up_keeps_messages():
         equal(fake.do("stop")["taken"], [])
         native(d, "budget.rm", id=budget)
         eventually(lambda: _mail(d, group, event).get("fact") in ("accepted", "taken", "stalled"), what="it is typed")
+
+
+def test_a_limit_of_its_account_keeps_messages():
+    """Typed when it is over, or a person says so (docs/account-limits.md)."""
+    d = shared()
+    group, _ = project(d, "limited")
+    with _actor(d, group, "claude") as fake:
+        _introduced(d, group, fake)
+        fake.do("prompt x")
+        fake.do("print Claude AI usage limit reached|%d" % (time.time() + 3600))
+        fake.do("limit")
+        account = eventually(lambda: [r["account"] for r in native(d, "limit.ls")["limits"] if r["reached"] and "resets_at" in r], what="the limit")[0]
+        event = _send(d, group, "are you there")
+        eventually(lambda: native(d, "group.mail", group=group)["mailboxes"][0]["why"] == "limited", what="the message waits")
+        native(d, "limit.resume", name=fake.name)  # told by a message of its own, which the other one goes with
+        eventually(lambda: _mail(d, group, event).get("fact") in ("accepted", "taken", "stalled"), what="it is typed")
+        eventually(lambda: tail(d, group, "dev").count("continue") == 1, what="it is told to continue")
+        native(d, "limit.resume", account=account)

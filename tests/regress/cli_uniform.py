@@ -18,22 +18,22 @@ LINES = [
     "new --name {n} -d .", "up", "status", "ls", "ps", "group", "group show", "group set nudge_after_seconds=300", "actor", "actor set dev title=Dev",
     "context", "context note mind", "template", "send hello", "reply {e} well", "ack {e}", "inbox", "mail", "tail", "events",
     "task submit hello", "task ls", "task stats", "project add", "project ls", "rules", "schema", "schema coop", "schema cccc.ping",
-    "call cccc.ping", "ledger verify", "ledger stat", "ledger repair", "doctor", "env", "token", "token new", "token show", "token rm", "token ls", "token create phone", "serve -p 0 -d", "open", "serve --stop", "prune", "setup claude", "explain {s}", "approvals", "approvals policies", "answer {a}", "hooks status", "usage", "usage model --since 1d", "budget", "budget set all tokens day warn=5", "restart {s}", "kill {s}", "down",
+    "call cccc.ping", "ledger verify", "ledger stat", "ledger repair", "doctor", "env", "token", "token new", "token show", "token rm", "token ls", "token create phone", "serve -p 0 -d", "open", "serve --stop", "prune", "setup claude", "explain {s}", "approvals", "approvals policies", "answer {a}", "hooks status", "usage", "usage model --since 1d", "limit", "limit ls", "budget", "budget set all tokens day warn=5", "restart {s}", "kill {s}", "down",
 ]
 
 # Lines that the daemon refuses.
 REFUSED = [
     "group show -g nosuch", "actor start nosuch", "context tasks T999", "template preview team.yaml", "send --to nosuch hello", "reply nosuch hello",
-    "ack nosuch", "task get task-9999", "task cancel task-9999", "call cccc.group_show group_id=nosuch", "restart nosuch", "kill nosuch", "open nosuch", "explain nosuch", "answer nosuch", "approvals forget nosuch", "token revoke nosuch", "usage nosuch", "budget rm nosuch",
+    "ack nosuch", "task get task-9999", "task cancel task-9999", "call cccc.group_show group_id=nosuch", "restart nosuch", "kill nosuch", "open nosuch", "explain nosuch", "answer nosuch", "approvals forget nosuch", "token revoke nosuch", "usage nosuch", "limit resume nosuch", "limit ignore nosuch", "budget rm nosuch",
 ]
 
 # Lines that are wrong in themselves.
-WRONG = ["group nosuch", "actor nosuch", "context nosuch", "template nosuch", "task nosuch", "project nosuch", "rules nosuch", "ledger nosuch", "token nosuch", "setup nosuch", "hooks nosuch", "budget nosuch", "budget set all", "budget set all tokens day beer=1", "usage --since whenever",
+WRONG = ["group nosuch", "actor nosuch", "context nosuch", "template nosuch", "task nosuch", "project nosuch", "rules nosuch", "ledger nosuch", "token nosuch", "setup nosuch", "hooks nosuch", "limit nosuch", "limit ignore", "budget nosuch", "budget set all", "budget set all tokens day beer=1", "usage --since whenever",
          "call cccc.nosuch", "call nosuch", "schema nosuch", "send", "reply", "ack", "task submit", "inbox a b", "status x", "serve x", "token revoke", "nosuch"]
 
 # Lines that only look, and need a daemon for it.
 LOOKING = ["status", "ls", "ps", "group", "actor", "context", "template", "inbox", "mail", "tail", "events", "project ls", "call cccc.ping",
-           "logs nosuch", "kill nosuch", "restart nosuch", "token ls", "serve --stop", "usage", "budget"]
+           "logs nosuch", "kill nosuch", "restart nosuch", "token ls", "serve --stop", "usage", "limit", "budget"]
 
 NO_IDENTITY = {"CCCC_GROUP_ID": None, "CCCC_ACTOR_ID": None}
 

@@ -147,6 +147,7 @@ export const en = {
     sum: (n: number, memory: string, seconds: string, output: string) => `Now: ${plural(n, "agent", "agents")}, ${memory} of memory; since they began ${seconds} s of processor time and ${output} of output.`, agent: "Agent",
     tokensTitle: "Tokens, per minute", today: "Tokens and cost today (UTC), by what transcripts tell", tokens: "Tokens", responses: "Responses", reported: "Cost, reported", priced: "Cost, by prices", unpriced: "Tokens without a price", total: "All",
     budgets: "Budgets", used: "used", reached: { none: "", warn: "warned", soft: "nothing new begins", hard: "used up" } as Record<string, string>, per: { day: "a day", run: "a run", ever: "for ever" } as Record<string, string>,
+    limits: "Limits of accounts", account: "Account", window: "Window", percent: "Used", resets: "Resets", limitNow: "Now", stopped: "Stopped agents", limitState: { free: "free", reached: "reached", ignored: "ignored" } as Record<string, string>,
   },
   company: {
     workspaces: "Workspace", none: "No workspace of AgentCompany is open.", noneHow: "One is made with:", noneCommand: "muster call native.company.bootstrap workspace_dir=/path/of/the/company", other: "Open another workspace",

@@ -505,6 +505,27 @@ const Command daemon_commands[] = {
                 .run = cmd_budget,
         },
         {
+                .name = "limit",
+                .summary = "limits of agents' accounts, and who goes on when they are over",
+                .usage = "[VERB [ARGUMENT…]] [--json]",
+                .details = "A window of an account (a program and the folder of its settings) that is used "
+                           "up stops\n"
+                           "all who share it, until it resets (docs/account-limits.md).\n"
+                           "\n"
+                           "Verbs:\n"
+                           "  ls               what is known, and who was stopped (without a verb, this)\n"
+                           "  resume WHAT      takes it to be over: an account, or one agent by its name\n"
+                           "  ignore ACCOUNT   holds nothing back until it resets, and resumes nobody\n"
+                           "\n"
+                           "  --json           the daemon's answer as it is\n",
+                .examples = "  muster limit\n"
+                            "  muster limit resume api\n"
+                            "  muster limit ignore claude:/home/me/.claude\n",
+                .takes = "json",
+                .n_max = 2,
+                .run = cmd_limit,
+        },
+        {
                 .name = "hook",
                 .summary = "tells the daemon what a hook of an agent program was told",
                 .usage = "RUNTIME [EVENT] [--socket PATH]",

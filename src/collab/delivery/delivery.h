@@ -46,7 +46,8 @@ typedef enum MailWhy {
         MAIL_THROTTLED, /* delivery.min_interval_seconds, or a second, in which what is sent goes together */
         MAIL_FAILED,    /* the last attempt failed, or the terminal took nothing */
         MAIL_BEHIND, /* another program is in front of the terminal; not of the gate, which knows no terminals */
-        MAIL_BUDGET, /* a budget is used up: nothing new begins */
+        MAIL_BUDGET,  /* a budget is used up: nothing new begins */
+        MAIL_LIMITED, /* a limit of its account is reached, or its turn behind it has not come */
         MAIL_TURN, /* its turn runs: handed over at its end; or it waits for a person: what is typed would answer */
         _MAIL_WHYS,
 } MailWhy;

@@ -23,6 +23,7 @@ static const char *const why_words[_MAIL_WHYS] = {
         [MAIL_FAILED] = "failed",
         [MAIL_BEHIND] = "behind",
         [MAIL_BUDGET] = "budget",
+        [MAIL_LIMITED] = "limited",
         [MAIL_TURN] = "turn",
 };
 

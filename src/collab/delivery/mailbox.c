@@ -10,7 +10,7 @@
 #include "collab/collab.h"
 #include "collab/delivery/delivery-text.h"
 #include "collab/delivery/delivery.h"
-#include "core/usage/budget.h"
+#include "core/usage/hold.h"
 
 /* When the program has started well enough to be typed at. */
 static int64_t ready_ms(const GateFacts *facts) {
@@ -316,17 +316,18 @@ static GateFacts gate_facts(const Mailbox *mailbox, const Group *group) {
         return facts;
 }
 
-/* A budget keeps everything new from it. */
-static bool mailbox_is_spent(const Mailbox *mailbox) {
+/* A budget, or a limit of its account, keeps everything new from it. */
+static HoldWhy mailbox_hold(const Mailbox *mailbox) {
         const Runner *runner = mailbox_runner(mailbox);
 
-        return runner && budgets_hold_hosted(mailbox->delivery->collab->daemon, runner->hosted, BUDGET_SOFT);
+        return runner ? hold_hosted(mailbox->delivery->collab->daemon, runner->hosted) : HOLD_NOT;
 }
 
 bool mailbox_has_mail(const Mailbox *mailbox) {
         GateFacts facts = gate_facts(mailbox, mailbox->delivery->group);
 
-        return facts.n_chat + facts.n_notices && held(&facts) == MAIL_GO && !mailbox_is_spent(mailbox);
+        return facts.n_chat + facts.n_notices && held(&facts) == MAIL_GO &&
+               mailbox_hold(mailbox) == HOLD_NOT;
 }
 
 bool mailbox_is_in_front(Mailbox *mailbox) {
@@ -359,8 +360,8 @@ static void step_waiting(Mailbox *mailbox) {
                 mailbox->why = MAIL_BEHIND;
                 mailbox->due_ms = facts.now_ms + GATE_EVERY_MS;
         }
-        if (mailbox->why == MAIL_GO && mailbox_is_spent(mailbox)) {
-                mailbox->why = MAIL_BUDGET;
+        if (mailbox->why == MAIL_GO && mailbox_hold(mailbox) != HOLD_NOT) {
+                mailbox->why = mailbox_hold(mailbox) == HOLD_BUDGET ? MAIL_BUDGET : MAIL_LIMITED;
                 mailbox->due_ms = facts.now_ms + GATE_EVERY_MS;
         }
         if (mailbox->why == MAIL_GO && mailbox->is_introduced &&

@@ -7,6 +7,7 @@ struct Agents {
         Daemon *daemon;
         char *dir; /* <home>/agents */
         Timer tick;
+        void (*on_fact)(Agent *agent, const AgentFact *fact); /* NULL: nobody wants to know */
         bool is_adopting; /* what is found is told of when all that was kept of it is read */
 };
 

@@ -148,6 +148,20 @@ void agent_take(Agent *agent, AgentFact *fact) {
         agent_keep(agent, has_changed);
         if (!timer_is_set(&agent->agents->tick))
                 (void)timer_set(&agent->agents->tick, AGENT_TICK_MS);
+        if (agent->agents->on_fact)
+                agent->agents->on_fact(agent, fact);
+}
+
+void agents_on_fact(Agents *agents, void (*on_fact)(Agent *agent, const AgentFact *fact)) {
+        agents->on_fact = on_fact;
+}
+
+void agent_limited_until(Agent *agent, int64_t until_us) {
+        if (agent->state.kind != AGENT_IS_LIMITED || agent->state.until_us == until_us)
+                return;
+        agent->state.until_us = until_us;
+        agent_announce(agent);
+        agent_keep(agent, true);
 }
 
 static void agent_take_os(Agent *agent, AgentFactKind kind, const char *detail) {

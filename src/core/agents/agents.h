@@ -82,6 +82,10 @@ void agents_read(Agents *agents, Str process, Str runtime, Str tail);
 void agent_take(Agent *agent, AgentFact *fact);
 /* A turn is counted when it has ended, however it did; behind agent_take(). */
 void agent_count_turn(Agent *agent, const AgentFact *fact);
+/* Told of every fact behind that; one function. */
+void agents_on_fact(Agents *agents, void (*on_fact)(Agent *agent, const AgentFact *fact));
+/* It is limited, and it is known now until when; 0: it is not any more. */
+void agent_limited_until(Agent *agent, int64_t until_us);
 /* NULL: there is none, or no memory for it. */
 Agent *agent_of(Hosted *hosted);
 

@@ -91,6 +91,12 @@ static bool state_is_late(const AgentState *state, const AgentFact *fact) {
         return fact->kind == AGENT_TOOL_DONE && !state->is_first && !state_has_turn(state);
 }
 
+/* A program that a limit has stopped says after a while that it waits for a prompt: that is no end of the limit. */
+static bool state_is_still_limited(const AgentState *state, const AgentFact *fact) {
+        return state->kind == AGENT_IS_LIMITED && fact->kind == AGENT_STOPPED &&
+               !strcmp(fact->event, "Notification");
+}
+
 /* What a subagent does is work of the turn; only what it asks is more than that. */
 static bool state_is_subs_own(const AgentState *state, const AgentFact *fact) {
         if (!fact->is_sub || fact->kind == AGENT_ASKS)
@@ -177,7 +183,7 @@ static AgentVerdict state_judge(const AgentState *state, const AgentFact *fact, 
                 return AGENT_LATE;
         if (state_is_weaker(state, fact))
                 return AGENT_WEAKER;
-        if (state_is_beside(state, fact))
+        if (state_is_beside(state, fact) || state_is_still_limited(state, fact))
                 return AGENT_HEARD;
         return claim == state->kind ? AGENT_CONFIRMED : AGENT_DECIDED;
 }

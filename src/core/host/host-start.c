@@ -18,7 +18,9 @@
 #include "base/id.h"
 #include "core/host/host-internal.h"
 #include "core/recording/recording.h"
+#include "core/runtimes.h"
 #include "core/trust.h"
+#include "core/usage/agent-account.h"
 
 /* Words of the shim's command line before the command; the place of the one that a worker fills in. */
 enum { N_FIXED = 9, AT_NPROC = 6 };
@@ -315,6 +317,16 @@ static int host_start_begin(Hosted *hosted, const HostedSpec *spec) {
         return error_trace(r);
 }
 
+/* Not needed for the start: without memory it is found out later. */
+static void host_start_account(Hosted *hosted, const Program *program) {
+        const char *zone = environment_get(&program->env, "TZ");
+
+        if (hosted->command)
+                hosted->account = account_of_list(
+                        str_from(runtime_of_command(str_from(hosted->command))->name), &program->env);
+        hosted->zone = zone ? strdup(zone) : NULL;
+}
+
 int host_start(Host *host, const HostedSpec *spec, const HostedHandler *handler, void *user, Hosted **ret) {
         struct stat st;
         Hosted *hosted;
@@ -341,6 +353,7 @@ int host_start(Host *host, const HostedSpec *spec, const HostedHandler *handler,
                 hosted_unlink_and_free(hosted);
                 return error_trace(r);
         }
+        host_start_account(hosted, spec->program);
         *ret = hosted;
         return 0;
 }

@@ -219,9 +219,10 @@ int hosted_new(Hosted **ret, Host *host, const char *id) {
 }
 
 static void free_texts(Hosted *hosted) {
-        char *texts[] = {hosted->dir,     hosted->owner,      hosted->object, hosted->workspace,
-                         hosted->command, hosted->sandbox,    hosted->meta,   hosted->recording_path,
-                         hosted->cgroup,  hosted->stdin_path, hosted->report};
+        char *texts[] = {hosted->account, hosted->zone,           hosted->dir,     hosted->owner,
+                         hosted->object,  hosted->workspace,      hosted->command, hosted->sandbox,
+                         hosted->meta,    hosted->recording_path, hosted->cgroup,  hosted->stdin_path,
+                         hosted->report};
 
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
                 free(texts[i]);

@@ -111,6 +111,8 @@ struct Hosted {
         char *dir;
         char *owner, *object, *workspace, *command, *sandbox;
         char *meta;
+        char *account,
+                *zone; /* who pays for it, its TZ, as it was started; NULL: none, or not known any more */
         HostedLimits limits;
         char *cgroup;               /* its own; NULL: none */
         char token[SHA256_HEX_MAX]; /* SHA-256 of its MUSTER_TOKEN; "": it has none (an earlier version's) */

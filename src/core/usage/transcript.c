@@ -15,6 +15,7 @@ enum {
 };                               /* of what is parsed: an object of counts */
 enum { TRANSCRIPT_DIGITS = 15 }; /* of a number that is certainly below … */
 #define TRANSCRIPT_NUMBER_MAX (INT64_C(1) << 53)
+#define TRANSCRIPT_RESET_MAX  INT64_C(100000000000) /* seconds */
 
 int64_t usage_tokens_sum(const UsageTokens *tokens) {
         return tokens->in + tokens->cached + tokens->cache_write + tokens->out;
@@ -84,7 +85,7 @@ static bool transcript_is_nothing(const UsageTokens *tokens) {
 
 typedef struct ClaudeLine {
         Str id, model, usage; /* of the message */
-        Str session, at, request, uuid, cost;
+        Str session, at, request, uuid, cost, version;
 } ClaudeLine;
 
 typedef struct ClaudeMember {
@@ -112,11 +113,9 @@ static bool transcript_claude_message(Skim *skim, ClaudeLine *line) {
 
 /* False: it is no response. The type stands in front of what is long in most lines that are none. */
 static bool transcript_claude_skim(Str text, ClaudeLine *line) {
-        const ClaudeMember members[] = {{STR("sessionId"), &line->session},
-                                        {STR("timestamp"), &line->at},
-                                        {STR("requestId"), &line->request},
-                                        {STR("uuid"), &line->uuid},
-                                        {STR("costUSD"), &line->cost}};
+        const ClaudeMember members[] = {{STR("sessionId"), &line->session}, {STR("timestamp"), &line->at},
+                                        {STR("requestId"), &line->request}, {STR("uuid"), &line->uuid},
+                                        {STR("version"), &line->version},   {STR("costUSD"), &line->cost}};
         Skim skim = skim_of(text);
         Str key, value;
 
@@ -203,6 +202,7 @@ static void transcript_claude(Transcript *self, Str line, Arena *scratch, Transc
                 return;
         }
         transcript_keep(self->session, transcript_id(parts.session));
+        transcript_keep(self->version, transcript_id(parts.version));
         item.at_us = transcript_time(parts.at);
         item.cost_usd = transcript_cost(parts.cost, scratch);
         item.model = transcript_id(parts.model);
@@ -227,6 +227,31 @@ static bool transcript_codex_tokens(const Json *counts, UsageTokens *ret) {
         return true;
 }
 
+/* Seconds since 1970, or from when it was written on. */
+static int64_t transcript_codex_reset(const Json *limit, int64_t at_us) {
+        int64_t at = transcript_count(limit, "resets_at"), in = transcript_count(limit, "resets_in_seconds");
+
+        if (at)
+                return at < TRANSCRIPT_RESET_MAX ? at * 1000000 : 0;
+        return in && at_us && in < TRANSCRIPT_RESET_MAX ? at_us + in * 1000000 : 0;
+}
+
+static void transcript_codex_limits(const Json *limits, TranscriptItem *item) {
+        static const char *const names[TRANSCRIPT_LIMITS_MAX] = {"primary", "secondary"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                const Json *limit = json_get(limits, names[i]);
+                double used;
+
+                if (!json_double(json_get(limit, "used_percent"), &used) || used < 0 || used > 1e6)
+                        continue;
+                item->limits[item->n_limits++] =
+                        (TranscriptLimit){.used_percent = used,
+                                          .window_minutes = transcript_count(limit, "window_minutes"),
+                                          .resets_us = transcript_codex_reset(limit, item->at_us)};
+        }
+}
+
 static void transcript_codex_count(Transcript *self, Str payload, int64_t at_us, Arena *scratch,
                                    TranscriptFn fn, void *user) {
         TranscriptItem item = {.is_total = true,
@@ -237,14 +262,18 @@ static void transcript_codex_count(Transcript *self, Str payload, int64_t at_us,
                                .session = str_from(self->session)};
         const Json *json = transcript_object(payload, scratch), *info = json_get(json, "info");
 
-        if (json_is(info, JSON_NULL))
-                return; /* only limits are told */
+        transcript_codex_limits(json_get(json, "rate_limits"), &item);
+        if (json_is(info, JSON_NULL)) { /* only limits are told */
+                if (item.n_limits)
+                        fn(user, &item);
+                return;
+        }
         if (!transcript_codex_tokens(json_get(info, "total_token_usage"), &item.tokens) || !*self->thread) {
                 self->n_wrong++;
                 return;
         }
         item.has_last = transcript_codex_tokens(json_get(info, "last_token_usage"), &item.last);
-        if (!transcript_is_nothing(&item.tokens))
+        if (!transcript_is_nothing(&item.tokens) || item.n_limits)
                 fn(user, &item);
 }
 

@@ -32,7 +32,15 @@ typedef struct UsageTokens {
 
 int64_t usage_tokens_sum(const UsageTokens *tokens); /* all but reasoning, which out has */
 
-/* Texts are good until the function that gets it returns. */
+/* What a program says of a limit of its account (codex). */
+typedef struct TranscriptLimit {
+        double used_percent;
+        int64_t window_minutes; /* 0: not said */
+        int64_t resets_us;      /* 0: not said */
+} TranscriptLimit;
+enum { TRANSCRIPT_LIMITS_MAX = 2 };
+
+/* Texts are good until the function that gets it returns. One with limits may have no tokens and no id. */
 typedef struct TranscriptItem {
         bool is_total; /* tokens are those of the whole thread until now */
         int64_t at_us; /* 0: not said */
@@ -42,6 +50,8 @@ typedef struct TranscriptItem {
         double cost_usd; /* as the program says it; negative: it does not */
         Str id;          /* of the response, or of the thread (of a fork: the one that it began with) */
         Str model, session;
+        TranscriptLimit limits[TRANSCRIPT_LIMITS_MAX];
+        unsigned n_limits;
 } TranscriptItem;
 
 typedef void (*TranscriptFn)(void *user, const TranscriptItem *item);
@@ -50,7 +60,8 @@ typedef void (*TranscriptFn)(void *user, const TranscriptItem *item);
 typedef struct Transcript {
         TranscriptForm form;
         char model[TRANSCRIPT_ID_MAX], session[TRANSCRIPT_ID_MAX], thread[TRANSCRIPT_ID_MAX];
-        uint64_t n_wrong; /* lines that should have counted, and could not be read */
+        char version[TRANSCRIPT_ID_MAX]; /* of the program that wrote it (claude); "": not said */
+        uint64_t n_wrong;                /* lines that should have counted, and could not be read */
 } Transcript;
 
 TranscriptForm transcript_form(Str runtime); /* TRANSCRIPT_NONE: none that is known here */

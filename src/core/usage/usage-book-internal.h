@@ -14,6 +14,7 @@ struct UsageFollow {
         TranscriptFile file;
         char *runtime, *name, *account; /* account NULL: not found out yet */
         char process[17];
+        char version[TRANSCRIPT_ID_MAX]; /* of the program */
         pid_t pid;
         bool is_due, is_reading, is_refused;
         Timer again;
@@ -61,6 +62,7 @@ struct UsageBook {
         Arena words; /* of the models */
         void (*changed)(Daemon *daemon);
         void (*tail)(Daemon *daemon, Str process, Str runtime, Str text);
+        UsageLimitsFn limits;
         struct Budgets *budgets;
         char *prices_why; /* what is wrong with the user's prices */
         int r;            /* of the worker that opens */

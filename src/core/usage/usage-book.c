@@ -264,6 +264,13 @@ Str usage_book_account(const UsageBook *self, const char *process) {
         return STR_NULL;
 }
 
+Str usage_book_version(const UsageBook *self, const char *process) {
+        for (const UsageFollow *follow = self ? self->follows : NULL; follow; follow = follow->next)
+                if (*follow->version && !strcmp(follow->process, process))
+                        return str_from(follow->version);
+        return STR_NULL;
+}
+
 UsageFiles usage_book_files(const UsageBook *self) {
         return self->files;
 }
@@ -279,6 +286,10 @@ void usage_book_on_tail(UsageBook *self, void (*tail)(Daemon *daemon, Str proces
 
 void usage_book_on_change(UsageBook *self, void (*changed)(Daemon *daemon)) {
         self->changed = changed;
+}
+
+void usage_book_on_limits(UsageBook *self, UsageLimitsFn limits) {
+        self->limits = limits;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -10,7 +10,6 @@
  * <home>/usage/ledger.jsonl, synced at interval, a line for each response; what is told again has the same key and changes nothing, also
  * after a restart. Opened when there is something, or something comes. Owned by the Daemon; loop thread only.
  */
-#include "base/strvec.h"
 #include "core/host/host.h"
 #include "core/usage/prices.h"
 #include "core/usage/usage-table.h"
@@ -45,6 +44,10 @@ UsageBook *usage_book_free(UsageBook *self);
 void usage_book_on_tail(UsageBook *self, void (*tail)(Daemon *daemon, Str process, Str runtime, Str text));
 void usage_book_on_change(UsageBook *self, void (*changed)(Daemon *daemon));
 
+/* Told what a transcript says of limits; one function. */
+typedef void (*UsageLimitsFn)(Daemon *daemon, const char *process, Str account, const TranscriptItem *item);
+void usage_book_on_limits(UsageBook *self, UsageLimitsFn limits);
+
 /* A hook of this process names a transcript; path: as it says it, of unknown origin. */
 void usage_heard(UsageBook *self, Hosted *hosted, Str runtime, Str path);
 /* Its transcripts are read on; nothing new in them: nothing happens. NULL: fine. */
@@ -61,7 +64,7 @@ bool usage_book_is_idle(const UsageBook *self);            /* nothing that was n
 struct Budgets *usage_book_budgets(const UsageBook *self); /* NULL: there is no book, or none yet */
 /* Of the process, as far as a transcript of it was read; empty: not known. */
 Str usage_book_account(const UsageBook *self, const char *process);
-/* The one that a program of this command would have in this environment; NULL: none is known of such a program, or no memory. The caller's. */
-char *usage_account_of(Str command, const StrVec *env);
+/* Of its program, as its transcript says it; empty: not known. */
+Str usage_book_version(const UsageBook *self, const char *process);
 UsageFiles usage_book_files(const UsageBook *self);
 const UsageModel *usage_book_models(const UsageBook *self, size_t *ret_n);

@@ -8,12 +8,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/file.h"
-#include "core/environment.h"
-#include "core/runtimes.h"
+#include "core/usage/agent-account.h"
 #include "core/usage/usage-book-internal.h"
 
-enum { FOLLOW_LOOK_BACK = 16, FOLLOW_ENVIRON_MAX = 256 << 10 };
+enum { FOLLOW_LOOK_BACK = 16 };
 
 /* ---- on a worker ----------------------------------------------------------------------------- */
 
@@ -59,67 +57,11 @@ static void follow_on_item(void *user, const TranscriptItem *item) {
                 batch->is_out_of_memory = true;
 }
 
-/* Empty: it is not there. */
-static Str follow_variable(const Buf *environ_text, const char *name) {
-        size_t n = name ? strlen(name) : 0;
-
-        for (size_t at = 0; n && at < environ_text->n;
-             at += strnlen(environ_text->data + at, environ_text->n - at) + 1) {
-                Str line = {environ_text->data + at, strnlen(environ_text->data + at, environ_text->n - at)};
-
-                if (line.n > n && line.data[n] == '=' && name && !memcmp(line.data, name, n))
-                        return (Str){line.data + n + 1, line.n - n - 1};
-        }
-        return STR_NULL;
-}
-
-/* Where each program has its configuration. */
-static const struct {
-        const char *variable, *below;
-} follow_places[] = {[TRANSCRIPT_CLAUDE] = {"CLAUDE_CONFIG_DIR", ".claude"},
-                     [TRANSCRIPT_CODEX] = {"CODEX_HOME", ".codex"},
-                     [TRANSCRIPT_GEMINI] = {"GEMINI_CLI_HOME", ".gemini"}};
-
-/* An account is a program and the folder of its configuration. */
-static char *follow_account(const char *runtime, TranscriptForm form, Str folder, Str home) {
-        char *account = NULL;
-
-        if (!home.n)
-                home = str_from(getenv("HOME"));
-        if (asprintf(&account, "%s:" STR_FMT "%s%s", runtime, STR_ARG(folder.n ? folder : home),
-                     folder.n ? "" : "/", folder.n ? "" : follow_places[form].below) < 0)
-                return NULL;
-        return account;
-}
-
-char *usage_account_of(Str command, const StrVec *env) {
-        const char *runtime = runtime_of_command(command)->name;
-        TranscriptForm form = transcript_form(str_from(runtime));
-
-        if (form == TRANSCRIPT_NONE)
-                return NULL;
-        return follow_account(runtime, form, str_from(environment_get(env, follow_places[form].variable)),
-                              str_from(environment_get(env, "HOME")));
-}
-
-/* As the hosted process was started with it: what a child of it sets for itself does not count. */
-static char *follow_find_account(const UsageFollow *follow) {
-        _cleanup_(buf_deinit) Buf text = BUF_NULL;
-        TranscriptForm form = follow->file.reader.form;
-        char path[64];
-
-        snprintf(path, sizeof(path), "/proc/%d/environ", (int)follow->pid);
-        if (follow->pid <= 0 || file_read(path, FOLLOW_ENVIRON_MAX, &text))
-                text.n = 0;
-        return follow_account(follow->runtime, form, follow_variable(&text, follow_places[form].variable),
-                              follow_variable(&text, "HOME"));
-}
-
 static void follow_read(void *user) {
         UsageFollow *follow = user;
 
         if (!follow->account && !follow->found_account)
-                follow->found_account = follow_find_account(follow);
+                follow->found_account = account_of_process(str_from(follow->runtime), follow->pid, NULL);
         follow->r = transcript_file_read(&follow->file, follow_on_item, follow->batch);
         if (!follow->r && follow->tail_at != follow->file.offset &&
             !transcript_file_tail(&follow->file, &follow->tail))
@@ -219,6 +161,18 @@ static bool follow_count(UsageFollow *follow, const TranscriptItem *item, Arena 
         return true;
 }
 
+/* The last that was said counts. */
+static void follow_tell_limits(const UsageFollow *follow) {
+        const UsageBook *book = follow->book;
+
+        for (size_t i = follow->batch->n; i > 0 && book->limits; i--)
+                if (follow->batch->items[i - 1].n_limits) {
+                        book->limits(book->daemon, follow->process, str_from(follow->account),
+                                     &follow->batch->items[i - 1]);
+                        return;
+                }
+}
+
 static void follow_take(UsageFollow *follow) {
         UsageBook *book = follow->book;
         LedgerChange *change = NULL;
@@ -227,7 +181,8 @@ static void follow_take(UsageFollow *follow) {
         for (size_t i = 0; i < follow->batch->n; i++) {
                 UsageRecord record;
 
-                if (!follow_count(follow, &follow->batch->items[i], &follow->batch->arena, &record))
+                if (!usage_tokens_sum(&follow->batch->items[i].tokens) ||
+                    !follow_count(follow, &follow->batch->items[i], &follow->batch->arena, &record))
                         continue;
                 has_changed = true;
                 if (!change)
@@ -239,6 +194,7 @@ static void follow_take(UsageFollow *follow) {
                 usage_ledger_commit(book, change);
         if (has_changed && book->changed)
                 book->changed(book->daemon);
+        follow_tell_limits(follow);
 }
 
 static void follow_refuse(UsageFollow *follow) {
@@ -263,6 +219,7 @@ static void follow_on_read(void *user) {
         book->files.n_skipped += follow->file.n_skipped;
         book->files.n_wrong += follow->file.reader.n_wrong;
         follow->file.n_skipped = follow->file.reader.n_wrong = 0;
+        memcpy(follow->version, follow->file.reader.version, sizeof(follow->version));
         if (follow->r == TRANSCRIPT_E_REFUSED)
                 follow_refuse(follow);
         if (follow->account)

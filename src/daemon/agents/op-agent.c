@@ -11,6 +11,7 @@
 #include "core/client.h"
 #include "core/daemon.h"
 #include "core/fleet/fleet.h"
+#include "core/limits/limits.h"
 #include "core/usage/budget.h"
 #include "core/usage/usage-book.h"
 #include "daemon/agents/agent-hold.h"
@@ -279,6 +280,7 @@ static int agent_explain_found(Call *call, const FleetThing *thing, _unused_ con
         int64_t now_us = loop_wall_us(call->daemon->loop);
         char other[PROCESS_NAME_MAX];
         const AgentFact *decided;
+        const LimitAgent *limited;
         const char *hint;
         Hosted *hosted = agent_require(call, thing);
 
@@ -297,6 +299,13 @@ static int agent_explain_found(Call *call, const FleetThing *thing, _unused_ con
         }
         if (hosted->state == HOSTED_RUNNING && !hosted_is_in_front(hosted, other))
                 jw_field_cstr(w, "front", other);
+        limited = limits_agent(call->daemon->limits, hosted->id);
+        if (limited && limited->step != LIMIT_NONE) {
+                jw_key(w, "limit");
+                jw_begin_object(w);
+                limit_agent_write(limited, w);
+                jw_end_object(w);
+        }
         hint = agent_explain_hint(agent_of(hosted));
         if (hint)
                 jw_field_cstr(w, "hint", hint);

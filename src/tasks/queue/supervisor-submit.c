@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "core/environment.h"
+#include "core/usage/hold.h"
 #include "tasks/project.h"
 #include "tasks/queue/supervisor.h"
 
@@ -186,11 +188,14 @@ static int keep_submitted(Task *task) {
         return error_trace(r ? r : keep_drafted(task));
 }
 
-static bool has_slot(const Project *project) {
+static bool has_slot(const Project *project, const TaskSpec *spec) {
+        _cleanup_(strvec_deinit) StrVec caller = {0};
         const Supervisor *s = &project->supervisor;
 
-        return s->n_slots < (size_t)project->max_parallel && TAILQ_EMPTY(&s->queue) && !s->n_entering &&
-               !supervisor_is_spent(project, "new");
+        if (s->n_slots >= (size_t)project->max_parallel || !TAILQ_EMPTY(&s->queue) || s->n_entering)
+                return false;
+        return !hold_is_any(project->daemon) ||
+               (!environment_put_json(&caller, spec->env) && !supervisor_is_held(project, "new", &caller));
 }
 
 static int make_task(Project *project, const TaskSpec *spec, Task **ret) {
@@ -211,7 +216,7 @@ static int make_task(Project *project, const TaskSpec *spec, Task **ret) {
 int supervisor_submit(Project *project, const TaskSpec *spec, Call *call, bool says_state,
                       const char **ret_id) {
         Supervisor *s = &project->supervisor;
-        bool is_free = has_slot(project);
+        bool is_free = has_slot(project, spec);
         Task *task = NULL;
         int r;
 

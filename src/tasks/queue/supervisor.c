@@ -9,8 +9,9 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "core/usage/budget.h"
-#include "core/usage/usage-book.h"
+#include "core/runtimes.h"
+#include "core/usage/agent-account.h"
+#include "core/usage/hold.h"
 #include "tasks/project.h"
 
 /* ---- from the queue into a slot -------------------------------------------------------------- */
@@ -55,28 +56,48 @@ void supervisor_run(Task *task) {
                 log_warning(&task->project->daemon->log, task->id, "start not kept: no memory");
 }
 
-bool supervisor_is_spent(const Project *project, const char *id) {
-        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
+/* What an agent with this environment would pay with; NULL: not known. */
+static char *supervisor_account(const Project *project, const StrVec *caller) {
         _cleanup_(strvec_deinit) StrVec env = {0};
+        Str runtime = str_from(project->runtime->name);
+
+        if (!account_is_known(runtime) || supervisor_env(project, caller, &env))
+                return NULL;
+        return account_of_list(runtime, &env);
+}
+
+bool supervisor_is_held(const Project *project, const char *id, const StrVec *caller) {
+        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         _cleanup_(freep) char *account = NULL;
         Str place, name;
 
-        if (!budgets_first(usage_book_budgets(project->daemon->usage)))
+        if (!hold_is_any(project->daemon))
                 return false;
-        if (!supervisor_env(project, NULL, &env))
-                account = usage_account_of(str_from(project->agent_command), &env);
+        account = supervisor_account(project, caller);
         place = project_name(project->daemon, &arena, project->dir);
         name = arena_printf(&arena, "task:" STR_FMT "/%s", STR_ARG(place), id);
-        return name.data && budgets_hold(project->daemon, name, NULL, str_from(account), BUDGET_SOFT);
+        return name.data && hold_new(project->daemon, name, NULL, str_from(account), NULL) != HOLD_NOT;
+}
+
+/* Others than the first may have another account; NULL: none may begin. */
+static Task *supervisor_next(const Project *project) {
+        Task *task = TAILQ_FIRST(&project->supervisor.queue);
+
+        for (unsigned n = 0; task && n < TASK_AHEAD_MAX; n++) {
+                if (!supervisor_is_held(project, task->id, &task->env))
+                        return task;
+                task = TAILQ_NEXT(task, link);
+        }
+        return NULL;
 }
 
 void supervisor_pump(Project *project) {
         Supervisor *s = &project->supervisor;
 
         while (!TAILQ_EMPTY(&s->queue) && !s->is_stopping && s->n_slots < (size_t)project->max_parallel) {
-                Task *task = TAILQ_FIRST(&s->queue);
+                Task *task = supervisor_next(project);
 
-                if (supervisor_is_spent(project, task->id))
+                if (!task)
                         return;
                 supervisor_dequeue(task);
                 task->started_us = loop_wall_us(project->daemon->loop);

@@ -17,7 +17,8 @@ enum {
         TASK_BUCKETS = 1024,
         SUPERVISOR_DRAIN_MS = 5000, /* what runs has so long at a stop that ends it */
         SUPERVISOR_LEAVE_MS =
-                2000, /* agents that are just being started have so long at one that does not */
+                2000,        /* agents that are just being started have so long at one that does not */
+        TASK_AHEAD_MAX = 64, /* of the queue that are looked at for one that nothing holds */
         TASK_KEEP_AGAIN_MS = 1000,
 };
 
@@ -100,8 +101,8 @@ Str task_short_prompt(Str prompt);                                  /* its first
 void supervisor_cancel_queue(Project *project);  /* at a stop that ends tasks */
 void supervisor_check_drained(Project *project); /* something that a stop waits for has come */
 void supervisor_pump(Project *project);          /* starts what may start */
-/* A budget keeps everything new of the project, or the task of this id, from beginning. */
-bool supervisor_is_spent(const Project *project, const char *id);
+/* A budget, or a limit of the account that it would use, keeps it from beginning. */
+bool supervisor_is_held(const Project *project, const char *id, const StrVec *caller);
 void supervisor_end(Task *task, const TaskEnd *end); /* decides an end; all the rest follows */
 void supervisor_add(Task *task);                     /* clients can find it from now on */
 void supervisor_link(Task *task);                    /* into the list of those under way */

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { bytes, number } from "../lib/clock";
+import { bytes, clock, number } from "../lib/clock";
 import { call, onReset } from "../lib/link";
 import { isDark } from "../lib/settings";
 import { findProcess, isLive, isOver, processes, shortName } from "../lib/store";
@@ -122,6 +122,21 @@ interface Budget {
   why?: string;
 }
 
+interface Limit {
+  account: string;
+  window: string;
+  used_percent?: number;
+  resets_at?: string;
+  reached: boolean;
+  until?: string;
+  ignored: boolean;
+}
+
+interface Limits {
+  limits: Limit[];
+  agents: { account?: string }[];
+}
+
 const usd = (n: number | undefined) => (n === undefined ? "–" : w.company.cost(n));
 
 /* What programs report and what a table of prices makes of tokens stand beside each other: they are never one number. */
@@ -149,14 +164,41 @@ function Bars({ budgets }: { budgets: Budget[] }) {
   );
 }
 
-/* Both are left out where there is nothing. */
+/* One row for each account: the window that holds longest, else the one that is used most. */
+function perAccount(limits: Limit[]): Limit[] {
+  const rank = (l: Limit) => [l.reached ? (l.until ?? "") : "", l.used_percent ?? 0] as const;
+  const rows = new Map<string, Limit>();
+  for (const l of limits) {
+    const other = rows.get(l.account);
+    if (!other || rank(l)[0] > rank(other)[0] || (rank(l)[0] === rank(other)[0] && rank(l)[1] > rank(other)[1])) rows.set(l.account, l);
+  }
+  return [...rows.values()];
+}
+
+function Accounts({ all }: { all: Limits }) {
+  const state = (l: Limit) => (l.ignored ? "ignored" : l.reached ? "reached" : "free");
+  const stopped = (account: string) => all.agents.filter((a) => a.account === account).length;
+  return (
+    <section class="accounts"><h2>{w.usage.limits}</h2>
+      <table><thead><tr>{[w.usage.account, w.usage.window, w.usage.percent, w.usage.resets, w.usage.limitNow, w.usage.stopped].map((t) => <th key={t} scope="col">{t}</th>)}</tr></thead>
+        <tbody>{perAccount(all.limits).map((l) => (
+          <tr key={l.account}><th scope="row">{l.account}</th><td>{l.window}</td><td>{l.used_percent === undefined ? "–" : `${number(Math.round(l.used_percent))} %`}</td>
+            <td>{l.resets_at ? clock(l.resets_at) : "–"}</td><td>{w.usage.limitState[state(l)]}</td><td>{number(stopped(l.account))}</td></tr>
+        ))}</tbody></table>
+    </section>
+  );
+}
+
+/* Each is left out where there is nothing. */
 function Spent() {
   const report = useSignal<{ rows: Sum[]; total: Sum } | null>(null);
   const budgets = useSignal<Budget[]>([]);
+  const limits = useSignal<Limits | null>(null);
   useEffect(() => {
     const load = () => {
       call<{ rows: Sum[]; total: Sum }>("usage.report", { by: "name" }).then((a) => (report.value = a), () => undefined);
       call<{ budgets: Budget[] }>("budget.ls", {}).then((a) => (budgets.value = a.budgets), () => undefined);
+      call<Limits>("limit.ls", {}).then((a) => (limits.value = a), () => undefined);
     };
     if (isLive.peek()) load();
     const again = setInterval(() => isLive.peek() && load(), SPENT_MS);
@@ -166,7 +208,7 @@ function Spent() {
       stop();
     };
   }, []);
-  return <>{report.value && report.value.rows.length > 0 && <Cost rows={report.value.rows} total={report.value.total} />}{budgets.value.length > 0 && <Bars budgets={budgets.value} />}</>;
+  return <>{report.value && report.value.rows.length > 0 && <Cost rows={report.value.rows} total={report.value.total} />}{budgets.value.length > 0 && <Bars budgets={budgets.value} />}{limits.value && limits.value.limits.length > 0 && <Accounts all={limits.value} />}</>;
 }
 
 export function Usage() {
