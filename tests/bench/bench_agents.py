@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Measurements of what is known of agents: what a hook costs beside the smallest program, and how true and how fast a state is; `scripts/bench --only agents`."""
 import datetime
+import json
 import os
 import resource
 import signal
@@ -110,7 +111,7 @@ def agents_true_state(bench):
 
 
 def _transcript(path, n_bytes):
-    """Results of tools and answers of a few lines each, every response in three lines; how many tokens it tells."""
+    """Results of tools and answers of a few lines each, every response in three lines, without blanks, as the program writes them; how many responses and tokens it tells."""
     text = 'if (x == "y") {\n    return foo(bar, "baz");\n}\n'
     answer = [{"type": "text", "text": "What I found: " + text * 12}, {"type": "tool_use", "id": "toolu_1", "name": "Edit", "input": {"file_path": "/x/y.c", "old_string": text * 6, "new_string": text * 6}}]
     n, i, tokens = 0, 0, 0
@@ -119,7 +120,7 @@ def _transcript(path, n_bytes):
             i += 1
             lines = claude_user(text * (10 + i * 37 % 390)) + "".join(claude_line("msg_%d" % i, out, content=answer) for out in (1, 100, 200 + i % 7))
             tokens += 60 + 200 + i % 7
-            n += file.write(lines)
+            n += file.write("".join(json.dumps(json.loads(line), separators=(",", ":")) + "\n" for line in lines.splitlines()))
     return i, tokens
 
 

@@ -91,10 +91,76 @@ static inline const char *skim_string(const char *at, const char *end) {
         return skim_long_string(at, end);
 }
 
+typedef struct SkimNest {
+        size_t depth;
+        uint64_t strings; /* all bits: what comes next is in a string */
+        uint64_t escapes; /* 1: its first byte is escaped */
+} SkimNest;
+
+#ifdef __SSE2__
+/* Bytes of a block that are a bracket of either kind: of both the one that opens, or closes, differs in one bit. */
+static inline void skim_brackets(const char *at, uint64_t *ret_opens, uint64_t *ret_closes) {
+        const __m128i open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}'), bit = _mm_set1_epi8('{' ^ '[');
+        uint64_t opens = 0, closes = 0;
+
+        for (unsigned i = 0; i < SKIM_BLOCK; i += sizeof(open)) {
+                __m128i bytes = _mm_or_si128(_mm_loadu_si128((const __m128i *)(const void *)(at + i)), bit);
+
+                opens |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, open)) << i;
+                closes |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, close)) << i;
+        }
+        *ret_opens = opens;
+        *ret_closes = closes;
+}
+
+/* The bytes of a block that are in strings, with the quotes that begin them; the nest goes on behind it. */
+static inline uint64_t skim_strings(const char *at, SkimNest *nest) {
+        uint64_t quotes, escapes, within;
+
+        skim_masks(at, &quotes, &escapes);
+        escapes &= ~nest->escapes;
+        if (escapes & escapes << 1)
+                escapes = skim_escapes(escapes);
+        within = quotes & ~(escapes << 1 | nest->escapes);
+        for (unsigned i = 1; i < SKIM_BLOCK; i *= 2) /* a bit is set if those up to it are odd */
+                within ^= within << i;
+        within ^= nest->strings;
+        nest->escapes = escapes >> (SKIM_BLOCK - 1);
+        nest->strings = -(within >> (SKIM_BLOCK - 1));
+        return within;
+}
+
+/* Whole blocks, of which *at is behind then. True: behind the bracket that ends it. */
+static bool skim_nested_blocks(const char **at, const char *end, SkimNest *nest) {
+        for (; end - *at >= SKIM_BLOCK; *at += SKIM_BLOCK) {
+                uint64_t opens, closes, outside = ~skim_strings(*at, nest);
+
+                skim_brackets(*at, &opens, &closes);
+                for (uint64_t left = (opens | closes) & outside; left; left &= left - 1) {
+                        if (left & -left & opens)
+                                nest->depth++;
+                        else if (!--nest->depth) {
+                                *at += __builtin_ctzll(left) + 1;
+                                return true;
+                        }
+                }
+        }
+        return false;
+}
+#endif
+
 /* Behind the bracket that ends what begins at `at`; NULL: there is none. */
 static const char *skim_nested(const char *at, const char *end) {
-        size_t depth = 0;
+        SkimNest nest = {0};
+        size_t depth;
 
+#ifdef __SSE2__
+        if (skim_nested_blocks(&at, end, &nest))
+                return at;
+        if (nest.strings)
+                at = (size_t)(end - at) >= nest.escapes ? skim_string(at + nest.escapes, end) : NULL;
+#endif
+        depth = nest.depth;
         while (at && at < end) {
                 char c = *at++;
 
