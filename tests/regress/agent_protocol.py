@@ -58,14 +58,15 @@ def test_tasks_tell_by_their_output():
 
 
 def test_sessions_of_agentcompany_tell_by_their_output():
+    runs = []
     with Daemon() as d, Sessions(d).make() as c:
         def start(fake):
-            c.launch([fake.program, *FLAGS["claude"], "-p", "x"], env=fake.env)
+            runs.append(c.launch([fake.program, *FLAGS["claude"], "-p", "x"], env=fake.env))
         with Fake(d, "claude", name="run", start=start) as fake:
             fake.until_named("company")
             _walk(fake, "claude")
             fake.send("die 0")
-            fake.becomes("ended", source="os")
+            equal(c.ended(runs[0])["status"], "ended")  # its process is forgotten then
 
 
 def test_the_next_daemon_reads_on():
