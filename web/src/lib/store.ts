@@ -48,7 +48,6 @@ export interface Process {
   attention?: unknown;
   agent?: AgentState;
   report?: { state: "working" | "waiting" | "idle" | "error"; at: string; note?: string; progress?: number };
-  agent?: { state: "starting" | "idle" | "working" | "waiting" | "limited" | "error" | "ended" | "lost"; detail?: string; since: string; source: string; at: string; age_s: number; doubt: boolean; why?: string };
 }
 
 export interface Attention {

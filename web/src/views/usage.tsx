@@ -6,7 +6,7 @@ import uPlot from "uplot";
 import { bytes, clock, number } from "../lib/clock";
 import { call, onReset } from "../lib/link";
 import { isDark } from "../lib/settings";
-import { findProcess, isLive, isOver, processes, shortName } from "../lib/store";
+import { findProcess, isLive, isOver, processes, shortName, type Sum } from "../lib/store";
 import { Empty, ErrorNote, Field, View } from "../ui/parts";
 import { w } from "../words";
 
