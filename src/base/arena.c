@@ -23,13 +23,17 @@ void arena_deinit(Arena *arena) {
         *arena = ARENA_NULL;
 }
 
-void arena_wipe(Arena *arena) {
+static void arena_zero(Arena *arena) {
         char *end = arena->at; /* of the newest; the older ones are full */
 
         for (ArenaChunk *chunk = arena->head; chunk; chunk = chunk->older) {
                 explicit_bzero(chunk->data, end ? (size_t)(end - chunk->data) : chunk->n);
                 end = NULL;
         }
+}
+
+void arena_wipe(Arena *arena) {
+        arena_zero(arena);
         arena_deinit(arena);
 }
 
@@ -54,6 +58,11 @@ void arena_reset(Arena *arena) {
         }
         arena->at = keep->data;
         arena->end = keep->data + keep->n;
+}
+
+void arena_reset_wiping(Arena *arena) {
+        arena_zero(arena);
+        arena_reset(arena);
 }
 
 void *arena_grow(Arena *arena, size_t n) {

@@ -22,6 +22,7 @@ enum { ARENA_FIRST = 4096, ARENA_KEEP = 64 * 1024 };
 void arena_deinit(Arena *arena);
 void arena_reset(Arena *arena);
 void arena_wipe(Arena *arena); /* deinit, and what was in it is in no memory any more: it held secrets */
+void arena_reset_wiping(Arena *arena);    /* the same with a reset */
 void *arena_grow(Arena *arena, size_t n); /* slow path of arena_alloc(); NULL without memory */
 
 static inline void *arena_alloc(Arena *arena, size_t n) {

@@ -22,6 +22,7 @@ struct Dialect {
         const OpTable *ops;
         Framing framing;
         bool is_secret; /* conn_keep_secret(): who connects has to show a token */
+        bool is_rest;   /* coop's sessions have the members of its REST, too */
 
         /* The tree of a frame, and the operation with its arguments that it asks for (*ops: of which table;
          * *op stays NULL: none, or the frame has to be handled to know). Of a long frame both are called on

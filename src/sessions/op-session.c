@@ -4,7 +4,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/time.h"
 #include "core/daemon.h"
+#include "core/dialect.h"
 #include "gen/coop-ops.h"
 #include "sessions/sessions.h"
 
@@ -25,22 +27,37 @@ static void session_write_ptys(const Session *session, JsonWriter *w) {
         jw_end_array(w);
 }
 
-static void write_session(const Session *session, JsonWriter *w) {
+/* What coop's page calls some of it. */
+static void session_write_rest(const Session *session, pid_t pid, size_t n_clients, JsonWriter *w) {
+        char at[TIME_TEXT_MAX];
+
+        jw_field_cstr(w, "id", session->name);
+        jw_field_cstr(w, "status", pid ? "running" : "exited");
+        jw_field_uint(w, "clients", n_clients);
+        jw_field_str(w, "created_at", (Str){at, time_format_s(session->created_s * 1000000, at)});
+}
+
+static void write_session(const Session *session, bool is_rest, JsonWriter *w) {
         const Pty *agent = session->ptys;
+        pid_t pid = agent ? pty_pid(agent) : 0;
+        size_t n_web = session_n_clients(session, true), n_local = session_n_clients(session, false);
 
         jw_begin_object(w);
         jw_field_cstr(w, "name", session->name);
         jw_field_cstr(w, "workspace", session->workspace);
-        jw_field_int(w, "pid", agent ? pty_pid(agent) : 0);
+        jw_field_int(w, "pid", pid);
         jw_field_int(w, "created", session->created_s);
         jw_key(w, "ptys");
         session_write_ptys(session, w);
-        jw_field_uint(w, "web_clients", session_n_clients(session, true));
-        jw_field_uint(w, "local_clients", session_n_clients(session, false));
+        jw_field_uint(w, "web_clients", n_web);
+        jw_field_uint(w, "local_clients", n_local);
+        if (is_rest)
+                session_write_rest(session, pid, n_web + n_local, w);
         jw_end_object(w);
 }
 
 int op_coop_ls(Call *call, _unused_ const CoopLsArgs *args) {
+        bool is_rest = call->client && call->client->dialect->is_rest;
         JsonWriter *w = call_result(call);
 
         jw_begin_object(w);
@@ -48,7 +65,7 @@ int op_coop_ls(Call *call, _unused_ const CoopLsArgs *args) {
         jw_begin_array(w);
         for (const Session *session = call->daemon->sessions->first; session; session = session->next)
                 if (session->is_listed)
-                        write_session(session, w);
+                        write_session(session, is_rest, w);
         jw_end_array(w);
         jw_end_object(w);
         return 0;

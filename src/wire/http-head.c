@@ -2,21 +2,56 @@
 #include "wire/http-head.h"
 
 #include "base/macro.h"
-#include "wire/http-host.h"
 
 /* RFC 9110, 5.6.2. */
 static bool head_is_token(Str s) {
-        static const char others[] = "!#$%&'*+-.^_`|~";
+        static const bool is_char[256] = {
+                ['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true, ['!'] = true,
+                ['#'] = true,         ['$'] = true,         ['%'] = true,         ['&'] = true,
+                ['\''] = true,        ['*'] = true,         ['+'] = true,         ['-'] = true,
+                ['.'] = true,         ['^'] = true,         ['_'] = true,         ['`'] = true,
+                ['|'] = true,         ['~'] = true,
+        };
 
-        for (size_t i = 0; i < s.n; i++) {
-                char c = s.data[i];
-
-                if (!(c >= '0' && c <= '9') && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z') &&
-                    !memchr(others, c, sizeof(others) - 1))
+        for (size_t i = 0; i < s.n; i++)
+                if (!is_char[(unsigned char)s.data[i]])
                         return false;
-        }
         return s.n;
 }
+
+/* Fields that parsing itself looks at. */
+typedef enum HeadKnown {
+        HEAD_HOST,
+        HEAD_CONNECTION,
+        HEAD_UPGRADE,
+        HEAD_TRANSFER,
+        HEAD_LENGTH, /* from here on: what two programs could read differently if it were there twice */
+        HEAD_EXPECT,
+        HEAD_AUTHORIZATION,
+        HEAD_TYPE,
+        HEAD_IF_RANGE,
+        HEAD_ORIGIN,
+        HEAD_RANGE,
+        HEAD_WEBSOCKET_KEY,
+        HEAD_WEBSOCKET_VERSION,
+        _HEAD_KNOWN,
+} HeadKnown;
+
+static const Str head_known[_HEAD_KNOWN] = {
+        [HEAD_HOST] = STR("Host"),
+        [HEAD_CONNECTION] = STR("Connection"),
+        [HEAD_UPGRADE] = STR("Upgrade"),
+        [HEAD_TRANSFER] = STR("Transfer-Encoding"),
+        [HEAD_LENGTH] = STR("Content-Length"),
+        [HEAD_EXPECT] = STR("Expect"),
+        [HEAD_AUTHORIZATION] = STR("Authorization"),
+        [HEAD_TYPE] = STR("Content-Type"),
+        [HEAD_IF_RANGE] = STR("If-Range"),
+        [HEAD_ORIGIN] = STR("Origin"),
+        [HEAD_RANGE] = STR("Range"),
+        [HEAD_WEBSOCKET_KEY] = STR("Sec-WebSocket-Key"),
+        [HEAD_WEBSOCKET_VERSION] = STR("Sec-WebSocket-Version"),
+};
 
 static const struct {
         unsigned status;
@@ -132,10 +167,12 @@ static bool head_take_word(Str *line, Str *ret) {
 
 static bool head_target_is_good(const HttpHead *head) {
         Str target = head->target;
+        bool is_wrong = false;
 
-        for (size_t i = 0; i < target.n; i++)
-                if (target.data[i] <= ' ' || target.data[i] > '~' || target.data[i] == '#')
-                        return false;
+        for (size_t i = 0; i < target.n; i++) /* all of it: in steps of many bytes */
+                is_wrong |= target.data[i] <= ' ' || target.data[i] > '~' || target.data[i] == '#';
+        if (is_wrong)
+                return false;
         return target.data[0] == '/' || (str_is(target, "*") && str_is(head->method, "OPTIONS"));
 }
 
@@ -156,13 +193,27 @@ static int head_parse_request(HttpHead *head, Str line) {
 }
 
 static bool head_value_is_good(Str value) {
-        for (size_t i = 0; i < value.n; i++) {
+        bool is_wrong = false;
+
+        for (size_t i = 0; i < value.n; i++) { /* all of it: in steps of many bytes */
                 unsigned char c = (unsigned char)value.data[i];
 
-                if ((c < ' ' && c != '\t') || c == 0x7f)
-                        return false;
+                is_wrong |= (c < ' ' && c != '\t') || c == 0x7f;
         }
-        return true;
+        return !is_wrong;
+}
+
+static void head_note(HttpHead *head, Str name) {
+        for (unsigned i = 0; i < _HEAD_KNOWN; i++)
+                if (str_eq_nocase(name, head_known[i])) {
+                        head->twice |= head->known & 1U << i;
+                        head->known |= 1U << i;
+                        return;
+                }
+}
+
+static bool head_has(const HttpHead *head, HeadKnown which) {
+        return head->known & 1U << which;
 }
 
 static int head_parse_field(HttpHead *head, Str line) {
@@ -180,39 +231,23 @@ static int head_parse_field(HttpHead *head, Str line) {
         if (head->n_fields == HTTP_FIELDS_MAX)
                 return HTTP_E_FIELDS;
         head->fields[head->n_fields++] = field;
+        head_note(head, field.name);
         return 0;
 }
 
-static size_t head_count(const HttpHead *head, Str name) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < head->n_fields; i++)
-                n += str_eq_nocase(head->fields[i].name, name);
-        return n;
-}
-
-/* What two programs could read differently if it were there twice. */
 static int head_check_single(const HttpHead *head) {
-        static const Str names[] = {
-                STR("Authorization"), STR("Content-Length"),    STR("Content-Type"),
-                STR("Expect"),        STR("If-Range"),          STR("Origin"),
-                STR("Range"),         STR("Sec-WebSocket-Key"), STR("Sec-WebSocket-Version"),
-        };
-
-        if (head_count(head, STR("Host")) != 1)
+        if (!head_has(head, HEAD_HOST) || head->twice & 1U << HEAD_HOST)
                 return HTTP_E_HOST;
-        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-                if (head_count(head, names[i]) > 1)
-                        return HTTP_E_TWICE;
-        return 0;
+        return head->twice >> HEAD_LENGTH ? HTTP_E_TWICE : 0;
 }
 
 static int head_read_length(HttpHead *head) {
-        bool has_transfer = head_count(head, STR("Transfer-Encoding"));
+        bool has_transfer = head_has(head, HEAD_TRANSFER);
         Str digits;
 
-        if (!http_head_find(head, STR("Content-Length"), &digits))
+        if (!head_has(head, HEAD_LENGTH))
                 return has_transfer ? HTTP_E_TRANSFER : 0;
+        digits = http_head_get(head, head_known[HEAD_LENGTH]);
         if (has_transfer)
                 return HTTP_E_AMBIGUOUS;
         if (!digits.n || digits.n > 18)
@@ -225,22 +260,23 @@ static int head_read_length(HttpHead *head) {
         return 0;
 }
 
-static int head_read_wishes(HttpHead *head) {
-        HttpHost host;
-        Str expected;
-
-        head->host = http_head_get(head, STR("Host"));
-        if (!http_host_split(head->host, &host))
-                return HTTP_E_HOST;
-        if (http_head_find(head, STR("Expect"), &expected)) {
-                if (!str_eq_nocase(expected, STR("100-continue")))
-                        return HTTP_E_EXPECT;
-                head->wants_continue = true;
-        }
+static void head_read_connection(HttpHead *head) {
+        if (!head_has(head, HEAD_CONNECTION))
+                return;
         head->closes = http_head_has_item(head, STR("Connection"), STR("close"));
-        head->wants_websocket = str_is(head->method, "GET") &&
+        head->wants_websocket = head_has(head, HEAD_UPGRADE) && str_is(head->method, "GET") &&
                                 http_head_has_item(head, STR("Connection"), STR("upgrade")) &&
                                 http_head_has_item(head, STR("Upgrade"), STR("websocket"));
+}
+
+static int head_read_wishes(HttpHead *head) {
+        head->host = http_head_get(head, STR("Host"));
+        if (!http_host_split(head->host, &head->server))
+                return HTTP_E_HOST;
+        head->wants_continue = head_has(head, HEAD_EXPECT);
+        if (head->wants_continue && !str_eq_nocase(http_head_get(head, STR("Expect")), STR("100-continue")))
+                return HTTP_E_EXPECT;
+        head_read_connection(head);
         return 0;
 }
 

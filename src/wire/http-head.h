@@ -22,7 +22,7 @@
  *
  * The spans live as long as the bytes.
  */
-#include "base/str.h"
+#include "wire/http-host.h"
 
 enum { HTTP_HEAD_MAX = 16 * 1024, HTTP_FIELDS_MAX = 64 };
 
@@ -32,10 +32,13 @@ typedef struct HttpField {
 
 typedef struct HttpHead {
         Str method, target, host;
+        HttpHost server; /* the host, taken apart */
         uint64_t n_body;
         bool closes;          /* Connection: close */
         bool wants_websocket; /* GET with Connection: Upgrade and Upgrade: websocket */
         bool wants_continue;  /* Expect: 100-continue */
+        unsigned known;       /* bits: fields that parsing looks at and that are there … */
+        unsigned twice;       /* … more than once */
         size_t n_fields;
         HttpField fields[HTTP_FIELDS_MAX];
 } HttpHead;

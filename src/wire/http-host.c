@@ -20,13 +20,14 @@ static bool host_parse_port(Str digits, unsigned *ret) {
 }
 
 static bool host_name_is_good(Str name) {
-        for (size_t i = 0; i < name.n; i++) {
-                char c = name.data[i];
+        static const bool is_char[256] = {
+                ['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true,
+                ['-'] = true,         ['_'] = true,         ['.'] = true,
+        };
 
-                if (!(c >= '0' && c <= '9') && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z') && c != '-' &&
-                    c != '_' && c != '.')
+        for (size_t i = 0; i < name.n; i++)
+                if (!is_char[(unsigned char)name.data[i]])
                         return false;
-        }
         return name.n && name.n <= HOST_NAME_MAX_BYTES;
 }
 

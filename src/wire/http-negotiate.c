@@ -3,18 +3,17 @@
 
 /* RFC 6750, 2.1: token68. */
 static bool bearer_is_good(Str token) {
-        static const char others[] = "-._~+/";
+        static const bool is_char[256] = {
+                ['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true, ['-'] = true, ['.'] = true,
+                ['_'] = true,         ['~'] = true,         ['+'] = true,         ['/'] = true,
+        };
         size_t n = token.n;
 
         while (n && token.data[n - 1] == '=')
                 n--;
-        for (size_t i = 0; i < n; i++) {
-                char c = token.data[i];
-
-                if (!(c >= '0' && c <= '9') && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z') &&
-                    !memchr(others, c, sizeof(others) - 1))
+        for (size_t i = 0; i < n; i++)
+                if (!is_char[(unsigned char)token.data[i]])
                         return false;
-        }
         return n;
 }
 

@@ -39,10 +39,28 @@ static int target_check_text(Str text) {
         return 0;
 }
 
+/* Printable ASCII that stands for itself: nothing of it is to be decoded, nor looked at once more. */
+static bool target_is_plain(Str raw) {
+        static const bool is_char[256] = {
+                ['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true,
+                ['-'] = true,         ['.'] = true,         ['_'] = true,
+        };
+
+        for (size_t i = 0; i < raw.n; i++)
+                if (!is_char[(unsigned char)raw.data[i]])
+                        return false;
+        return true;
+}
+
 static int target_decode(Arena *arena, Str raw, bool plus_is_blank, Str *ret) {
-        char *out = arena_alloc(arena, raw.n + 1);
+        char *out;
         size_t n = 0;
 
+        if (target_is_plain(raw)) {
+                *ret = arena_str(arena, raw);
+                return ret->data ? 0 : error_origin(-ENOMEM);
+        }
+        out = arena_alloc(arena, raw.n + 1);
         if (!out)
                 return error_origin(-ENOMEM);
         for (size_t i = 0; i < raw.n; i++) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Who comes in over HTTP: servers by web.open, one-time codes by POST /api/login, refusals, and what is told of them."""
+import json
 import os
 
 from coop_stream import Sessions
@@ -107,6 +108,26 @@ def test_revoking_closes_who_is_in():
                 check(two.pump(), "the other one stays")
         equal(web.status(path, token), 403)
         equal(web.status(path, other), 101)
+
+
+def test_each_request_is_of_the_token_that_it_shows():
+    """Also on one connection: what one token may the next one may not, and a revoked one is refused at once where it was taken before."""
+    with Daemon(only=ONLY) as d, Door(d) as web, d.native() as n:
+        looks, _ = device_of(d, scope="view")
+        acts, number = device_of(d, scope="control")
+        with web.connect() as c:
+            def ask(method, path, token):
+                status, _, body = c.request(method, path, web.host, ["Authorization: Bearer " + token])
+                return status, json.loads(body) if body else None
+
+            for token, error in ((looks, "FORBIDDEN"), (acts, "SESSION_NOT_FOUND")) * 2:
+                for _ in range(2):
+                    equal(ask("DELETE", "/api/sessions/nobody", token)[1]["error"], error)
+                    equal(ask("GET", "/api/sessions", token), (200, []))
+            n.result("token.revoke", {"id": number})
+            equal(ask("GET", "/api/sessions", acts), (403, None))
+            equal(ask("GET", "/api/sessions", looks), (200, []))
+            equal(ask("GET", "/api/sessions", acts), (403, None))
 
 
 def test_a_token_for_one_session():

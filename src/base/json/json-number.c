@@ -182,14 +182,12 @@ bool json_double(const Json *json, double *ret) {
 }
 
 size_t json_format_uint(char *text, uint64_t value) {
-        char reversed[JSON_NUMBER_MAX];
-        size_t n = 0;
+        size_t n = 1;
 
-        do
-                reversed[n++] = (char)('0' + value % 10);
-        while ((value /= 10) != 0);
-        for (size_t i = 0; i < n; i++)
-                text[i] = reversed[n - 1 - i];
+        for (uint64_t rest = value; rest > 9; rest /= 10)
+                n++;
+        for (size_t i = n; i-- > 0; value /= 10)
+                text[i] = (char)('0' + value % 10);
         return n;
 }
 

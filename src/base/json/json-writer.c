@@ -53,13 +53,15 @@ void jw_end_array(JsonWriter *w) {
         json_writer_end(w);
 }
 
-void jw_key(JsonWriter *w, const char *key) {
-        size_t n = strlen(key);
-
+void jw_key_of(JsonWriter *w, const char *key, size_t n) {
         if (json_writer_begin(w, n + 3)) {
-                json_put_char(w->out, '"');
-                json_put(w->out, key, n);
-                json_put(w->out, "\":", 2);
+                char *at = w->out->data + w->out->n;
+
+                at[0] = '"';
+                memcpy(at + 1, key, n);
+                at[n + 1] = '"';
+                at[n + 2] = ':';
+                w->out->n += n + 3;
         }
         w->comma = false;
 }
@@ -74,13 +76,6 @@ void jw_key_str(JsonWriter *w, Str key) {
 void jw_str(JsonWriter *w, Str s) {
         if (json_writer_begin(w, s.n + 2) && !json_put_string(w->out, s))
                 w->failed = true;
-}
-
-void jw_cstr(JsonWriter *w, const char *s) {
-        if (s)
-                jw_str(w, str_from(s));
-        else
-                jw_null(w);
 }
 
 void jw_int(JsonWriter *w, int64_t v) {
@@ -130,36 +125,6 @@ void jw_value(JsonWriter *w, const Json *json) {
         json_writer_end(w);
 }
 
-void jw_field_str(JsonWriter *w, const char *key, Str s) {
-        jw_key(w, key);
-        jw_str(w, s);
-}
-
-void jw_field_cstr(JsonWriter *w, const char *key, const char *s) {
-        jw_key(w, key);
-        jw_cstr(w, s);
-}
-
-void jw_field_int(JsonWriter *w, const char *key, int64_t v) {
-        jw_key(w, key);
-        jw_int(w, v);
-}
-
-void jw_field_uint(JsonWriter *w, const char *key, uint64_t v) {
-        jw_key(w, key);
-        jw_uint(w, v);
-}
-
-void jw_field_bool(JsonWriter *w, const char *key, bool v) {
-        jw_key(w, key);
-        jw_bool(w, v);
-}
-
-void jw_field_null(JsonWriter *w, const char *key) {
-        jw_key(w, key);
-        jw_null(w);
-}
-
 void jw_field_time_ms(JsonWriter *w, const char *key, int64_t us) {
         char text[TIME_TEXT_MAX];
 
@@ -178,9 +143,4 @@ void jw_field_time_us(JsonWriter *w, const char *key, int64_t us) {
                 jw_str(w, (Str){text, time_format_us(us, text)});
         else
                 jw_null(w);
-}
-
-void jw_field_value(JsonWriter *w, const char *key, const Json *json) {
-        jw_key(w, key);
-        jw_value(w, json);
 }

@@ -64,22 +64,34 @@ int principal_say_token(Client *client, Str token) {
         return client->principal.token ? 0 : error_origin(-ENOMEM);
 }
 
-/* Malloc'd; without printf(), since every request over the web needs one. */
+static const char principal_web_kind[] = "web:";
+
+/* Malloc'd; without printf(), since every connection over the web needs one. */
 static char *principal_web_name(const char *id) {
-        static const char kind[] = "web:";
-        size_t n = strlen(id) + 1;
-        char *name = malloc(sizeof(kind) - 1 + n);
+        size_t n_kind = sizeof(principal_web_kind) - 1, n = strlen(id) + 1;
+        char *name = malloc(n_kind + n);
 
         if (name) {
-                memcpy(name, kind, sizeof(kind) - 1);
-                memcpy(name + sizeof(kind) - 1, id, n);
+                memcpy(name, principal_web_kind, n_kind);
+                memcpy(name + n_kind, id, n);
         }
         return name;
+}
+
+/* It has shown this very token before: its texts can stay. */
+static bool principal_is_web_of(const Principal *self, const Token *token) {
+        return self->proof == PROOF_WEB && self->object && !self->token &&
+               !strcmp(self->name + sizeof(principal_web_kind) - 1, token->id) &&
+               !strcmp(self->object, token->object);
 }
 
 int principal_be_web(Client *client, const Token *token) {
         Principal *self = &client->principal;
 
+        if (token && client->has_token && principal_is_web_of(self, token)) {
+                self->scope = token->scope;
+                return 0;
+        }
         principal_deinit(self);
         self->proof = PROOF_WEB;
         self->kind = PRINCIPAL_NOBODY;
@@ -210,6 +222,10 @@ int principal_settle(Call *call, CallThenFn then, const Carry *carry) {
 
 const char *principal_name(const Principal *principal) {
         return principal->name ? principal->name : principal_kind_name(principal->kind);
+}
+
+bool principal_is_person(Str name) {
+        return str_is(name, "user") || str_starts(name, STR("web:"));
 }
 
 const char *principal_proof_name(const Principal *principal) {

@@ -68,6 +68,7 @@ void principal_deinit(Principal *principal);
 /* Who it is, looked at now if it was not yet. What its domain says of it may change from call to call. */
 const Principal *principal_of(Client *client);
 const char *principal_name(const Principal *principal);
+bool principal_is_person(Str name); /* as it was kept: the user, at a socket or with a device */
 const char *principal_proof_name(const Principal *principal);
 RightSet principal_rights(const Client *client, const Principal *principal);
 

@@ -185,19 +185,17 @@ static bool http_auth_is_listed(const Daemon *daemon, const HttpHost *host) {
 bool http_auth_host(const HttpRequest *request) {
         const Client *client = request->client;
         const HttpServer *server = http_server_of(client->endpoint);
-        HttpHost host;
+        const HttpHost *host = &request->head.server;
 
         if (!server)
                 return true; /* a socket of ours has no name */
-        if (!http_host_split(request->head.host, &host))
-                return false;
-        if (http_host_name_is(&host, str_from(server->host)) || http_server_has_name(server, &host) ||
-            http_auth_is_listed(client->daemon, &host))
+        if (http_host_name_is(host, str_from(server->host)) || http_server_has_name(server, host) ||
+            http_auth_is_listed(client->daemon, host))
                 return true;
         if (http_endpoint_is_loopback(client->endpoint))
-                return http_host_is_loopback(&host);
+                return http_host_is_loopback(host);
         return http_server_is_anywhere(server) &&
-               (http_auth_is_literal(&host) || http_host_is_loopback(&host));
+               (http_auth_is_literal(host) || http_host_is_loopback(host));
 }
 
 /* Where a browser says what page it is of, that has to be one of this server. What only reads without a WebSocket is

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "core/daemon.h"
+#include "dialect/http/http-request.h"
 #include "dialect/http/http-server.h"
 #include "dialect/http/http.h"
 #include "wire/socket.h"
@@ -124,6 +125,7 @@ static void http_free(Endpoint *endpoint) {
                 return;
         close_fd(server->fd);
         http_peers_deinit(&server->peers);
+        http_request_drop(server->spare);
         tls_server_free(server->tls);
         free(server);
 }

@@ -88,10 +88,11 @@ static char *http_reply_put_number(char *at, uint64_t value) {
         return http_reply_put_digits(at, value, n_digits);
 }
 
-/* Sun, 06 Nov 1994 08:49:37 GMT */
-static char *http_reply_put_date(char *at, int64_t us) {
+/* Sun, 06 Nov 1994 08:49:37 GMT; HTTP_DATE_BYTES */
+static void http_reply_write_date(char *at, int64_t us) {
         static const char days[] = "SunMonTueWedThuFriSat",
-                          months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+                          months[] = "JanFebMarAprMayJunJulAugSepOctNovDec",
+                          zone[] = {' ', 'G', 'M', 'T'}; /* without a NUL */
         Civil t = time_civil(us);
 
         memcpy(at, days + (size_t)3 * (time_weekday(us) % 7), 3);
@@ -107,7 +108,18 @@ static char *http_reply_put_date(char *at, int64_t us) {
         *at++ = ':';
         at = http_reply_put_digits(at, t.minute, 2);
         *at++ = ':';
-        return http_reply_put(http_reply_put_digits(at, t.second, 2), " GMT");
+        memcpy(http_reply_put_digits(at, t.second, 2), zone, sizeof(zone));
+}
+
+static char *http_reply_put_date(char *at, const HttpRequest *request) {
+        HttpConn *conn = request->conn;
+        int64_t us = loop_wall_us(request->client->daemon->loop), now_s = us / 1000000;
+
+        if (conn->date_s != now_s)
+                http_reply_write_date(conn->date, us);
+        conn->date_s = now_s;
+        memcpy(at, conn->date, HTTP_DATE_BYTES);
+        return at + HTTP_DATE_BYTES;
 }
 
 static bool http_reply_is_safe(const HttpRequest *request) {
@@ -125,7 +137,7 @@ static int http_reply_begin(const HttpRequest *request, const HttpReply *reply, 
         *at++ = ' ';
         at = http_reply_put(at, http_status_text(reply->status));
         at = http_reply_put(at, "\r\nDate: ");
-        at = http_reply_put_date(at, loop_wall_us(request->client->daemon->loop));
+        at = http_reply_put_date(at, request);
         at = http_reply_put(at, request->closes ? "\r\nConnection: close\r\n"
                                                 : "\r\nConnection: keep-alive\r\n");
         at = http_reply_put(at, reply_always);
@@ -139,10 +151,10 @@ static int http_reply_begin(const HttpRequest *request, const HttpReply *reply, 
         return buf_append(out, text, (size_t)(at - text));
 }
 
-static int http_reply_field(Buf *out, const char *name, Str value) {
-        int r = buf_append_str(out, str_from(name));
+/* begin: its name, with what stands before the value. */
+static int http_reply_field(Buf *out, Str begin, Str value) {
+        int r = buf_append_str(out, begin);
 
-        r = r ? r : buf_append_str(out, STR(": "));
         r = r ? r : buf_append_str(out, value);
         return r ? r : buf_append_str(out, STR("\r\n"));
 }
@@ -151,16 +163,16 @@ int http_put_head(const HttpRequest *request, const HttpReply *reply, Buf *out) 
         int r = http_reply_begin(request, reply, out);
 
         if (!r && reply->type)
-                r = http_reply_field(out, "Content-Type", str_from(reply->type));
+                r = http_reply_field(out, STR("Content-Type: "), str_from(reply->type));
         if (!r && reply->coding)
-                r = http_reply_field(out, "Content-Encoding", str_from(reply->coding));
+                r = http_reply_field(out, STR("Content-Encoding: "), str_from(reply->coding));
         if (!r && reply->varies)
                 r = buf_append_str(out, STR("Vary: Accept-Encoding\r\n"));
         if (!r && reply->etag.n)
-                r = http_reply_field(out, "ETag", reply->etag);
+                r = http_reply_field(out, STR("ETag: "), reply->etag);
         if (!r)
-                r = http_reply_field(out, "Cache-Control",
-                                     str_from(reply->cache ? reply->cache : "no-store"));
+                r = http_reply_field(out, STR("Cache-Control: "),
+                                     reply->cache ? str_from(reply->cache) : STR("no-store"));
         if (!r && reply->is_page)
                 r = buf_printf(out, "%s%s%s", reply->has_policy ? reply_policy_frames : reply_policy,
                                reply_of_pages, http_reply_is_safe(request) ? reply_of_safe_pages : "");

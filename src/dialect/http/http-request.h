@@ -18,6 +18,8 @@ typedef struct HttpLogin HttpLogin;
 typedef struct HttpFile HttpFile;
 typedef struct HttpLite HttpLite;
 
+enum { HTTP_DATE_BYTES = 29 };
+
 /* Who may ask for it. */
 typedef enum HttpAccess {
         HTTP_OPEN,  /* everybody: files that are the same for all */
@@ -64,9 +66,12 @@ struct HttpConn {
         HttpRequest *request; /* under way; NULL: none */
         HttpVisitor visitor;
         Timer deadline;
+        int64_t date_s;             /* second that `date` is of; 0: none yet */
+        char date[HTTP_DATE_BYTES]; /* as it stands in answers: one a second is written */
 };
 
 /* http.c */
+void http_request_drop(HttpRequest *request); /* wipes and frees it; NULL: fine */
 HttpConn *http_conn_of(Client *client);
 /* Runs an operation of coop for the request; done() follows, with out and error. args: an object, or NULL. */
 void http_run_op(HttpRequest *request, const OpTable *ops, const char *name, const Json *args,

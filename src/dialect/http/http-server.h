@@ -23,6 +23,7 @@ typedef struct HttpServer {
         Token *token;                /* while it listens */
         TlsServer *tls;              /* NULL: it speaks plainly */
         HttpPeers peers;
+        HttpRequest *spare; /* one that is over, wiped: the next has its memory. NULL: none */
 } HttpServer;
 
 enum { _HTTP_SERVER_E_SUCCESS, HTTP_SERVER_E_IN_USE, HTTP_SERVER_E_ADDRESS };

@@ -13,7 +13,10 @@
 #include "core/daemon.h"
 #include "dialect/coop/coop.h"
 #include "dialect/http/http-request.h"
+#include "dialect/http/http-server.h"
 #include "wire/http-negotiate.h"
+
+enum { HTTP_SPARE_MAX = 16 * 1024 /* bytes of a result, in the memory that is kept for the next request */ };
 
 static const Framing http_framing_head = {.kind = FRAMING_HEAD, .n_max = HTTP_HEAD_MAX};
 
@@ -43,11 +46,18 @@ HttpConn *http_conn_of(Client *client) {
 }
 
 static HttpRequest *http_request_new(HttpConn *conn) {
-        HttpRequest *request = malloc(sizeof(*request));
+        HttpServer *server = http_server_of(conn->client->endpoint);
+        HttpRequest *request = server ? steal(&server->spare) : NULL;
+        Arena arena = request ? request->arena : ARENA_NULL;
+        Buf out = request ? request->out : BUF_NULL;
 
+        if (!request)
+                request = malloc(sizeof(*request));
         if (!request)
                 return NULL;
         memset(request, 0, offsetof(HttpRequest, head));
+        request->arena = arena;
+        request->out = out;
         memset(&request->head, 0, offsetof(HttpHead, fields));
         memset(&request->target, 0, offsetof(HttpTarget, segments));
         request->conn = conn;
@@ -56,14 +66,37 @@ static HttpRequest *http_request_new(HttpConn *conn) {
         return request;
 }
 
-static void http_request_free(HttpRequest *request) {
+void http_request_drop(HttpRequest *request) {
         if (!request)
                 return;
-        http_login_leave(request->login);
         arena_wipe(&request->arena); /* tokens were shown in it */
         buf_wipe(&request->out);
         buf_wipe(&request->page);
         free(request);
+}
+
+/* The server keeps the memory of one for the next, with nothing in it. */
+static bool http_request_keep(HttpRequest *request) {
+        HttpServer *server = http_server_of(request->client->endpoint);
+        Buf *out = &request->out;
+
+        if (!server || server->spare || out->cap > HTTP_SPARE_MAX)
+                return false;
+        arena_reset_wiping(&request->arena);
+        if (out->cap)
+                explicit_bzero(out->data, out->cap);
+        out->n = 0;
+        buf_wipe(&request->page);
+        server->spare = request;
+        return true;
+}
+
+static void http_request_free(HttpRequest *request) {
+        if (!request)
+                return;
+        http_login_leave(request->login);
+        if (!http_request_keep(request))
+                http_request_drop(request);
 }
 
 static void http_on_close(Client *client) {
@@ -266,6 +299,7 @@ const Dialect http_dialect = {
         .name = "http",
         .framing = {.kind = FRAMING_HEAD, .n_max = HTTP_HEAD_MAX},
         .is_secret = true,
+        .is_rest = true,
         .frame = http_on_frame,
         .eof = http_on_eof,
         .oversize = http_on_oversize,
