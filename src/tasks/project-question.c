@@ -49,23 +49,17 @@ int rule_ask_fill(Call *call, const Project *project, const RuleQuestion *questi
                   ApprovalAsk *what) {
         Str name = project_name(project->daemon, &call->arena, project->dir);
 
-        *what = (ApprovalAsk){
-                .key = str_from(key),
-                .asker = arena_printf(&call->arena, "project:" STR_FMT, STR_ARG(name)),
-                .kind = STR("rule"),
-                .title = arena_printf(&call->arena, "rule " STR_FMT ": " STR_FMT, STR_ARG(question->rule),
-                                      STR_ARG(task_short_prompt(question->does))),
-                .evidence = rule_ask_evidence(&call->arena, project, question),
-                .tool = STR("rule"),
-                .subject = rule_ask_subject(&call->arena, project, question),
-                .way = APPROVAL_BY_CORE,
-                .options = {{.id = STR("allow"), .label = STR("Allow once"), .effect = APPROVAL_ALLOW},
-                            {.id = STR("always"),
-                             .label = STR("Allow always"),
-                             .effect = APPROVAL_ALLOW,
-                             .scope = APPROVAL_ALWAYS},
-                            {.id = STR("deny"), .label = STR("Deny"), .effect = APPROVAL_DENY}},
-                .n_options = 3};
+        *what = (ApprovalAsk){.key = str_from(key),
+                              .asker = arena_printf(&call->arena, "project:" STR_FMT, STR_ARG(name)),
+                              .kind = STR("rule"),
+                              .title = arena_printf(&call->arena, "rule " STR_FMT ": " STR_FMT,
+                                                    STR_ARG(question->rule),
+                                                    STR_ARG(task_short_prompt(question->does))),
+                              .evidence = rule_ask_evidence(&call->arena, project, question),
+                              .tool = STR("rule"),
+                              .subject = rule_ask_subject(&call->arena, project, question),
+                              .way = APPROVAL_BY_CORE};
+        approval_offer_always(what);
         return name.data && what->asker.data && what->title.data && what->evidence && what->subject.data
                        ? 0
                        : error_origin(-ENOMEM);

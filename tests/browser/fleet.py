@@ -40,13 +40,16 @@ def test_filter_and_keys():
         page.has("docs", ".fleet")
         equal(sorted(_names(page)), ["api", "docs", "web"])
         page.press("/")
+        page.until("document.activeElement.matches('[data-filter]')")
         page.type("we")
+        page.until("document.querySelector('[data-filter]').value === 'we'")
         page.until("document.querySelectorAll('.fleet tbody tr').length === 1")
         page.press("Escape")
         page.until("document.querySelectorAll('.fleet tbody tr').length === 3")
         page.press("j", "j", "k", "Enter")
         page.wait(".view-terminal")
         page.shows("ready")
+        page.until("!!document.activeElement.closest('.xterm')")
         page.press("Control+]")
         page.wait(".fleet")
         page.press("j", "e")
@@ -114,13 +117,14 @@ def test_palette_and_help():
         page.type("nls")
         page.press("Enter")
         page.wait(".view-terminal")
+        page.until("!!document.activeElement.closest('.xterm')")
         page.press("Control+]", "?")
         page.wait(".dialog-help:modal")
         page.has("Ctrl+K", ".dialog-help")
         page.press("Escape")
         page.gone(".dialog-help")
-        page.press("g", "s")
-        page.wait(".view-settings")
+        # The second key counts for a moment only, which may be over on a slow machine; a person would press them again.
+        eventually(lambda: page.press("g", "s") or page.value("document.querySelector('.view-settings') !== null"), what="the settings")
 
 
 def test_many_and_hostile_names():

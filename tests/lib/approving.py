@@ -2,8 +2,9 @@
 """Asking, answering and looking at approvals."""
 import json
 import os
+import threading
 
-from checks import equal
+from checks import check, equal
 from fake_agents import native
 
 EVIDENCE = {"command": "rm -rf build", "cwd": "/w"}
@@ -36,3 +37,22 @@ def ledger(home):
 
 def listed(d, **params):
     return native(d, "approval.ls", **params)["approvals"]
+
+
+class Asking:
+    """A fake that has asked for a permission and waits."""
+
+    def __init__(self, fake, tool="Bash", command="rm -rf build", **more):
+        self.fake = fake
+        self.told = None
+        words = json.dumps({"tool": tool, "input": {"command": command}, **more})
+        self.thread = threading.Thread(target=self._run, args=(words,), daemon=True)  # a test that has failed does not wait for it
+        self.thread.start()
+
+    def _run(self, words):
+        self.told = self.fake.do("permit " + words)
+
+    def decisions(self):
+        self.thread.join(60)
+        check(not self.thread.is_alive(), "the hook still waits")
+        return self.told["decisions"]

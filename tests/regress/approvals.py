@@ -11,6 +11,7 @@ from checks import check, equal, eventually
 from fake_agents import native
 from feed import Feed
 from harness import Daemon, Home, muster_ok
+from web_door import Door
 
 def _daemon(**more):
     return Daemon(only="native", **more)
@@ -82,23 +83,36 @@ def test_eight_answer_at_once():
 
 
 def test_two_answers_under_way_over_two_sockets():
-    """Both are sent before either is read, one to each list; each is the first in turn."""
-    for turn in range(6):
+    """Both are sent before either is read, one to each list; each is the first in turn. The second is sent at once, or when the first is on the disk, which has won then."""
+    for turn in range(8):
         with _daemon() as d, d.native() as one, d.native() as two:
             asked = ask(d)
             eventually(lambda: native(d, "attention.ls")["items"], what="its place in the other list")
             sends = [lambda: one.send(_line("approval.answer", id=asked["id"], option="allow", digest=asked["digest"])),
                      lambda: two.send(_line("attention.answer", id="approval:" + asked["id"], choice="deny"))]
-            for send in sends if turn % 2 else sends[::-1]:
-                send()
+            sends[turn % 2]()
+            if turn & 2:
+                eventually(lambda: _answered(d), what="the first")
+            sends[1 - turn % 2]()
             replies = one.message(), two.message()
-            kept = [line for line in ledger(d.home) if line["kind"] == "approval.answered"]
+            kept = _answered(d)
             equal(len(kept), 1, repr(replies))
-            if "result" in replies[0]:
-                equal((kept[0]["option"], replies[0]["result"]["approval"]["answer"]["option"]), ("allow", "allow"))
-                check(replies[1].get("result", {}).get("is_first") is not True, repr(replies))
+            if turn & 2:
+                equal(kept[0]["option"], "deny" if turn % 2 else "allow")
+            if kept[0]["option"] == "allow":
+                equal(replies[0]["result"]["approval"]["answer"]["option"], "allow")
+                if "result" in replies[1]:  # it was in neither list any more
+                    equal(replies[1]["result"]["is_first"], False)
+                else:
+                    equal(replies[1]["error"]["code"], -32009, repr(replies))
+                    check("was answered allow" in replies[1]["error"]["message"], repr(replies))
             else:
-                equal((kept[0]["option"], replies[0]["error"]["data"]["approval"]["answer"]["option"], replies[1]["result"]["is_first"]), ("deny", "deny", True))
+                equal((replies[0]["error"]["code"], replies[0]["error"]["data"]["approval"]["answer"]["option"], replies[1]["result"]["is_first"]), (-32009, "deny", True))
+            eventually(lambda: not native(d, "attention.ls")["items"], what="that nothing waits any more")
+
+
+def _answered(d):
+    return [line for line in ledger(d.home) if line["kind"] == "approval.answered"]
 
 
 def _line(method, **params):
@@ -226,6 +240,10 @@ def test_what_was_not_kept_was_not_asked():
 
 
 # ---------------------------------------------------------------------------------------------------- among all that waits
+def _waits(d, approval):
+    return any(item["object"] == approval["id"] for item in native(d, "attention.ls")["items"])
+
+
 def test_attention_lists_and_answers_them():
     with _daemon() as d, Feed(d) as feed:
         asked = ask(d)
@@ -238,12 +256,26 @@ def test_attention_lists_and_answers_them():
         told = get(d, asked)
         equal((told["answer"]["option"], told["answer"]["via"], told["answer"]["note"]), ("allow", "attention", "fine"))
         other = ask(d)
+        eventually(lambda: _waits(d, other), what="the other list follows")
         answer(d, other)
-        eventually(lambda: not native(d, "attention.ls")["items"], what="the other list follows")
+        eventually(lambda: not _waits(d, other), what="the other list follows")
         third = ask(d)
-        eventually(lambda: native(d, "attention.ls")["items"], what="the other list follows")
+        eventually(lambda: _waits(d, third), what="the other list follows")
         equal(native(d, "attention.answer", id="approval:" + third["id"], choice="deny")["is_first"], True)
         equal(get(d, third)["answer"]["option"], "deny")
+
+
+def test_attention_is_answered_over_the_web():
+    """A device is the user, too: its name was taken for an agent's, and the console could answer nothing."""
+    with _daemon() as d, Door(d) as door:
+        asked = ask(d)
+        eventually(lambda: _waits(d, asked), what="the other list follows")
+        with door.rpc() as page:
+            reply = page.result("attention.answer", {"id": "approval:" + asked["id"], "choice": "allow", "digest": asked["digest"]})
+        equal(reply["is_first"], True)
+        answered = get(d, asked)["answer"]
+        equal(answered["option"], "allow")
+        check(answered["by"].startswith("web:"), repr(answered))
 
 
 # ---------------------------------------------------------------------------------------------------- policies

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Permissions that agent programs ask for by a hook (docs/approvals.md). While a hook waits, the program shows no dialog: people at the terminal waited for nothing, people elsewhere
 could not answer, and an answer that came after a restart met another question."""
-import json
 import os
 import signal
-import threading
 
-from approving import answer, get, ledger, listed, refused
+from approving import Asking, answer, get, ledger, listed, refused
 from checks import check, equal, eventually
 from coop_stream import Sessions
 from fake_agents import Fake, native
@@ -15,24 +13,6 @@ from harness import Daemon, Home, shared
 
 def _daemon(**more):
     return Daemon(args=["--sandbox", "none"], **more)
-
-
-class Asking:
-    """A fake that has asked for a permission and waits."""
-
-    def __init__(self, fake, tool="Bash", command="rm -rf build", **more):
-        self.fake = fake
-        self.told = None
-        self.thread = threading.Thread(target=self._run, args=(json.dumps({"tool": tool, "input": {"command": command}, **more}),))
-        self.thread.start()
-
-    def _run(self, words):
-        self.told = self.fake.do("permit " + words)
-
-    def decisions(self):
-        self.thread.join(60)
-        check(not self.thread.is_alive(), "the hook still waits")
-        return self.told["decisions"]
 
 
 def _asked(d, fake, n=1):

@@ -72,7 +72,7 @@ static void approval_make_policy(Approvals *self, const Approval *approval) {
                 log_warning(&self->daemon->log, approval->id, "no policy was made of it: %s", strerror(-r));
 }
 
-static void approval_answered(ApprovalLine *line, int r) {
+static void approval_answered(DocketLine *line, int r) {
         ApprovalAnswer *answer = line->user;
         Approval *approval = answer->approval;
         Call *call = answer->call;
@@ -80,10 +80,10 @@ static void approval_answered(ApprovalLine *line, int r) {
         if (r)
                 r = call_fail(call, CALL_E_NOT_KEPT, "the answer could not be kept");
         else {
-                approval_make_policy(line->self, approval);
+                approval_make_policy(approvals_of_line(line), approval);
                 r = answer->tell(call, approval);
         }
-        approval_unlock(line->self, approval);
+        approval_unlock(approvals_of_line(line), approval);
         call_finish(call, r);
 }
 
@@ -93,8 +93,8 @@ static int approval_keep_answer(ApprovalAnswer *answer) {
                                     approval_write_reply, &answer->reply, &text);
 
         r = r ? r
-              : approval_append(answer->self, buf_str(&text), STR_NULL, answer->approval->id,
-                                approval_answered, answer);
+              : docket_append(&answer->self->docket, buf_str(&text), STR_NULL, answer->approval->id,
+                              approval_answered, answer);
         if (r)
                 return call_fail(answer->call, CALL_E_NOT_KEPT, "the answer could not be kept: %s",
                                  strerror(-r));

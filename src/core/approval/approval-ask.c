@@ -118,9 +118,9 @@ static int approval_measure(const Approvals *self, const ApprovalAsk *ask, size_
 }
 
 /* Of two lines with one key the first counts; who has written the second finds that one. */
-static void approval_asked(ApprovalLine *line, int r) {
+static void approval_asked(DocketLine *line, int r) {
         ApprovalAsking *asking = line->user;
-        Approvals *self = line->self;
+        Approvals *self = approvals_of_line(line);
         Approval *approval = r ? NULL : approval_get(self, str_from(line->id));
         ApprovalWait *wait = asking->wait;
 
@@ -159,13 +159,13 @@ static int approval_write_line(const Approvals *self, const ApprovalAsk *ask, co
         JsonWriter w = JSON_WRITER(out);
         int r = sha256_hex(evidence, digest);
 
-        r = r ? r : approval_line_begin(self, &w, "approval.asked");
+        r = r ? r : docket_line_begin(&self->docket, &w, "approval.asked");
         if (r)
                 return error_trace(r);
         jw_key(&w, "approval");
         approval_write_asked(ask, id, evidence.n > 2 ? evidence : STR_NULL, digest,
                              loop_wall_us(self->daemon->loop), &w);
-        return error_trace(approval_line_end(&w, out));
+        return error_trace(docket_line_end(&w, out));
 }
 
 /* A policy answers in the same breath: nobody is asked. */
@@ -200,7 +200,8 @@ static int approval_keep_ask(Approvals *self, const ApprovalAsk *ask, Str eviden
         if (!r && policy)
                 r = approval_line_about(self, "approval.answered", id, approval_write_policy, policy,
                                         &second);
-        r = r ? r : approval_append(self, buf_str(&line), buf_str(&second), id, approval_asked, asking);
+        r = r ? r
+              : docket_append(&self->docket, buf_str(&line), buf_str(&second), id, approval_asked, asking);
         if (r) {
                 free(asking);
                 return error_trace(r);

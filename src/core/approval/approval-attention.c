@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "core/approval/approval-internal.h"
+#include "core/principal/principal.h"
 
 enum { APPROVAL_ITEM_MAX = APPROVAL_ID_DIGITS + 16 };
 
@@ -66,7 +67,7 @@ static int approval_choose(Call *call, Approvals *approvals, const Carry *carry)
 
         if (!approval)
                 return call_fail(call, CALL_E_ITEM_NOT_FOUND, "there is no such approval");
-        if (memchr(choice->reply.by.data, ':', choice->reply.by.n)) /* whose rules approval.answer knows */
+        if (!principal_is_person(choice->reply.by)) /* whose rules approval.answer knows */
                 return call_fail(call, CALL_E_FORBIDDEN, "agents answer approvals by approval.answer");
         return approval_answer(call, approvals, approval, &choice->reply, approval_choice_done);
 }
@@ -92,7 +93,8 @@ static bool approval_is_item_over(Daemon *daemon, const AttentionItem *item) {
         const Approval *approval;
 
         if (!approvals_are_ready(self))
-                return self && self->life == APPROVALS_NEW; /* nothing was ever asked, or it was removed */
+                return self &&
+                       self->docket.life == DOCKET_NEW; /* nothing was ever asked, or it was removed */
         approval = approval_get(self, str_from(item->object));
         return !approval || approval_is_over(approval);
 }

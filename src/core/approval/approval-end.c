@@ -35,20 +35,20 @@ static void approval_write_end(JsonWriter *w, const void *user) {
 }
 
 static int approval_keep_end(Approvals *self, Approval *approval, const char *kind, const ApprovalEnd *end,
-                             void (*done)(ApprovalLine *line, int r), void *user) {
+                             void (*done)(DocketLine *line, int r), void *user) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         int r = approval_line_about(self, kind, approval->id, approval_write_end, end, &text);
 
-        return r ? r : approval_append(self, buf_str(&text), STR_NULL, approval->id, done, user);
+        return r ? r : docket_append(&self->docket, buf_str(&text), STR_NULL, approval->id, done, user);
 }
 
 /* A decision of ours that was on its way. */
-static void approval_ended(ApprovalLine *line, int r) {
+static void approval_ended(DocketLine *line, int r) {
         Approval *approval = line->user;
 
         if (r)
-                (void)timer_set(&line->self->expiry, APPROVAL_AGAIN_MS);
-        approval_unlock(line->self, approval);
+                (void)timer_set(&approvals_of_line(line)->expiry, APPROVAL_AGAIN_MS);
+        approval_unlock(approvals_of_line(line), approval);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -68,7 +68,7 @@ static void approval_expire(Approvals *self, Approval *approval) {
         ApprovalEnd end = {.option = approval_expired_option(approval),
                            .why = "nobody has answered in time"};
 
-        if (approval->is_locked || self->life != APPROVALS_READY)
+        if (approval->is_locked || self->docket.life != DOCKET_READY)
                 return;
         approval->is_locked = true;
         if (approval_keep_end(self, approval, "approval.expired", &end, approval_ended, approval)) {
@@ -94,7 +94,7 @@ void approval_expire_due(Approvals *self) {
 
 /* ---- not needed any more --------------------------------------------------------------------- */
 
-static void approval_lost(ApprovalLine *line, _unused_ int r) {
+static void approval_lost(DocketLine *line, _unused_ int r) {
         Approval *approval = line->user;
 
         approval->is_delivering = false;
@@ -113,7 +113,7 @@ static void approval_lose(Approvals *self, Approval *approval, const char *why) 
 void approval_withdraw(Approvals *approvals, Approval *approval, const char *why) {
         ApprovalEnd end = {.why = why};
 
-        if (approvals->life != APPROVALS_READY)
+        if (approvals->docket.life != DOCKET_READY)
                 return;
         if (approval->state == APPROVAL_ANSWERED) {
                 approval_lose(approvals, approval, why);
@@ -223,7 +223,7 @@ void approval_message(Approvals *approvals, Approval *approval, Str group, Str e
         approval->told_event = arena_str(&approval->arena, event);
         if (!approval_line_about(approvals, "approval.told", approval->id, approval_write_message, &message,
                                  &text))
-                (void)approval_append(approvals, buf_str(&text), STR_NULL, approval->id, NULL, NULL);
+                (void)docket_append(&approvals->docket, buf_str(&text), STR_NULL, approval->id, NULL, NULL);
 }
 
 /* ---- arrived --------------------------------------------------------------------------------- */
@@ -234,7 +234,7 @@ typedef struct ApprovalTold {
         void *user;
 } ApprovalTold;
 
-static void approval_told(ApprovalLine *line, int r) {
+static void approval_told(DocketLine *line, int r) {
         ApprovalTold *told = line->user;
         Approval *approval = told->approval;
 

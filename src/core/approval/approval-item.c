@@ -200,6 +200,19 @@ static void approval_field(JsonWriter *w, const char *key, Str text) {
                 jw_field_str(w, key, text);
 }
 
+void approval_offer_always(ApprovalAsk *ask) {
+        const ApprovalOption options[] = {
+                {.id = STR("allow"), .label = STR("Allow once"), .effect = APPROVAL_ALLOW},
+                {.id = STR("always"),
+                 .label = STR("Allow always"),
+                 .effect = APPROVAL_ALLOW,
+                 .scope = APPROVAL_ALWAYS},
+                {.id = STR("deny"), .label = STR("Deny"), .effect = APPROVAL_DENY}};
+
+        memcpy(ask->options, options, sizeof(options));
+        ask->n_options = ARRAY_SIZE(options);
+}
+
 void approval_write_asked(const ApprovalAsk *ask, const char *id, Str evidence, const char *digest,
                           int64_t now_us, JsonWriter *w) {
         const ApprovalOption usual[] = {

@@ -6,10 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "core/approval/approval-internal.h"
 
@@ -73,7 +71,7 @@ void approvals_add(Approvals *self, Approval *approval) {
         TAILQ_INSERT_TAIL(&self->open, approval, link);
         self->n_open++;
         self->n_open_bytes += approval->n_bytes;
-        if (self->life != APPROVALS_READY)
+        if (self->docket.life != DOCKET_READY)
                 return;
         approval_expire_due(self);
         if (!timer_is_set(&self->sweep))
@@ -138,7 +136,7 @@ void approvals_feed(Approvals *self, const Approval *approval, const char *kind)
         JsonWriter w = JSON_WRITER(&text);
         FeedPlace place;
 
-        if (self->life != APPROVALS_READY)
+        if (self->docket.life != DOCKET_READY)
                 return;
         approval_write(approval, false, &w);
         feed_place(&place, "approval", approval->asker, str_from(kind), FEED_NOWHERE);
@@ -154,7 +152,7 @@ void approvals_listen(Approvals *approvals, void (*fn)(void *user), void *user) 
                 return;
         approvals->listen = fn;
         approvals->listener = user;
-        if (fn && approvals->life == APPROVALS_READY)
+        if (fn && approvals->docket.life == DOCKET_READY)
                 fn(user);
 }
 
@@ -169,150 +167,53 @@ Approval *approval_find_message(const Approvals *approvals, Str group, Str event
 
 /* ---- its bound ------------------------------------------------------------------------------- */
 
-static void approvals_on_shortened(void *user, int r) {
-        Approvals *self = user;
-
-        self->is_shortening = false;
-        free(self->positions);
-        self->positions = NULL;
-        if (r)
-                log_warning(&self->daemon->log, self->path, "cannot be shortened: %s", strerror(-r));
-}
-
-static void approvals_mark_tag(const Approvals *self, Str word, bool *keep, uint64_t n) {
-        LedgerTag tag = word.data ? ledger_tag(self->ledger, word) : (LedgerTag){0};
-        LedgerCursor cursor;
-        uint64_t position;
-
-        if (ledger_tag_is_none(tag) || ledger_cursor_init(&cursor, self->ledger, &tag, 1, 0, false))
-                return;
-        while (ledger_cursor_next(&cursor, &position))
-                if (position < n)
-                        keep[position] = true;
-}
-
-static void approvals_mark(const Approvals *self, const ApprovalList *list, bool *keep, uint64_t n) {
+static void approvals_remember_list(Approvals *self, const ApprovalList *list) {
         const Approval *approval;
 
         TAILQ_FOREACH (approval, list, link) {
                 _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
 
-                approvals_mark_tag(self, arena_printf(&arena, "approval:%s", approval->id), keep, n);
+                docket_remember(&self->docket, arena_printf(&arena, "approval:%s", approval->id));
         }
 }
 
-static size_t approvals_collect_gone(const bool *keep, uint64_t n, uint64_t *positions) {
-        size_t n_gone = 0;
+void approvals_remember(Docket *docket) {
+        Approvals *self = container_of(docket, Approvals, docket);
 
-        for (uint64_t i = 0; i < n; i++)
-                if (!keep[i])
-                        positions[n_gone++] = i;
-        return n_gone;
-}
-
-/* Lines of what is remembered and of policies stay; the last archive has been removed. */
-static void approvals_shorten(void *user) {
-        Approvals *self = user;
-        uint64_t n = self->life == APPROVALS_READY ? ledger_n_committed(self->ledger) : 0;
-        bool *keep = n ? calloc(n, sizeof(*keep)) : NULL;
-        int r = 0;
-
-        self->positions = keep ? calloc(n, sizeof(*self->positions)) : NULL;
-        if (self->positions) {
-                approvals_mark(self, &self->open, keep, n);
-                approvals_mark(self, &self->over, keep, n);
-                approvals_mark_tag(self, STR("policy"), keep, n);
-                r = ledger_rewrite(self->ledger, self->positions,
-                                   approvals_collect_gone(keep, n, self->positions), self->archive,
-                                   approvals_on_shortened, self);
-        }
-        free(keep);
-        if (r || !self->positions)
-                approvals_on_shortened(self, r);
-}
-
-static void approvals_drop_archive(void *user) {
-        const Approvals *self = user;
-
-        (void)unlink(self->archive);
-}
-
-void approvals_bound(Approvals *self) {
-        if (self->is_shortening || self->life != APPROVALS_READY ||
-            ledger_n_committed(self->ledger) < APPROVAL_LINES_MAX)
-                return;
-        self->is_shortening =
-                !loop_work(self->daemon->loop, approvals_drop_archive, approvals_shorten, self);
+        approvals_remember_list(self, &self->open);
+        approvals_remember_list(self, &self->over);
+        docket_remember(docket, STR("policy"));
 }
 
 /* ---- calls that wait ------------------------------------------------------------------------- */
 
 bool approvals_are_ready(const Approvals *approvals) {
-        return approvals && approvals->life == APPROVALS_READY;
+        return approvals && approvals->docket.life == DOCKET_READY;
 }
 
-static int approvals_refuse(Call *call) {
-        return call_fail(call, CALL_E_UNAVAILABLE, "approvals cannot be read now");
+typedef struct ApprovalsCall { /* in the call's arena */
+        Carry carry;
+        ApprovalsFn fn;
+        const Carry *of;
+} ApprovalsCall;
+
+static int approvals_called(Call *call, const Carry *carry) {
+        const ApprovalsCall *wait = container_of(carry, ApprovalsCall, carry);
+
+        return wait->fn(call, call->daemon->approvals, wait->of);
 }
 
 int approvals_call(Call *call, bool is_to_ask, ApprovalsFn fn, const Carry *carry) {
         Approvals *self = call->daemon->approvals;
-        ApprovalsCall *wait;
+        ApprovalsCall *wait = self ? arena_alloc(&call->arena, sizeof(*wait)) : NULL;
 
-        if (!self || self->life == APPROVALS_CLOSING)
-                return approvals_refuse(call);
-        if (self->life == APPROVALS_FAILED ||
-            (self->life == APPROVALS_NEW && is_to_ask && approvals_open(self)))
-                return approvals_refuse(call);
-        if (self->life != APPROVALS_OPENING)
-                return fn(call, self, carry);
-        wait = self->n_calls < APPROVAL_WAITING_MAX ? arena_alloc(&call->arena, sizeof(*wait)) : NULL;
-        if (!wait)
-                return approvals_refuse(call);
-        *wait = (ApprovalsCall){.call = call, .fn = fn, .carry = carry};
-        LIST_INSERT_HEAD(&self->calls, wait, link);
-        self->n_calls++;
-        return CALL_LATER;
-}
-
-static void approvals_run_calls(Approvals *self) {
-        ApprovalsCall *wait;
-
-        while ((wait = LIST_FIRST(&self->calls))) {
-                Call *call = wait->call;
-                int r;
-
-                LIST_REMOVE(wait, link);
-                self->n_calls--;
-                r = self->life == APPROVALS_READY ? wait->fn(call, self, wait->carry)
-                                                  : approvals_refuse(call);
-                if (r != CALL_LATER)
-                        call_finish(call, r);
-        }
+        if (!wait || (self->docket.life == DOCKET_NEW && is_to_ask && docket_open(&self->docket)))
+                return call_fail(call, CALL_E_UNAVAILABLE, "%s", approvals_docket.unreadable);
+        *wait = (ApprovalsCall){.fn = fn, .of = carry};
+        return docket_call(&self->docket, call, approvals_called, &wait->carry);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
-
-static void approvals_on_closed(void *user) {
-        Approvals *self = user;
-
-        self->holds = false;
-        daemon_release_stop(self->daemon);
-}
-
-static void approvals_hold(Approvals *self) {
-        if (!self->holds)
-                daemon_hold_stop(self->daemon);
-        self->holds = true;
-}
-
-static void approvals_close(Approvals *self) {
-        follower_stop(&self->lines);
-        if (self->ledger) {
-                approvals_hold(self);
-                ledger_close(steal(&self->ledger), approvals_on_closed, self);
-        }
-}
 
 /* The other list may have missed something when a daemon ended between the two. */
 static void approvals_mend_list(Approvals *self) {
@@ -324,23 +225,13 @@ static void approvals_mend_list(Approvals *self) {
                 approval_unlist(self, approval);
 }
 
-void approvals_ready(Approvals *self, int r) {
-        if (r && r != -ECANCELED)
-                log_warning(&self->daemon->log, self->path, "cannot be opened: %s", strerror(-r));
-        if (self->life == APPROVALS_CLOSING || r) {
-                if (self->life !=
-                    APPROVALS_CLOSING) /* without a folder nothing was read: the next one tries again */
-                        self->life = self->ledger ? APPROVALS_FAILED : APPROVALS_NEW;
-                approvals_close(self);
-                approvals_run_calls(self);
-                return;
-        }
-        self->life = APPROVALS_READY;
+void approvals_ready(Docket *docket) {
+        Approvals *self = container_of(docket, Approvals, docket);
+
         self->ready_us = loop_wall_us(self->daemon->loop);
         approvals_mend_list(self);
         approvals_sweep(self);
         approval_expire_due(self);
-        approvals_run_calls(self);
         if (self->listen)
                 self->listen(self->listener);
 }
@@ -364,12 +255,7 @@ int approvals_new(Approvals **ret, Daemon *daemon) {
         TAILQ_INIT(&self->policies);
         timer_init(&self->expiry, daemon->loop, approvals_on_expiry);
         timer_init(&self->sweep, daemon->loop, approvals_on_sweep);
-        self->folder = path_join(daemon->home, "approvals");
-        self->path = self->folder ? path_join(self->folder, "ledger.jsonl") : NULL;
-        self->state_path = self->folder ? path_join(self->folder, "state/ledger") : NULL;
-        self->archive = self->folder ? path_join(self->folder, "archive.jsonl") : NULL;
-        if (!self->path || !self->state_path || !self->archive ||
-            (!access(self->path, F_OK) && approvals_open(self))) {
+        if (docket_init(&self->docket, &approvals_docket, daemon)) {
                 approvals_free(self);
                 return error_origin(-ENOMEM);
         }
@@ -377,20 +263,12 @@ int approvals_new(Approvals **ret, Daemon *daemon) {
         return 0;
 }
 
-/* One that is being opened is closed when it is open; whether its lines were read does not matter then. */
 void approvals_stop(Approvals *approvals) {
-        bool is_opening = approvals && approvals->life == APPROVALS_OPENING && !approvals->is_open;
-
-        if (!approvals || approvals->life == APPROVALS_CLOSING)
+        if (!approvals)
                 return;
-        approvals->life = APPROVALS_CLOSING;
         timer_clear(&approvals->expiry);
         timer_clear(&approvals->sweep);
-        if (!is_opening)
-                approvals_close(approvals);
-        else if (approvals->ledger)
-                approvals_hold(approvals);
-        approvals_run_calls(approvals);
+        docket_stop(&approvals->docket);
 }
 
 static void approvals_free_list(ApprovalList *list) {
@@ -410,11 +288,7 @@ Approvals *approvals_free(Approvals *approvals) {
         approvals_free_list(&approvals->open);
         approvals_free_list(&approvals->over);
         policies_free(approvals);
-        free(approvals->positions);
-        free(approvals->folder);
-        free(approvals->path);
-        free(approvals->state_path);
-        free(approvals->archive);
+        docket_deinit(&approvals->docket);
         free(approvals);
         return NULL;
 }

@@ -96,6 +96,9 @@ typedef struct ApprovalAsk {
         ApprovalWay way;
 } ApprovalAsk;
 
+/* Its options are once, always, or not at all: of what a policy can decide from then on. */
+void approval_offer_always(ApprovalAsk *ask);
+
 struct Approval {
         TAILQ_ENTRY(Approval) link;
         char id[APPROVAL_ID_DIGITS + 1];

@@ -115,7 +115,7 @@ static void policy_feed(Approvals *self, const Policy *policy, const char *kind)
         JsonWriter w = JSON_WRITER(&text);
         FeedPlace place;
 
-        if (self->life != APPROVALS_READY)
+        if (self->docket.life != DOCKET_READY)
                 return;
         policy_write(policy, &w);
         feed_place(&place, "approval", policy->principal, str_from(kind), FEED_NOWHERE);
@@ -184,11 +184,11 @@ typedef struct PolicyWait {
         void *user;
 } PolicyWait;
 
-static void policy_kept(ApprovalLine *line, int r) {
+static void policy_kept(DocketLine *line, int r) {
         PolicyWait *wait = line->user;
 
         if (wait->done)
-                wait->done(wait->user, policy_find(line->self, str_from(line->id)), r);
+                wait->done(wait->user, policy_find(approvals_of_line(line), str_from(line->id)), r);
         free(wait);
 }
 
@@ -199,7 +199,7 @@ static int policy_append(Approvals *self, const char *id, Buf *text, PolicyFn do
         if (!wait)
                 return error_origin(-ENOMEM);
         *wait = (PolicyWait){.done = done, .user = user};
-        r = approval_append(self, buf_str(text), STR_NULL, id, policy_kept, wait);
+        r = docket_append(&self->docket, buf_str(text), STR_NULL, id, policy_kept, wait);
         if (r)
                 free(wait);
         return error_trace(r);
@@ -211,7 +211,7 @@ int policy_add(Approvals *approvals, const PolicyAdd *add, PolicyFn done, void *
         char id[POLICY_ID_DIGITS + 1];
         int r = approvals->n_policies < APPROVAL_POLICIES_MAX ? id_hex(id, POLICY_ID_DIGITS) : -ENOBUFS;
 
-        r = r ? r : approval_line_begin(approvals, &w, "policy.added");
+        r = r ? r : docket_line_begin(&approvals->docket, &w, "policy.added");
         if (r)
                 return error_trace(r);
         jw_key(&w, "policy");
@@ -219,18 +219,18 @@ int policy_add(Approvals *approvals, const PolicyAdd *add, PolicyFn done, void *
         jw_field_cstr(&w, "id", id);
         policy_write_members(&w, add);
         jw_end_object(&w);
-        r = approval_line_end(&w, &text);
+        r = docket_line_end(&w, &text);
         return error_trace(r ? r : policy_append(approvals, id, &text, done, user));
 }
 
 int policy_remove(Approvals *approvals, const Policy *policy, PolicyFn done, void *user) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
         JsonWriter w = JSON_WRITER(&text);
-        int r = approval_line_begin(approvals, &w, "policy.removed");
+        int r = docket_line_begin(&approvals->docket, &w, "policy.removed");
 
         if (r)
                 return error_trace(r);
         jw_field_cstr(&w, "policy_id", policy->id);
-        r = approval_line_end(&w, &text);
+        r = docket_line_end(&w, &text);
         return error_trace(r ? r : policy_append(approvals, policy->id, &text, done, user));
 }

@@ -26,11 +26,22 @@ typedef struct AttentionWait {
 
 static int attention_begin(AttentionWait *wait);
 
+/* What nobody needs any more since the answer was begun, which has come to nothing. Who waits finds it so. */
+static void attention_settle_late(Attention *self, AttentionItem *item) {
+        if (item->is_unneeded && item->state == ATTENTION_OPEN) {
+                attention_note(self, "settled", str_from(item->id), "it was over before it was answered");
+                attention_end(self, item, ATTENTION_OPEN, ATTENTION_SETTLED,
+                              loop_wall_us(self->daemon->loop));
+        }
+        item->is_unneeded = false;
+}
+
 /* The next one finds it answered, or answers it. */
-static void attention_unlock(AttentionItem *item) {
+static void attention_unlock(Attention *self, AttentionItem *item) {
         AttentionWait *wait;
 
         item->is_locked = false;
+        attention_settle_late(self, item);
         while (!item->is_locked && (wait = LIST_FIRST(&item->waits))) {
                 Call *call = wait->call;
                 int r;
@@ -63,14 +74,14 @@ static int attention_run(Call *inner, const Carry *carry) {
 }
 
 /* The table has it by now. That it is done could not be kept: the next daemon does it again, or asks. */
-static void attention_done_kept(AttentionLine *line, _unused_ int r) {
+static void attention_done_kept(DocketLine *line, _unused_ int r) {
         const AttentionWait *wait = line->user;
         Call *call = wait->call;
         AttentionItem *item = wait->item;
 
         attention_end(wait->self, item, ATTENTION_ANSWERING, ATTENTION_ANSWERED, item->answered_us);
         r = wait->tell(call, item, true);
-        attention_unlock(item);
+        attention_unlock(wait->self, item);
         call_finish(call, r);
 }
 
@@ -83,7 +94,7 @@ static int attention_ran(Call *call, const Call *inner, const Carry *carry) {
         if (inner->error) {
                 attention_over(wait->self, item, "it was refused");
                 r = inner_fail(call, inner);
-                attention_unlock(item);
+                attention_unlock(wait->self, item);
                 return r;
         }
         r = attention_write(wait->self, "done", str_from(item->id), NULL, NULL, &text);
@@ -92,20 +103,20 @@ static int attention_ran(Call *call, const Call *inner, const Carry *carry) {
                 return CALL_LATER;
         attention_over(wait->self, item, NULL);
         r = wait->tell(call, item, true);
-        attention_unlock(item);
+        attention_unlock(wait->self, item);
         return r;
 }
 
 /* ---- kept ------------------------------------------------------------------------------------ */
 
-static void attention_kept(AttentionLine *line, int r) {
+static void attention_kept(DocketLine *line, int r) {
         AttentionWait *wait = line->user;
         Call *call = wait->call;
 
         if (!r)
                 r = call_inner(call, attention_run, attention_ran, &wait->carry);
         else
-                attention_unlock(wait->item);
+                attention_unlock(wait->self, wait->item);
         if (r != CALL_LATER)
                 call_finish(call, r);
 }
@@ -184,7 +195,7 @@ static void attention_redone(Call *call) {
                 return;
         }
         attention_over(self, item, call->error ? "it was refused" : NULL);
-        attention_unlock(item);
+        attention_unlock(self, item);
 }
 
 static void attention_redo(Attention *self, AttentionItem *item) {

@@ -6,10 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "core/attention/attention-internal.h"
 
@@ -41,7 +39,7 @@ void attention_add(Attention *self, AttentionItem *item) {
 
         TAILQ_INSERT_TAIL(&self->open, item, link);
         self->n_open++;
-        if (self->n_open > ATTENTION_OPEN_MAX && self->life == ATTENTION_READY && oldest &&
+        if (self->n_open > ATTENTION_OPEN_MAX && self->docket.life == DOCKET_READY && oldest &&
             !oldest->is_locked)
                 attention_note(self, "settled", str_from(oldest->id), "too many wait");
 }
@@ -99,97 +97,41 @@ size_t attention_count(const Attention *attention, Str source) {
 
 /* ---- its bound ------------------------------------------------------------------------------- */
 
-static void attention_on_shortened(void *user, int r) {
-        Attention *self = user;
-
-        self->is_shortening = false;
-        free(self->positions);
-        self->positions = NULL;
-        if (r)
-                log_warning(&self->daemon->log, self->path, "cannot be shortened: %s", strerror(-r));
-}
-
-static void attention_mark(const Attention *self, const AttentionItems *items, bool *keep, uint64_t n) {
+static void attention_remember_items(Attention *self, const AttentionItems *items) {
         const AttentionItem *item;
 
         TAILQ_FOREACH (item, items, link) {
                 _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
-                Str word = arena_printf(&arena, "item:%s", item->id);
-                LedgerTag tag = word.data ? ledger_tag(self->ledger, word) : (LedgerTag){0};
-                LedgerCursor cursor;
-                uint64_t position;
 
-                if (!ledger_tag_is_none(tag) &&
-                    !ledger_cursor_init(&cursor, self->ledger, &tag, 1, 0, false))
-                        while (ledger_cursor_next(&cursor, &position))
-                                if (position < n)
-                                        keep[position] = true;
+                docket_remember(&self->docket, arena_printf(&arena, "item:%s", item->id));
         }
 }
 
-static size_t attention_collect_gone(const bool *keep, uint64_t n, uint64_t *positions) {
-        size_t n_gone = 0;
+void attention_remember(Docket *docket) {
+        Attention *self = container_of(docket, Attention, docket);
 
-        for (uint64_t i = 0; i < n; i++)
-                if (!keep[i])
-                        positions[n_gone++] = i;
-        return n_gone;
-}
-
-/* Lines of what is remembered stay; the last archive has been removed. */
-static void attention_shorten(void *user) {
-        Attention *self = user;
-        uint64_t n = self->life == ATTENTION_READY ? ledger_n_committed(self->ledger) : 0;
-        bool *keep = n ? calloc(n, sizeof(*keep)) : NULL;
-        int r = 0;
-
-        self->positions = keep ? calloc(n, sizeof(*self->positions)) : NULL;
-        if (self->positions) {
-                attention_mark(self, &self->open, keep, n);
-                attention_mark(self, &self->over, keep, n);
-                r = ledger_rewrite(self->ledger, self->positions,
-                                   attention_collect_gone(keep, n, self->positions), self->archive,
-                                   attention_on_shortened, self);
-        }
-        free(keep);
-        if (r || !self->positions)
-                attention_on_shortened(self, r);
-}
-
-static void attention_drop_archive(void *user) {
-        const Attention *self = user;
-
-        (void)unlink(self->archive);
-}
-
-void attention_bound(Attention *self) {
-        if (self->is_shortening || self->life != ATTENTION_READY ||
-            ledger_n_committed(self->ledger) < ATTENTION_LINES_MAX)
-                return;
-        self->is_shortening =
-                !loop_work(self->daemon->loop, attention_drop_archive, attention_shorten, self);
+        attention_remember_items(self, &self->open);
+        attention_remember_items(self, &self->over);
 }
 
 /* ---- asking and settling --------------------------------------------------------------------- */
 
-static void attention_put_done(AttentionLine *line, _unused_ int r) {
-        line->self->n_putting--;
+static void attention_put_done(DocketLine *line, _unused_ int r) {
+        container_of(line->docket, Attention, docket)->n_putting--;
 }
 
 static void attention_put(Attention *self, Str line) {
-        int r = 0;
+        int r = self->docket.life == DOCKET_NEW ? docket_open(&self->docket) : 0;
 
-        if (self->life == ATTENTION_NEW && attention_open(self))
-                self->life = ATTENTION_FAILED;
-        if (self->life == ATTENTION_READY)
+        if (self->docket.life == DOCKET_READY)
                 r = attention_append(self, line, attention_put_done, NULL);
-        else if (self->life == ATTENTION_OPENING)
+        else if (self->docket.life == DOCKET_OPENING)
                 r = self->waiting.n < ATTENTION_WAITING_MAX ? strvec_push(&self->waiting, line.data)
                                                             : -ENOBUFS;
         if (r)
-                log_warning(&self->daemon->log, self->path, "not kept: %s", strerror(-r));
+                log_warning(&self->daemon->log, self->docket.path, "not kept: %s", strerror(-r));
         else
-                self->n_putting += self->life == ATTENTION_READY;
+                self->n_putting += self->docket.life == DOCKET_READY;
 }
 
 /* What was forgotten is older than all that is remembered, and is not asked once more. */
@@ -212,13 +154,15 @@ void attention_ask(Attention *attention, const AttentionAsk *ask) {
 
 void attention_settle(Attention *attention, Str id, const char *why) {
         _cleanup_(buf_deinit) Buf text = BUF_NULL;
-        const AttentionItem *item = attention ? attention_get(attention, id) : NULL;
+        AttentionItem *item = attention ? attention_get(attention, id) : NULL;
         bool is_known = item && item->state == ATTENTION_OPEN && !item->is_locked;
 
         if (!attention)
                 return;
+        if (item && !is_known)
+                item->is_unneeded = !attention_is_over(item->state);
         /* What was just asked is not listed yet: its line comes before this one. */
-        if (!is_known && attention->life != ATTENTION_OPENING && (item || !attention->n_putting))
+        if (!is_known && attention->docket.life != DOCKET_OPENING && (item || !attention->n_putting))
                 return;
         if (!attention_write(attention, "settled", id, NULL, why, &text))
                 attention_put(attention, buf_str(&text));
@@ -227,7 +171,7 @@ void attention_settle(Attention *attention, Str id, const char *why) {
 void attention_settle_source(Attention *attention, const char *kind, Str source, const char *why) {
         AttentionItem *item;
 
-        if (!attention || attention->life != ATTENTION_READY)
+        if (!attention || attention->docket.life != DOCKET_READY)
                 return;
         TAILQ_FOREACH (item, &attention->open, link)
                 if (!strcmp(item->kind, kind) && str_is(source, item->source))
@@ -236,65 +180,29 @@ void attention_settle_source(Attention *attention, const char *kind, Str source,
 
 /* ---- calls that wait ------------------------------------------------------------------------- */
 
-static int attention_refuse(Call *call) {
-        return call_fail(call, CALL_E_UNAVAILABLE, "what waits for a person cannot be read now");
+typedef struct AttentionCall { /* in the call's arena */
+        Carry carry;
+        AttentionFn fn;
+        const Carry *of;
+} AttentionCall;
+
+static int attention_called(Call *call, const Carry *carry) {
+        const AttentionCall *wait = container_of(carry, AttentionCall, carry);
+
+        return wait->fn(call, call->daemon->attention, wait->of);
 }
 
 int attention_call(Call *call, AttentionFn fn, const Carry *carry) {
         Attention *self = call->daemon->attention;
-        AttentionCall *wait;
+        AttentionCall *wait = self ? arena_alloc(&call->arena, sizeof(*wait)) : NULL;
 
-        if (!self || self->life == ATTENTION_FAILED || self->life == ATTENTION_CLOSING)
-                return attention_refuse(call);
-        if (self->life != ATTENTION_OPENING)
-                return fn(call, self, carry);
-        wait = self->n_calls < ATTENTION_WAITING_MAX ? arena_alloc(&call->arena, sizeof(*wait)) : NULL;
         if (!wait)
-                return attention_refuse(call);
-        *wait = (AttentionCall){.call = call, .fn = fn, .carry = carry};
-        LIST_INSERT_HEAD(&self->calls, wait, link);
-        self->n_calls++;
-        return CALL_LATER;
-}
-
-static void attention_run_calls(Attention *self) {
-        AttentionCall *wait;
-
-        while ((wait = LIST_FIRST(&self->calls))) {
-                Call *call = wait->call;
-                int r;
-
-                LIST_REMOVE(wait, link);
-                self->n_calls--;
-                r = self->life == ATTENTION_READY ? wait->fn(call, self, wait->carry)
-                                                  : attention_refuse(call);
-                if (r != CALL_LATER)
-                        call_finish(call, r);
-        }
+                return call_fail(call, CALL_E_UNAVAILABLE, "%s", attention_docket.unreadable);
+        *wait = (AttentionCall){.fn = fn, .of = carry};
+        return docket_call(&self->docket, call, attention_called, &wait->carry);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
-
-static void attention_on_closed(void *user) {
-        Attention *self = user;
-
-        self->holds = false;
-        daemon_release_stop(self->daemon);
-}
-
-static void attention_hold(Attention *self) {
-        if (!self->holds)
-                daemon_hold_stop(self->daemon);
-        self->holds = true;
-}
-
-static void attention_close(Attention *self) {
-        follower_stop(&self->lines);
-        if (self->ledger) {
-                attention_hold(self);
-                ledger_close(steal(&self->ledger), attention_on_closed, self);
-        }
-}
 
 static void attention_look_again(Attention *self) {
         AttentionItem *item;
@@ -305,22 +213,14 @@ static void attention_look_again(Attention *self) {
                         attention_settle(self, str_from(item->id), "it is over");
 }
 
-void attention_ready(Attention *self, int r) {
-        if (r && r != -ECANCELED)
-                log_warning(&self->daemon->log, self->path, "cannot be opened: %s", strerror(-r));
-        if (self->life == ATTENTION_CLOSING || r) {
-                self->life = self->life == ATTENTION_CLOSING ? self->life : ATTENTION_FAILED;
-                attention_close(self);
-                attention_run_calls(self);
-                return;
-        }
-        self->life = ATTENTION_READY;
+void attention_ready(Docket *docket) {
+        Attention *self = container_of(docket, Attention, docket);
+
         for (size_t i = 0; i < self->waiting.n; i++)
                 attention_put(self, str_from(self->waiting.items[i]));
         strvec_deinit(&self->waiting);
         attention_finish_answers(self);
         attention_look_again(self); /* also at those that an answer of an earlier daemon has left open */
-        attention_run_calls(self);
 }
 
 static void attention_on_again(Timer *timer) {
@@ -336,12 +236,7 @@ int attention_new(Attention **ret, Daemon *daemon) {
         TAILQ_INIT(&self->open);
         TAILQ_INIT(&self->over);
         timer_init(&self->again, daemon->loop, attention_on_again);
-        self->folder = path_join(daemon->home, "attention");
-        self->path = self->folder ? path_join(self->folder, "ledger.jsonl") : NULL;
-        self->state_path = self->folder ? path_join(self->folder, "state/ledger") : NULL;
-        self->archive = self->folder ? path_join(self->folder, "archive.jsonl") : NULL;
-        if (!self->path || !self->state_path || !self->archive ||
-            (!access(self->path, F_OK) && attention_open(self))) {
+        if (docket_init(&self->docket, &attention_docket, daemon)) {
                 attention_free(self);
                 return error_origin(-ENOMEM);
         }
@@ -349,19 +244,11 @@ int attention_new(Attention **ret, Daemon *daemon) {
         return 0;
 }
 
-/* One that is being opened is closed when it is open; whether its lines were read does not matter then. */
 void attention_stop(Attention *attention) {
-        bool is_opening = attention && attention->life == ATTENTION_OPENING && !attention->is_open;
-
-        if (!attention || attention->life == ATTENTION_CLOSING)
+        if (!attention)
                 return;
-        attention->life = ATTENTION_CLOSING;
         timer_clear(&attention->again);
-        if (!is_opening)
-                attention_close(attention);
-        else if (attention->ledger)
-                attention_hold(attention);
-        attention_run_calls(attention);
+        docket_stop(&attention->docket);
 }
 
 static void attention_free_items(AttentionItems *items) {
@@ -380,11 +267,7 @@ Attention *attention_free(Attention *attention) {
         attention_free_items(&attention->open);
         attention_free_items(&attention->over);
         strvec_deinit(&attention->waiting);
-        free(attention->positions);
-        free(attention->folder);
-        free(attention->path);
-        free(attention->state_path);
-        free(attention->archive);
+        docket_deinit(&attention->docket);
         free(attention);
         return NULL;
 }

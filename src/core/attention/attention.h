@@ -86,6 +86,7 @@ struct AttentionItem {
         char *choice, *answer_text, *by, *client_id; /* of the answer; NULL: none */
         int64_t answered_us;                         /* or settled */
         bool is_locked;                              /* an answer is on its way */
+        bool is_unneeded; /* it was settled meanwhile; counts if that answer does not */
         unsigned n_agains;
         LIST_HEAD(, AttentionWait) waits; /* answers that wait for that one */
 };

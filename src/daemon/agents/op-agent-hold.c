@@ -130,21 +130,14 @@ static int hold_ask(AgentHold *self, Approvals *approvals) {
         Call *call = self->call;
         Str tool = json_text_of(self->payload, "tool_name");
         const Json *input = json_get(self->payload, "tool_input");
-        ApprovalAsk ask = {
-                .asker = self->name,
-                .kind = STR("permission"),
-                .body = json_text_of(input, "description"),
-                .expires_s = MIN(call->daemon->config.hold_s, (int64_t)HOLD_MAX_S),
-                .tool = tool,
-                .way = APPROVAL_BY_HOOK,
-                .options = {{.id = STR("allow"), .label = STR("Allow once"), .effect = APPROVAL_ALLOW},
-                            {.id = STR("always"),
-                             .label = STR("Allow always"),
-                             .effect = APPROVAL_ALLOW,
-                             .scope = APPROVAL_ALWAYS},
-                            {.id = STR("deny"), .label = STR("Deny"), .effect = APPROVAL_DENY}},
-                .n_options = 3};
+        ApprovalAsk ask = {.asker = self->name,
+                           .kind = STR("permission"),
+                           .body = json_text_of(input, "description"),
+                           .expires_s = MIN(call->daemon->config.hold_s, (int64_t)HOLD_MAX_S),
+                           .tool = tool,
+                           .way = APPROVAL_BY_HOOK};
 
+        approval_offer_always(&ask);
         ask.key = hold_key(call, self);
         ask.subject = hold_subject(call, input);
         ask.evidence = hold_evidence(call, self->payload);
