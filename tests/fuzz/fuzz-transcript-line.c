@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A line of a transcript: the first byte says whose. What is skimmed of an object that is JSON is what the parser says of it, and what is
- * told of tokens is within its bounds.
+ * told of tokens is within its bounds. A response of Claude Code tells the same without all that is jumped over.
  */
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/json/json.h"
 #include "base/macro.h"
 #include "core/usage/skim.h"
@@ -48,6 +49,67 @@ static void fuzz_compare(Str text, const Json *json) {
         FUZZ_CHECK(!skim_next(&skim, &key, &value) && !skim.is_wrong);
 }
 
+/* ---- a response, with and without what it says ----------------------------------------------- */
+
+typedef struct FuzzTold {
+        unsigned n;
+        UsageTokens tokens;
+        char id[TRANSCRIPT_ID_MAX];
+} FuzzTold;
+
+static void fuzz_on_told(void *user, const TranscriptItem *item) {
+        FuzzTold *told = user;
+
+        told->n++;
+        told->tokens = item->tokens;
+        memcpy(told->id, item->id.data, item->id.n); /* it is shorter: fuzz_on_item() */
+}
+
+static void fuzz_tell(Str line, FuzzTold *ret) {
+        _cleanup_(arena_deinit) Arena scratch = ARENA_NULL;
+        Transcript reader = {.form = TRANSCRIPT_CLAUDE};
+
+        *ret = (FuzzTold){0};
+        transcript_line(&reader, line, &scratch, fuzz_on_told, ret);
+}
+
+static void fuzz_put(Buf *buf, Str text) {
+        FUZZ_CHECK(!buf_append_str(buf, text));
+}
+
+static void fuzz_put_member(Buf *buf, Str object, const char *name) {
+        Str value = skim_get(object, name);
+
+        if (!value.n)
+                return;
+        fuzz_put(buf, STR(",\""));
+        fuzz_put(buf, str_from(name));
+        fuzz_put(buf, STR("\":"));
+        fuzz_put(buf, value);
+}
+
+/* Without its role nothing of a message is jumped over. */
+static void fuzz_compare_response(Str text) {
+        _cleanup_(buf_deinit) Buf plain = {0};
+        Str type = skim_get(text, "type"), message = skim_get(text, "message");
+        FuzzTold as_is, as_plain;
+
+        if ((type.n && !str_is(type, "\"assistant\"")) || !str_starts(message, STR("{")) ||
+            !str_starts(skim_get(message, "usage"), STR("{")))
+                return;
+        fuzz_put(&plain, STR("{\"message\":{\"type\":0"));
+        fuzz_put_member(&plain, message, "id");
+        fuzz_put_member(&plain, message, "usage");
+        fuzz_put(&plain, STR("}"));
+        fuzz_put_member(&plain, text, "requestId");
+        fuzz_put_member(&plain, text, "uuid");
+        fuzz_put(&plain, STR("}"));
+        fuzz_tell(text, &as_is);
+        fuzz_tell(buf_str(&plain), &as_plain);
+        FUZZ_CHECK(as_is.n == as_plain.n && !strcmp(as_is.id, as_plain.id));
+        FUZZ_CHECK(!memcmp(&as_is.tokens, &as_plain.tokens, sizeof(as_is.tokens)));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
         _cleanup_(arena_deinit) Arena scratch = ARENA_NULL;
@@ -57,8 +119,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         unsigned n_items = 0;
 
         if (text.n && !json_parse(&arena, text.data, text.n, NULL, &json, NULL) &&
-            json_is(json, JSON_OBJECT))
+            json_is(json, JSON_OBJECT)) {
                 fuzz_compare(text, json);
+                fuzz_compare_response(text);
+        }
         while (text.n) {
                 const char *newline = memchr(text.data, '\n', text.n);
                 Str line = {text.data, newline ? (size_t)(newline - text.data) : text.n};

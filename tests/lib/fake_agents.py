@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Fake agent programs (tests/agents) below a daemon, told what to do step by step."""
+import contextlib
 import json
 import os
 import shutil
@@ -27,6 +28,15 @@ def native(d, method, **params):
 
 def state_of(d, name):
     return native(d, "agent.state", name=name)["agents"][0]["agent"]
+
+
+def submits(tasks):
+    """Starts a fake as the agent of a task."""
+    def start(fake):
+        for name, value in fake.env.items():
+            native(tasks.daemon, "env.set", name=name, value=value)
+        tasks.client.submit("do it")
+    return start
 
 
 class Fake:
@@ -59,6 +69,8 @@ class Fake:
         self.close()
 
     def close(self):
+        with contextlib.suppress(OSError):
+            self.conn.shutdown(socket.SHUT_RDWR)  # a thread that still waits for the end of a step reads on until then, and lines.close() waits for it
         self.conn.close()
         self.lines.close()
 

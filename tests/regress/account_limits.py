@@ -5,14 +5,18 @@ import datetime
 import json
 import os
 import socket
+import sys
 
 from aiwg_project import Tasks
 from approving import answer
-from checks import check, equal, eventually
-from fake_agents import Fake, native
+from checks import ROOT, check, equal, eventually
+from fake_agents import Fake, native, submits
 from feed import Feed
 from harness import Daemon, Home, muster_ok, write_text
 from transcripts import File, claude_line, codex_count, codex_meta
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "agents"))
+from streams import FLAGS  # noqa: E402 pylint: disable=wrong-import-position
 
 CLOCK = {"MUSTER_TEST_CLOCK": "1"}
 
@@ -69,9 +73,21 @@ def _limit(d, fake, at):
     return eventually(lambda: fake.state() if fake.state().get("until") else None, what="its end is known")
 
 
+def _log(d, name):
+    return base64.b64decode(native(d, "fleet.logs", name=name)["log_data"]).decode(errors="replace")
+
+
 def _told(d, name):
     """How often it was told to continue, as its terminal shows it."""
-    return base64.b64decode(native(d, "fleet.logs", name=name)["log_data"]).decode(errors="replace").count("continue")
+    return _log(d, name).count("continue")
+
+
+def _entered(d, name, n):
+    """That it was told for the nth time, and Enter was pressed behind it: that has a time of its own, and what is printed before stands in the middle of a line."""
+    def is_entered():
+        _turn(d, 1)
+        return _told(d, name) == n and _log(d, name).endswith("\r\n")
+    eventually(is_entered, what="Enter is pressed")
 
 
 def test_a_hook_and_its_screen():
@@ -222,6 +238,39 @@ def test_headless_agents_and_tasks():
         equal(tasks.client.ended(second)["state"], "completed")
 
 
+def test_codex_as_a_server_tells_its_windows():
+    """It notifies of what has changed, of other limits than the account's, too; what it quotes is nothing."""
+    with Home() as home:
+        program = os.path.join(home.base, "agents", "headless", "codex")
+        tasks = Tasks(only=None, home=home, agent_command=program, agent_args=FLAGS["codex"], env=CLOCK)
+        with tasks, Fake(tasks.daemon, "codex", name="headless", start=submits(tasks)) as fake:
+            d, resets = tasks.daemon, int(_now(tasks.daemon).timestamp()) + 3600
+            fake.until_named("tasks")
+            fake.do("prompt x")
+            fake.becomes("working", source="protocol")
+
+            def notify(**limits):
+                fake.do("print " + json.dumps({"method": "account/rateLimits/updated", "params": {"rateLimits": {"limitId": "codex", "planType": "plus", **limits}}}))
+
+            def window(used, minutes):
+                return {"usedPercent": used, "windowDurationMins": minutes, "resetsAt": resets}
+            notify(limitId="codex_other", primary=window(100, 60), secondary=None)
+            fake.do("print " + json.dumps({"type": "item.completed", "item": {"type": "agent_message", "text": '{"method":"account/rateLimits/updated"}'}}))
+            fake.do("print " + json.dumps({"method": "another", "params": {"of": "account/rateLimits/updated", "rateLimits": {"limitId": "codex", "primary": window(100, 60)}}}))
+            notify(primary=window(40, 300), secondary=window(7, 10080))
+            eventually(lambda: _row(d, "seven_day"), what="both windows")
+            equal({r["window"]: (r["source"], r["used_percent"], r["reached"]) for r in _ls(d)["limits"]}, {"five_hour": ("protocol", 40, False), "seven_day": ("protocol", 7, False)})
+            notify(primary={"usedPercent": "x", "windowDurationMins": 120}, secondary={"usedPercent": 100})  # nothing that could be told
+            notify(primary={"usedPercent": -1, "windowDurationMins": 180}, secondary={"usedPercent": 100, "windowDurationMins": 0})
+            notify(primary=window(100, 300), secondary=None)
+            row = eventually(lambda: (lambda r: r if r["reached"] else None)(_row(d, "five_hour")), what="reached")
+            equal((row["used_percent"], datetime.datetime.fromisoformat(row["resets_at"].replace("Z", "+00:00")).timestamp()), (100, resets))
+            equal({r["window"]: r["used_percent"] for r in _ls(d)["limits"]}, {"five_hour": 100, "seven_day": 7})
+            second = tasks.client.submit("waits")
+            equal(tasks.client.state(second), "queued")
+            fake.send("die 0")
+
+
 def test_what_a_headless_agent_printed_last():
     with Tasks(agent="#!/bin/sh\necho working; echo \"Claude AI usage limit reached|$(cat $HOME/at)\"; exit 1\n", only="aiwg,coop,native", env=CLOCK) as tasks:
         d = tasks.daemon
@@ -299,7 +348,8 @@ def test_four_a_day_and_quiet_hours():
             _turn(d, 1)
             _turn(d, 2400)
             _step(d, "one", "resumed" if i < 4 else "asked")
-            _turn(d, 3)
+            if i < 4:
+                _entered(d, "one", i + 1)
     with Home() as home:
         with _daemon(home=home, env={"TZ": "UTC0"}) as d:
             now = _now(d)

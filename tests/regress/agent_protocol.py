@@ -9,9 +9,9 @@ import sys
 from aiwg_project import Tasks
 from checks import ROOT, check, equal, eventually
 from company_sessions import Sessions
-from fake_agents import RUNTIMES, Fake, native
+from fake_agents import RUNTIMES, Fake, native, submits
 from feed import Feed
-from harness import Daemon, Home
+from harness import Daemon, Home, write_text
 from transcripts import File, claude_line, claude_user
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "agents"))
@@ -36,21 +36,12 @@ def _walk(fake, runtime):
     equal({fact["source"] for fact in fake.explain()["facts"] if fact["verdict"] == "decided"} - {"hook"}, {"protocol"})
 
 
-def _submits(tasks):
-    """Starts a fake as the agent of a task."""
-    def start(fake):
-        for name, value in fake.env.items():
-            native(tasks.daemon, "env.set", name=name, value=value)
-        tasks.client.submit("do it")
-    return start
-
-
 def test_tasks_tell_by_their_output():
     for runtime in RUNTIMES:
         with Home() as home:
             folder = os.path.join(home.base, "agents", "headless")
             tasks = Tasks(only=None, home=home, agent_command=os.path.join(folder, runtime), agent_args=FLAGS[runtime])
-            with tasks, Fake(tasks.daemon, runtime, name="headless", start=_submits(tasks)) as fake:
+            with tasks, Fake(tasks.daemon, runtime, name="headless", start=submits(tasks)) as fake:
                 fake.until_named("tasks")
                 _walk(fake, runtime)
                 fake.send("die 0")
@@ -75,7 +66,7 @@ def test_the_next_daemon_reads_on():
         folder = os.path.join(home.base, "agents", "headless")
         tasks = Tasks(only=None, home=home, agent_command=os.path.join(folder, "claude"), agent_args=FLAGS["claude"])
         with tasks:
-            fake = Fake(tasks.daemon, "claude", name="headless", start=_submits(tasks))
+            fake = Fake(tasks.daemon, "claude", name="headless", start=submits(tasks))
             fake.until_named("tasks")
             fake.do("prompt x")
             fake.becomes("working", source="protocol")
@@ -125,6 +116,17 @@ def test_turns_of_headless_runs_are_counted():
             eventually(lambda: [r["turns"] for r in native(d, "usage.report")["rows"] if r["key"] == fake.name] == [3], what="its turns")
 
 
+def test_turns_that_are_told_at_once_are_counted_each():
+    """Where nobody had time to read in between; they were one."""
+    turn = json.dumps({"type": "system", "subtype": "init", "session_id": "s"}) + "\n" + json.dumps({"type": "result", "subtype": "success", "session_id": "s"}) + "\n"
+    with Home() as home:
+        path = os.path.join(home.base, "out")
+        write_text(path, turn * 5)
+        with Tasks(only=None, home=home, agent="#!/bin/sh\nexec cat %s\n" % path) as tasks:
+            tasks.client.ended(tasks.client.submit("x"))
+            eventually(lambda: [r["turns"] for r in native(tasks.daemon, "usage.report")["rows"]] == [5], what="its turns")
+
+
 # ---- transcripts -------------------------------------------------------------------------------
 
 def _now(seconds=0):
@@ -133,7 +135,7 @@ def _now(seconds=0):
 
 def _interrupted(session):
     line = json.loads(claude_user("x", session))
-    return json.dumps({**line, "message": {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user]"}]}, "timestamp": _now()}) + "\n"
+    return json.dumps({**line, "message": {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user]"}]}, "timestamp": _now(1)}) + "\n"
 
 
 def test_a_transcript_raises_doubt():
@@ -169,4 +171,35 @@ def test_old_lines_of_a_transcript_say_nothing():
         fake.do("hook PostToolUse %s" % json.dumps({"hook_event_name": "PostToolUse", "session_id": session, "transcript_path": file.path, "tool_name": "Bash"}))
         eventually(lambda: native(d, "usage.report", since="2000-01-01T00:00:00Z")["rows"], what="it was read")
         fake.is_now("working", doubt=False)
-        equal([f["verdict"] for f in fake.explain()["facts"] if f["source"] == "transcript" and f["verdict"] not in ("late",)], [])
+        equal([f["verdict"] for f in fake.explain()["facts"] if f["source"] == "transcript"], ["late"])
+        file.write(json.dumps({**line, "sessionId": "another", "message": {**line["message"], "id": "msg_3"}}) + "\n")
+        fake.do("hook PostToolUse %s" % json.dumps({"hook_event_name": "PostToolUse", "session_id": session, "transcript_path": file.path, "tool_name": "Bash"}))
+        eventually(lambda: [f["verdict"] for f in fake.explain()["facts"] if f["source"] == "transcript"] == ["late", "another"], what="it was read")
+        fake.is_now("working", doubt=False)
+
+
+def test_an_end_that_only_the_transcript_tells():
+    """Codex runs no hook when a limit or an error ends a turn, or a person: it was said to work for a minute. Its transcript names the turn, so that counts at once; another turn's end does not."""
+    ends = (("limited", "usage_limit_exceeded", {"error": {"message": "no", "codex_error_info": "usage_limit_exceeded"}}),
+            ("error", "http_connection_failed", {"error": {"message": "no", "codex_error_info": {"http_connection_failed": {"http_status_code": 500}}}}),
+            ("error", "failed", {"error": {"message": "no"}}))
+    with Daemon(args=["--sandbox", "none"]) as d, Fake(d, "codex", name="ends") as fake:
+        file = File(fake)
+
+        def ended(turn, kind="task_complete", **more):
+            file.write(json.dumps({"timestamp": _now(1), "type": "event_msg", "payload": {"type": kind, "turn_id": turn, **more}}) + "\n")
+
+        def begun(i):
+            session = fake.do("prompt x")["session"]
+            fake.do("hook PostToolUse %s" % json.dumps({"hook_event_name": "PostToolUse", "session_id": session, "turn_id": "turn-%d" % i, "transcript_path": file.path, "tool_name": "Bash"}))
+            fake.is_now("working", doubt=False)
+        for i, (state, detail, more) in enumerate(ends, 1):
+            begun(i)
+            ended("turn-%d" % i, **more)
+            fake.becomes(state, source="transcript", detail=detail, doubt=False)
+        begun(4)
+        ended("turn-of-another")
+        eventually(lambda: fake.state()["doubt"], what="doubt")
+        fake.is_now("working", source="hook")
+        ended("turn-4", kind="turn_aborted", reason="interrupted")
+        fake.becomes("idle", source="transcript", detail="interrupted", doubt=False)

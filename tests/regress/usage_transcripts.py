@@ -59,6 +59,38 @@ def test_claude_lines_are_repeated():
         _comes(d, "repeated", sums)
 
 
+def _compact(line, **changes):
+    """As the program writes it: without blanks."""
+    return json.dumps({**json.loads(line), **changes}, separators=(",", ":")) + "\n"
+
+
+def test_what_a_response_says_of_usage_is_not_its_usage():
+    d = shared()
+    wrong = {"input_tokens": 5000, "output_tokens": 9000}
+    tool = {"type": "tool_use", "id": "t", "name": "Edit", "input": {"a": 1, "usage": wrong}}
+    said = [{"type": "text", "text": 'a,"usage":{"output_tokens":7} \\' + "\n" * 200}, tool]
+    with Fake(d, "claude", name="says") as fake:
+        file, sums = File(fake), Sums()
+        for i in range(50):
+            file.write(_compact(claude_line("said_%d" % i, 100 + i, content=said)))
+            sums.add(10, 20, 30, 100 + i, 0)
+        line = json.loads(claude_line("msg_first", 70, content=said))
+        message = {name: line["message"].pop(name) for name in ("id", "role", "usage", "content")}  # what it says stands last
+        file.write(_compact(json.dumps(line), message=message))
+        sums.add(10, 20, 30, 70, 0)
+        file.write(_compact(claude_line("msg_beside", 80, content=said), toolUseResult={"a": [{"b": 1, "usage": wrong}]}))
+        sums.add(10, 20, 30, 80, 0)
+        late = json.loads(claude_line("msg_type", 90, content=said))
+        late.pop("type")
+        file.write(_compact(json.dumps(late), type="assistant") + _compact(json.dumps(late), type="user", message={**late["message"], "id": "msg_no"}))
+        sums.add(10, 20, 30, 90, 0)
+        file.write(_compact(claude_line("msg_half", 60, content=said))[:-30] + "\n" + _compact(claude_line("msg_end", 65)))
+        sums.add(10, 20, 30, 60, 0)
+        sums.add(10, 20, 30, 65, 0)
+        file.hook()
+        _comes(d, "says", sums)
+
+
 def test_a_response_grows_between_two_looks():
     d = shared()
     with Fake(d, "claude", name="grows") as fake:
@@ -143,19 +175,23 @@ def test_cut_rotated_and_written_anew():
 
 
 def test_cut_in_the_midst_of_a_line():
-    """At every byte of a line: nothing is counted of what is not whole, and all of it once it is."""
+    """At many bytes of two lines, and around the ends of both: nothing is counted of what is not whole, and all of it once it is."""
     with _daemon() as d, Fake(d, "claude", name="bytes") as fake:
-        line, sums = claude_line("msg_1", 5) + claude_line("msg_2", 7), Sums()
-        for i, at in enumerate(range(1, len(line), 97)):
+        first, sums = len(claude_line("msg_00_1", 5)), Sums()
+        for i, at in enumerate([*range(1, 2 * first, 97), first - 1, first, first + 1, 2 * first - 1]):
             file = File(fake, "t%d.jsonl" % i)
-            text = line.replace("msg_", "msg_%d_" % i)
+            text = claude_line("msg_%02d_1" % i, 5) + claude_line("msg_%02d_2" % i, 7)
             file.write(text[:at])
             file.hook()
+            if at >= first:  # so that it is known to be read before the rest is there
+                sums.add(10, 20, 30, 5, 0)
+                _comes(d, "bytes", sums)
             file.write(text[at:])
             file.hook()
-            sums.add(10, 20, 30, 5, 0)
+            if at < first:
+                sums.add(10, 20, 30, 5, 0)
             sums.add(10, 20, 30, 7, 0)
-        _comes(d, "bytes", sums)
+            _comes(d, "bytes", sums)
         equal(report(d)["files"]["wrong_lines"], 0)
 
 

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/macro.h"
 #include "core/agents/agents-internal.h"
 #include "core/agents/tail.h"
 #include "core/usage/usage-book.h"
@@ -17,11 +18,13 @@ void agent_count_turn(Agent *agent, const AgentFact *fact) {
 
         if (fact->is_sub || fact->verdict > AGENT_CONFIRMED)
                 return;
+        /* No two begin at once: that is what they are known by. */
         if (fact->kind == AGENT_TURN && !agent->turn_us)
-                agent->turn_us = fact->at_us;
+                agent->turn_us = MAX(fact->at_us, agent->counted_us + 1);
         else if (is_over && agent->turn_us) {
                 usage_turn(agent->agents->daemon->usage, agent->hosted, str_from(fact->runtime),
                            agent->turn_us, fact->at_us);
+                agent->counted_us = agent->turn_us;
                 agent->turn_us = 0;
         }
 }
@@ -63,6 +66,7 @@ void agents_read(Agents *agents, Str process, Str runtime, Str tail) {
             (fact.said_us == agent->read.said_us && fact.kind == agent->read.kind))
                 return;
         agent_take(agent, &fact);
+        agent_count_turn(agent, &fact);
         agent->read = fact;
 }
 

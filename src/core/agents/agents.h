@@ -50,9 +50,10 @@ struct Agent {
         bool is_printing;   /* what the last fact about its output said */
         bool was_doubtful;  /* when it was last told */
         bool is_told_silent;
-        int64_t turn_us;   /* when the turn began that was not counted yet; 0: none */
-        int64_t looked_us; /* when its transcript was last looked at */
-        AgentFact read;    /* what that has told last */
+        int64_t turn_us;    /* when the turn began that was not counted yet; 0: none */
+        int64_t counted_us; /* when the one began that was counted last */
+        int64_t looked_us;  /* when its transcript was last looked at */
+        AgentFact read;     /* what that has told last */
         AgentProtocol protocol;
         uint64_t heard;       /* the place in its output up to which that has read */
         bool is_refused;      /* a hook was answered with a refusal, and has not said that it took it */

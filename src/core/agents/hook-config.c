@@ -27,6 +27,8 @@ int hook_config_command(const HookConfig *config, const char *event, Buf *out) {
 }
 
 static int config_timeout_s(const char *event) {
+        if (!strcmp(event, "SessionEnd"))
+                return HOOK_LAST_S;
         return strcmp(event, "PermissionRequest") ? HOOK_TIMEOUT_S : HOOK_HELD_S;
 }
 

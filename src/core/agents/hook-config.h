@@ -7,7 +7,11 @@
 #include "base/json/json-writer.h"
 
 /* After which the agent program ends a hook; the hook gives up long before. One that asks for a permission may be held for 540 s. */
-enum { HOOK_TIMEOUT_S = 5, HOOK_HELD_S = 570 };
+enum {
+        HOOK_TIMEOUT_S = 5,
+        HOOK_HELD_S = 570, /* of a question */
+        HOOK_LAST_S = 3,   /* of the end of a session: Codex warns of more */
+};
 
 typedef struct HookConfig {
         const char *runtime;

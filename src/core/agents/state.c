@@ -70,8 +70,14 @@ static bool state_is_another(const AgentState *state, const AgentFact *fact) {
         return state_has_turn(state) || fact->kind != AGENT_TURN;
 }
 
+/* The turn that is under way is over, by its name: no hook tells of a turn that failed or was interrupted in every program. */
+static bool state_is_named_end(const AgentState *state, const AgentFact *fact) {
+        return fact->source == AGENT_TRANSCRIPT && *fact->turn && !strcmp(fact->turn, state->turn) &&
+               (fact->kind == AGENT_STOPPED || fact->kind == AGENT_FAILED || fact->kind == AGENT_LIMITED);
+}
+
 static bool state_is_weaker(const AgentState *state, const AgentFact *fact) {
-        if (state->is_first || fact->source >= state->source)
+        if (state->is_first || fact->source >= state->source || state_is_named_end(state, fact))
                 return false;
         return fact->source == AGENT_OUTPUT || fact->at_us - state->at_us < AGENT_FRESH_US;
 }

@@ -70,6 +70,24 @@ static bool tail_claude(Str line, AgentFact *fact) {
 
 /* ---- Codex ----------------------------------------------------------------------------------- */
 
+/* A turn that a limit or an error has ended: no hook tells of that. What is wrong is a word, or an object with one member that is named so. */
+static bool tail_codex_failure(Str payload, AgentFact *fact) {
+        Str error = skim_get(payload, "error"),
+            code = skim_get(error.n ? error : payload, "codex_error_info");
+        Skim members = skim_of(code);
+        Str name, value;
+
+        if (code.n && code.data[0] == '{' && skim_next(&members, &name, &value))
+                code = name;
+        else
+                code = skim_text(code);
+        if (!code.n || str_is(code, "null"))
+                code = STR("failed");
+        fact->kind = str_is(code, "usage_limit_exceeded") ? AGENT_LIMITED : AGENT_FAILED;
+        agent_put(fact->detail, code);
+        return true;
+}
+
 static bool tail_codex(Str line, AgentFact *fact) {
         static const struct {
                 const char *type;
@@ -78,14 +96,18 @@ static bool tail_codex(Str line, AgentFact *fact) {
         } rows[] = {{"task_started", AGENT_TURN, NULL},     {"turn_started", AGENT_TURN, NULL},
                     {"user_message", AGENT_TURN, NULL},     {"task_complete", AGENT_STOPPED, NULL},
                     {"turn_complete", AGENT_STOPPED, NULL}, {"turn_aborted", AGENT_STOPPED, "interrupted"},
-                    {"error", AGENT_FAILED, "failed"}};
+                    {"error", AGENT_FAILED, NULL}};
         Str payload = skim_get(line, "payload"), type = skim_get(payload, "type");
 
         if (!tail_is(skim_get(line, "type"), "event_msg"))
                 return false;
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
                 if (tail_is(type, rows[i].type)) {
+                        Str error = skim_get(payload, "error");
+
                         agent_put(fact->turn, skim_text(skim_get(payload, "turn_id")));
+                        if (rows[i].kind == AGENT_FAILED || (error.n && error.data[0] == '{'))
+                                return tail_codex_failure(payload, fact);
                         return tail_tell(fact, rows[i].kind, rows[i].detail);
                 }
         return false;

@@ -124,9 +124,11 @@ static bool limit_take_number(LimitReader *reader, LimitTime *ret) {
                 return ret->at_us;
         }
         if (digits.n == 4 && ret->has_date && !ret->has_year) {
+                if (value <= 1970) /* in some zones its first day is none of the clock's */
+                        return false;
                 ret->has_year = true;
                 ret->year = (unsigned)value;
-                return value >= 1970;
+                return true;
         }
         if (digits.n <= 2 && !ret->has_hour && limit_take_hour(reader, value, ret))
                 return true;

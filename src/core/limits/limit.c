@@ -59,6 +59,14 @@ bool limit_holds(const Limit *limit, int64_t now_us) {
         return until_us && now_us < until_us + LIMIT_MARGIN_US;
 }
 
+void limit_put_window(Limit *limit, int64_t minutes) {
+        if (minutes == 300 || minutes == 10080)
+                snprintf(limit->window, sizeof(limit->window), "%s",
+                         minutes == 300 ? "five_hour" : "seven_day");
+        else
+                snprintf(limit->window, sizeof(limit->window), "%lld_minutes", (long long)minutes);
+}
+
 void limit_mend(Limit *limit, int64_t now_us) {
         limit->seen_us = MIN(limit->seen_us, now_us);
 }
@@ -94,9 +102,9 @@ void limit_take(Limit *limit, const Limit *seen, int64_t now_us) {
         snprintf(limit->window, sizeof(limit->window), "%s", seen->window);
 }
 
-/* ---- as a file keeps it ---------------------------------------------------------------------- */
+/* ---- as it is told, and as a file keeps it -------------------------------------------------- */
 
-void limit_write(JsonWriter *w, const Limit *limit) {
+void limit_write_seen(JsonWriter *w, const Limit *limit) {
         jw_field_cstr(w, "window", limit->window);
         if (limit->used_percent >= 0) {
                 jw_key(w, "used_percent");
@@ -106,6 +114,10 @@ void limit_write(JsonWriter *w, const Limit *limit) {
                 jw_field_time_ms(w, "resets_at", limit->resets_us);
         jw_field_cstr(w, "source", limit_source_name(limit->source));
         jw_field_time_ms(w, "seen_at", limit->seen_us);
+}
+
+void limit_write(JsonWriter *w, const Limit *limit) {
+        limit_write_seen(w, limit);
         jw_field_bool(w, "reached", limit->is_reached);
         if (limit->ignored_us)
                 jw_field_time_ms(w, "ignored_until", limit->ignored_us);

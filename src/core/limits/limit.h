@@ -48,6 +48,8 @@ void limit_take(Limit *limit, const Limit *seen, int64_t now_us);
 int64_t limit_until_us(const Limit *limit, int64_t now_us);
 /* Whether it holds; the clock may have been turned since it was seen. */
 bool limit_holds(const Limit *limit, int64_t now_us);
-void limit_mend(Limit *limit, int64_t now_us); /* after the clock was turned back */
-void limit_write(JsonWriter *w, const Limit *limit);
+void limit_put_window(Limit *limit, int64_t minutes);     /* its name, by how long it is */
+void limit_mend(Limit *limit, int64_t now_us);            /* after the clock was turned back */
+void limit_write_seen(JsonWriter *w, const Limit *limit); /* what was said of it, by whom and when */
+void limit_write(JsonWriter *w, const Limit *limit);      /* as a file keeps it */
 bool limit_read(const Json *json, Limit *ret);

@@ -1,6 +1,6 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
-/* What limits.c (rows, facts), limits-source.c (screens, output), limits-resume.c (who goes on) and limits-keep.c (the file) share. */
+/* What limits.c (rows, facts), limits-source.c (screens), limits-event.c (output), limits-resume.c (who goes on) and limits-keep.c (the file) share. */
 #include "core/limits/limits.h"
 
 #define LIMIT_TEXT_EVENT "limit text" /* of the fact that a sentence on a screen becomes */
@@ -58,10 +58,12 @@ void limits_tell(Limits *self, Str owner, const char *kind, const LimitAgent *ag
 void limits_drop(Limits *self, LimitAgent *agent);
 
 /* limits-source.c */
-void limit_agent_seek(LimitAgent *agent);   /* its account */
-void limit_agent_look(LimitAgent *agent);   /* at its screen */
+void limit_agent_seek(LimitAgent *agent);  /* its account */
+void limit_agent_look(LimitAgent *agent);  /* at its screen */
+void limit_agent_ended(LimitAgent *agent); /* without a terminal: what it printed last */
+
+/* limits-event.c */
 void limit_agent_listen(LimitAgent *agent); /* to what it prints */
-void limit_agent_ended(LimitAgent *agent);  /* without a terminal: what it printed last */
 
 /* limits-resume.c */
 bool limits_read_hours(const char *text, unsigned *ret_from,

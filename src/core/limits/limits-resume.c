@@ -186,6 +186,7 @@ static void limit_agent_do(LimitAgent *agent) {
                 return;
         }
         agent->step = LIMIT_RESUMED;
+        agent->why = NULL;
         if (limit_agent_tell(agent, limit_agent_hosted(agent))) {
                 limit_agent_leave(agent, "it could not be told");
                 return;

@@ -98,15 +98,7 @@ static void limits_write_row(const LimitRow *row, int64_t now_us, JsonWriter *w)
 
         jw_begin_object(w);
         jw_field_cstr(w, "account", row->account);
-        jw_field_cstr(w, "window", limit->window);
-        if (limit->used_percent >= 0) {
-                jw_key(w, "used_percent");
-                jw_double(w, limit->used_percent);
-        }
-        if (limit->resets_us)
-                jw_field_time_ms(w, "resets_at", limit->resets_us);
-        jw_field_cstr(w, "source", limit_source_name(limit->source));
-        jw_field_time_ms(w, "seen_at", limit->seen_us);
+        limit_write_seen(w, limit);
         jw_field_bool(w, "reached", limit_holds(limit, now_us));
         if (limit_holds(limit, now_us))
                 jw_field_time_ms(w, "until", limit_until_us(limit, now_us) + LIMIT_MARGIN_US);

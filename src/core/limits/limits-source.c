@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where limits are found: the account of a process, what its screen shows, what one without a terminal prints. */
+/* Where limits are found: the account of a process, what its screen shows, what one without a terminal printed last. */
 #define LOG_MODULE "core/limits"
 
 #include <stdio.h>
@@ -286,70 +286,4 @@ void limit_agent_ended(LimitAgent *agent) {
                 return;
         }
         limit_look_begin(look);
-}
-
-/* Claude Code: {"type": "rate_limit_event", "rate_limit_info": {"status", "resetsAt", "rateLimitType", "utilization"}} */
-static void limit_event_take(LimitAgent *agent, const Json *info) {
-        Str window = json_text_of(info, "rateLimitType"), status = json_text_of(info, "status");
-        Limits *self = agent->limits;
-        LimitSeen seen = {str_from(agent->account),
-                          {.used_percent = -1,
-                           .seen_us = limits_now_us(self),
-                           .source = LIMIT_BY_PROTOCOL,
-                           .is_reached = str_is(status, "rejected")}};
-        int64_t resets_s = 0;
-        double used;
-
-        if (json_int64(json_get(info, "resetsAt"), &resets_s) && resets_s > 0 &&
-            resets_s < INT64_C(100000000000))
-                seen.limit.resets_us = resets_s * 1000000;
-        if (json_double(json_get(info, "utilization"), &used) && used >= 0 && used <= 1e6)
-                seen.limit.used_percent = used <= 1 ? used * 100 : used;
-        agent_text(seen.limit.window, sizeof(seen.limit.window), window.n ? window : STR("usage"));
-        limits_see(self, &seen);
-}
-
-static void limit_event_line(LimitAgent *agent, Str line) {
-        _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
-        Json *json = NULL;
-
-        line = str_trim(line);
-        if (!line.n || line.data[0] != '{' || !agent->account ||
-            !memmem(line.data, line.n, "rate_limit_event", strlen("rate_limit_event")))
-                return;
-        if (!json_parse(&arena, line.data, line.n, NULL, &json, NULL) &&
-            str_is(json_text_of(json, "type"), "rate_limit_event") &&
-            json_is(json_get(json, "rate_limit_info"), JSON_OBJECT))
-                limit_event_take(agent, json_get(json, "rate_limit_info"));
-}
-
-/* Lines; what is longer than any of these events is passed over. */
-static void limit_on_output(Viewer *viewer, HostOutput *output) {
-        LimitAgent *agent = container_of(viewer, LimitAgent, viewer);
-        Str rest = output->bytes;
-
-        while (rest.n && !output->is_stderr) {
-                const char *end = memchr(rest.data, '\n', rest.n);
-                Str piece = {rest.data, end ? (size_t)(end - rest.data) : rest.n};
-
-                agent->is_long |= agent->line.n + piece.n > LIMIT_EVENT_MAX;
-                if (agent->is_long || buf_append_str(&agent->line, piece))
-                        agent->line.n = 0;
-                if (end && !agent->is_long)
-                        limit_event_line(agent, buf_str(&agent->line));
-                if (end) {
-                        agent->line.n = 0;
-                        agent->is_long = false;
-                }
-                rest = end ? (Str){end + 1, rest.n - piece.n - 1} : STR_NULL;
-        }
-}
-
-void limit_agent_listen(LimitAgent *agent) {
-        Hosted *hosted = agent->viewer.hosted ? NULL : limit_agent_hosted(agent);
-
-        if (!hosted || hosted->kind != SHIM_PIPES || strcmp(agent->runtime, "claude") != 0)
-                return;
-        agent->viewer = (Viewer){.is_passive = true, .output = limit_on_output};
-        viewer_attach(&agent->viewer, hosted);
 }

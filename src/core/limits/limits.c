@@ -154,12 +154,7 @@ void limits_on_transcript(Daemon *daemon, const char *process, Str account, cons
                                    .source = LIMIT_BY_TRANSCRIPT,
                                    .is_reached = said->used_percent >= 100}};
 
-                if (said->window_minutes == 300 || said->window_minutes == 10080)
-                        snprintf(seen.limit.window, sizeof(seen.limit.window), "%s",
-                                 said->window_minutes == 300 ? "five_hour" : "seven_day");
-                else
-                        snprintf(seen.limit.window, sizeof(seen.limit.window), "%lld_minutes",
-                                 (long long)said->window_minutes);
+                limit_put_window(&seen.limit, said->window_minutes);
                 is_reached |= seen.limit.is_reached;
                 limits_see(self, &seen);
         }

@@ -6,7 +6,10 @@
 #include <emmintrin.h>
 #endif
 
-enum { SKIM_BLOCK = 64 }; /* bytes of a string that are looked at together */
+enum {
+        SKIM_BLOCK = 64, /* bytes of a string that are looked at together */
+        SKIM_TRIES = 16, /* objects from the end on that are looked at for a name */
+};
 
 static inline void skim_blank(Skim *skim) {
         while (skim->at < skim->end && (unsigned char)*skim->at <= ' ' &&
@@ -74,18 +77,20 @@ static const char *skim_long_string(const char *at, const char *end) {
 }
 
 /* Behind the quote that ends the string; at: behind the one that begins it. NULL: there is none. Nearly all are names and short words without
- * an escape, which end in the first bytes. */
+ * an escape: those are looked at in small steps. */
 static inline const char *skim_string(const char *at, const char *end) {
 #ifdef __SSE2__
         const __m128i quote = _mm_set1_epi8('"'), escape = _mm_set1_epi8('\\');
 
-        if ((size_t)(end - at) >= sizeof(quote)) {
+        for (; (size_t)(end - at) >= sizeof(quote); at += sizeof(quote)) {
                 __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
                 unsigned quotes = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, quote)),
                          escapes = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, escape));
 
                 if (quotes && !(escapes & (quotes ^ (quotes - 1))))
                         return at + __builtin_ctz(quotes) + 1;
+                if (escapes)
+                        break;
         }
 #endif
         return skim_long_string(at, end);
@@ -188,7 +193,8 @@ static inline const char *skim_value(const char *at, const char *end) {
 
 /* True: it stands there, and is stepped over. */
 static inline bool skim_sign(Skim *skim, char sign) {
-        skim_blank(skim);
+        if (skim->at < skim->end && (unsigned char)*skim->at <= ' ')
+                skim_blank(skim);
         if (skim->at >= skim->end || *skim->at != sign)
                 return false;
         skim->at++;
@@ -231,10 +237,11 @@ static bool skim_step(Skim *skim, const char *brackets, Str *key, Str *value) {
                 skim->is_wrong = true;
                 return false;
         }
-        if (skim_sign(skim, brackets[1]))
+        if (is_first ? skim_sign(skim, brackets[1]) : !skim_sign(skim, ',')) {
+                skim->is_wrong = !is_first && !skim_sign(skim, brackets[1]);
                 return false;
-        if ((is_first || skim_sign(skim, ',')) &&
-            (key ? skim_member(skim, key, value) : value && skim_take(skim, value)))
+        }
+        if ((key ? skim_member(skim, key, value) : value && skim_take(skim, value)))
                 return true;
         skim->is_wrong = true;
         return false;
@@ -261,6 +268,26 @@ bool skim_behind(Skim *skim, const Skim *inner) {
         skim->is_wrong = inner->is_wrong;
         skim->at = inner->at;
         return !skim->is_wrong;
+}
+
+bool skim_jump(Skim *skim, Str member) {
+        const char *from = skim->at, *at = skim->end;
+
+        for (unsigned i = 0; i < SKIM_TRIES; i++) {
+                at = memrchr(from, '{', (size_t)(at - from));
+                if (!at || (size_t)(at - from) < member.n)
+                        return false;
+                if (!memcmp(at + 1 - member.n, member.data, member.n)) {
+                        skim->at = at + 1 - member.n;
+                        return true;
+                }
+        }
+        return false;
+}
+
+bool skim_is_whole(Skim *skim) {
+        skim_blank(skim);
+        return !skim->is_wrong && skim->at == skim->end;
 }
 
 bool skim_element(Skim *skim, Str *ret_value) {

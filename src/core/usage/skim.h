@@ -31,6 +31,12 @@ bool skim_key(Skim *skim, Str *ret_key);
 bool skim_pass(Skim *skim, Str *ret_value);
 Skim skim_within(const Skim *skim);
 bool skim_behind(Skim *skim, const Skim *inner);
+/* Behind skim_key(), instead of skim_pass(): over all that stands before the last member that is written so, as `,"name":{`, in the rest of
+ * the text. In JSON that is a member indeed, for a quote behind a comma that is followed by a letter begins a name, but perhaps not one of
+ * this object. Who jumps asks for all that is left, of this object and of those around it: if that ends where the text does
+ * (skim_is_whole()), then it stands as deep as it should. False: it was not found near the end, and nothing has changed. */
+bool skim_jump(Skim *skim, Str member);
+bool skim_is_whole(Skim *skim);
 /* The same of an array: the next element. Of one Skim either this or skim_next() is asked. */
 bool skim_element(Skim *skim, Str *ret_value);
 /* The value of this name in the object; empty: there is none. */

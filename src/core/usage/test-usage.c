@@ -194,8 +194,9 @@ static void test_signs_count_once(_unused_ void **state) {
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 static void test_pieces_of_any_size(_unused_ void **state) {
-        static const char output[] = "x\n\r\n {\"usage\":{\"total_tokens\":5}} \r\n"
+        static const char output[] = "x\ny [ z\n\nplain\n{\n\r\n {\"usage\":{\"total_tokens\":5}} \r\n"
                                      "{\"t\":\"\xc3\xa9\",\"usage\":{\"total_tokens\":6}}\n"
+                                     "{z}\nplain\nand [more] of {it}\n\n"
                                      "{\"t\":\"\xff\",\"usage\":{\"total_tokens\":7}}\n"
                                      "{\"usage\":1,\"usage\":{\"total_tokens\":8}}\n"
                                      "{\"t\":\"\\ud800\",\"usage\":{\"total_tokens\":9}}\n"

@@ -86,6 +86,7 @@ static bool transcript_is_nothing(const UsageTokens *tokens) {
 typedef struct ClaudeLine {
         Str id, model, usage; /* of the message */
         Str session, at, request, uuid, cost, version;
+        bool may_jump, has_jumped; /* over what a response says */
 } ClaudeLine;
 
 typedef struct ClaudeMember {
@@ -99,40 +100,65 @@ static void transcript_claude_keep(const ClaudeMember *members, size_t n, Str ke
                         *members[i].value = value;
 }
 
-/* The id of the response, its model and its usage, which stands behind all that is long. */
+/* The id of the response, its model and its usage, which stands behind all that is long: that is not looked at, if it may be jumped over, for
+ * the message of a response always has its usage. */
 static bool transcript_claude_message(Skim *skim, ClaudeLine *line) {
         const ClaudeMember members[] = {
                 {STR("id"), &line->id}, {STR("model"), &line->model}, {STR("usage"), &line->usage}};
         Skim inner = skim_within(skim);
+        bool is_response = false;
         Str key, value;
 
-        while (skim_next(&inner, &key, &value))
+        while (skim_key(&inner, &key)) {
+                if (is_response && line->may_jump && str_is(key, "content") &&
+                    skim_jump(&inner, STR(",\"usage\":{"))) {
+                        line->may_jump = false;
+                        line->has_jumped = true;
+                        continue;
+                }
+                if (!skim_pass(&inner, &value))
+                        break;
+                if (str_is(key, "role"))
+                        is_response = str_is(value, "\"assistant\"");
                 transcript_claude_keep(members, ARRAY_SIZE(members), key, value);
+        }
         return skim_behind(skim, &inner);
 }
 
 /* False: it is no response. The type stands in front of what is long in most lines that are none. */
-static bool transcript_claude_skim(Str text, ClaudeLine *line) {
+static bool transcript_claude_members(Skim *skim, ClaudeLine *line) {
         const ClaudeMember members[] = {{STR("sessionId"), &line->session}, {STR("timestamp"), &line->at},
                                         {STR("requestId"), &line->request}, {STR("uuid"), &line->uuid},
                                         {STR("version"), &line->version},   {STR("costUSD"), &line->cost}};
-        Skim skim = skim_of(text);
         Str key, value;
 
-        *line = (ClaudeLine){0};
-        while (skim_key(&skim, &key)) {
+        while (skim_key(skim, &key)) {
                 if (str_is(key, "message")) {
-                        if (!transcript_claude_message(&skim, line))
+                        if (!transcript_claude_message(skim, line))
                                 return false;
                         continue;
                 }
-                if (!skim_pass(&skim, &value))
+                if (!skim_pass(skim, &value))
                         break;
                 if (str_is(key, "type") && !str_is(value, "\"assistant\""))
                         return false;
                 transcript_claude_keep(members, ARRAY_SIZE(members), key, value);
         }
         return line->usage.n;
+}
+
+/* False: it is no response. A jump that did not end where it should is undone: then all of the line is looked at. */
+static bool transcript_claude_skim(Str text, ClaudeLine *line) {
+        Skim skim = skim_of(text);
+        bool is_response;
+
+        *line = (ClaudeLine){.may_jump = true};
+        is_response = transcript_claude_members(&skim, line);
+        if (!line->has_jumped || (is_response && skim_is_whole(&skim)))
+                return is_response;
+        skim = skim_of(text);
+        *line = (ClaudeLine){0};
+        return transcript_claude_members(&skim, line);
 }
 
 static double transcript_cost(Str value, Arena *scratch) {

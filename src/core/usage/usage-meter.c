@@ -58,18 +58,45 @@ static int usage_lines_finish(UsageLines *lines, Str part, UsageLineFn line, voi
         return r;
 }
 
+/* Where the next brace and the next bracket of a piece stand; its end: there is none. Each is looked for once. */
+typedef struct UsageOpen {
+        const char *brace, *bracket, *end;
+} UsageOpen;
+
+static const char *usage_open_next(const UsageOpen *open, const char *from, const char *last, char c) {
+        const char *found = last >= from ? last : memchr(from, c, (size_t)(open->end - from));
+
+        return found ? found : open->end;
+}
+
+/* The beginning of the first line from here on that has one of them. Without any: of the last line. */
+static const char *usage_open_line(UsageOpen *open, const char *from) {
+        const char *next, *before;
+
+        open->brace = usage_open_next(open, from, open->brace, '{');
+        open->bracket = usage_open_next(open, from, open->bracket, '[');
+        next = MIN(open->brace, open->bracket);
+        before = next > from ? memrchr(from, '\n', (size_t)(next - from)) : NULL;
+        return before ? before + 1 : from;
+}
+
 int usage_lines_feed(UsageLines *lines, Str piece, UsageLineFn line, void *user) {
+        UsageOpen open = {NULL, NULL, piece.data + piece.n};
+        const char *at = piece.data;
         int r = 0;
 
-        while (piece.n) {
-                const char *end = memchr(piece.data, '\n', piece.n);
-                Str part = {piece.data, end ? (size_t)(end - piece.data) : piece.n};
-                int failed =
-                        end ? usage_lines_finish(lines, part, line, user) : usage_lines_keep(lines, part);
+        while (at && at < open.end) {
+                const char *end;
+                Str part;
+                int failed;
 
+                if (!lines->rest.n && !lines->is_skipping)
+                        at = usage_open_line(&open, at);
+                end = memchr(at, '\n', (size_t)(open.end - at));
+                part = (Str){at, (size_t)((end ? end : open.end) - at)};
+                failed = end ? usage_lines_finish(lines, part, line, user) : usage_lines_keep(lines, part);
                 r = r ? r : failed;
-                part.n += end != NULL;
-                piece = (Str){piece.data + part.n, piece.n - part.n};
+                at += part.n + (end != NULL);
         }
         return r;
 }

@@ -26,7 +26,7 @@ enum {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* A stream in pieces as lines. Initialise with {0}. */
+/* A stream in pieces as lines of JSON; one that has neither a brace nor a bracket is passed over. Initialise with {0}. */
 typedef struct UsageLines {
         Buf rest; /* of a line whose end has not come */
         bool is_skipping;

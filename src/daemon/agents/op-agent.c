@@ -261,11 +261,15 @@ static const char *agent_explain_hint(const Agent *agent) {
                                       ? runtime_of_command(str_from(agent->hosted->command))->name
                                       : "custom";
 
+        if (agent_hooks(agent) == AGENT_HOOKS_SILENT && !strcmp(runtime, "codex"))
+                return "its hooks were never heard: Codex runs none before its first prompt, and only those "
+                       "that a person has trusted (it asks at its start; later: /hooks)";
+        if (agent_hooks(agent) == AGENT_HOOKS_SILENT && !strcmp(runtime, "opencode"))
+                return "its hooks were never heard: OpenCode tells nothing before its first prompt";
         if (agent_hooks(agent) == AGENT_HOOKS_SILENT)
-                return !strcmp(runtime, "codex")
-                               ? "its hooks were never heard: Codex runs only hooks that a person has "
-                                 "trusted "
-                                 "there, with /hooks"
+                return !strcmp(runtime, "gemini")
+                               ? "its hooks were never heard: they may be switched off in its settings, or "
+                                 "a folder above the state folder can be written by others"
                                : "its hooks were never heard: they may be switched off in its settings";
         if (agent_hooks(agent) == AGENT_HOOKS_NONE && !hosted_is_sandboxed(agent->hosted) &&
             hook_events(str_from(runtime)))
