@@ -48,6 +48,17 @@ def test_every_byte_there_is():
         c.check_whole(run, "ended")
 
 
+def test_a_character_on_the_edge_of_a_chunk():
+    """Several events of one change: none of them ends within a character, or is longer than the contract's."""
+    with Daemon(only="native") as d, Sessions(d).make() as c:
+        run = c.launch(["python3", "-c", "import os; text = ('x' + '€' * 300_000).encode()\nwhile text: text = text[os.write(1, text):]"])
+        equal(c.collect(run)["status"], "ended")
+        equal(c.told(run), "x" + "€" * 300_000)
+        longest = max(len(e["payload"]["chunk"].encode()) for e in c.events(run) if e["type"] == "provider.raw")
+        check(60_000 < longest <= 65_536, lambda: "%d bytes in one event" % longest)
+        c.check_whole(run, "ended")
+
+
 def test_it_closes_its_output_and_lives_on():
     with Daemon(only="native") as d, Sessions(d).make() as c:
         run = c.shell("echo last; exec >&- 2>&-; sleep 600")

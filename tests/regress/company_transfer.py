@@ -3,6 +3,8 @@
 meant is refused, and links are neither followed nor copied."""
 import json
 import os
+import shutil
+import threading
 
 from checks import check, equal
 from company import Office, write
@@ -28,6 +30,35 @@ def test_out_and_in():
         equal(c.result("workspace.validate", workspace_dir=back), {"ok": True})
         equal(os.path.getsize(f"{back}/work/projects/proj_a/memory.md"), 3000000)
         equal(c.error("workspace.import", src_dir=c.top + "/void", workspace_dir=c.top + "/ws3")["code"], -32000)
+
+
+def test_others_work_while_it_is_copied():
+    """A file that was there when its folder was listed and gone when it was opened failed the whole export; what is there for a moment only was copied, and a
+    copied lock is one that nobody lets go."""
+    with Daemon() as d, Office(d) as c:
+        ws, is_over = c.make(), threading.Event()
+        passing = [f"{ws}/.local/locks/workspace.write.lock", f"{ws}/inbox/reviews/.r.yaml.tmp-muster-1f"]
+
+        def come_and_go():
+            while not is_over.is_set():
+                for i in range(40):
+                    write(f"{ws}/inbox/passing/come{i}/go", "x")
+                shutil.rmtree(f"{ws}/inbox/passing")
+
+        for path in passing:
+            write(path, "{}")
+        write(f"{ws}/.local/locks/other", "x")
+        worker = threading.Thread(target=come_and_go)
+        worker.start()
+        try:
+            for i in range(40):
+                out = f"{c.top}/out{i}"
+                c.result("workspace.export", workspace_dir=ws, out_dir=out, include_local=True)
+        finally:
+            is_over.set()
+            worker.join()
+        equal(os.listdir(f"{out}/.local/locks"), ["other"])
+        equal(os.listdir(f"{out}/inbox/reviews"), [])
 
 
 def test_a_target_that_is_too_much():

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/macro.h"
 #include "company/place.h"
+#include "core/store/store.h"
 
 enum {
         TRANSFER_DEPTH_MAX = 64,  /* folders inside folders; deeper ones are a failure */
@@ -71,7 +72,7 @@ static int transfer_copy_file(int from_dir, int to_dir, const char *name, mode_t
         int r;
 
         if (from < 0 || to < 0)
-                return error_origin(-errno);
+                return from < 0 && errno == ENOENT ? 0 : error_origin(-errno);
         r = transfer_copy_bytes(from, to);
         if (r == -EXDEV || r == -EINVAL || r == -ENOSYS || r == -EOPNOTSUPP) {
                 if (lseek(from, 0, SEEK_SET) < 0 || ftruncate(to, 0) || lseek(to, 0, SEEK_SET) < 0)
@@ -90,7 +91,8 @@ static bool transfer_is_ours(const char *parent, const char *name) {
         return !strcmp(parent, ".local") && !strcmp(name, "muster");
 }
 
-/* Special files and links are left behind. */
+/* Special files and links are left behind, and so is what is there for a moment only or gone by now: others go on
+ * working in the workspace. */
 static int transfer_copy_entry(const Transfer *transfer, int from_dir, int to_dir, const char *name,
                                unsigned depth) {
         struct stat st;
@@ -98,7 +100,7 @@ static int transfer_copy_entry(const Transfer *transfer, int from_dir, int to_di
         if (transfer->is_off && *transfer->is_off)
                 return -ECANCELED;
         if (fstatat(from_dir, name, &st, AT_SYMLINK_NOFOLLOW))
-                return error_origin(-errno);
+                return errno == ENOENT ? 0 : error_origin(-errno);
         if (S_ISDIR(st.st_mode))
                 return transfer_copy_tree(transfer, from_dir, to_dir, name, depth);
         return S_ISREG(st.st_mode) ? transfer_copy_file(from_dir, to_dir, name, st.st_mode) : 0;
@@ -128,14 +130,15 @@ static int transfer_copy_tree(const Transfer *transfer, int from_dir, int to_dir
         int r = depth > TRANSFER_DEPTH_MAX ? error_origin(-ELOOP) : transfer_open_dir(from_dir, name, &from);
 
         if (r)
-                return error_trace(r);
+                return depth && r == -ENOENT ? 0 : error_trace(r);
         if (mkdirat(to_dir, name, TRANSFER_FOLDER_MODE) && errno != EEXIST)
                 r = error_origin(-errno);
         to = r ? -1 : openat(to_dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (!r && to < 0)
                 r = error_origin(-errno);
         while (!r && (entry = readdir(from)))
-                if (!transfer_is_dots(entry->d_name) && !transfer_is_ours(name, entry->d_name))
+                if (!transfer_is_dots(entry->d_name) && !transfer_is_ours(name, entry->d_name) &&
+                    !store_is_passing(entry->d_name))
                         r = transfer_copy_entry(transfer, dirfd(from), to, entry->d_name, depth + 1);
         closedir(from);
         return error_trace(r);

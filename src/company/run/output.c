@@ -55,7 +55,7 @@ static int output_take_stream(Run *run, bool is_stderr, bool *ret_more) {
         uint64_t position = run->kept[is_stderr];
         Str span = hosted_read_from(run->hosted, is_stderr, &position);
         Buf *bytes = &run->batch.bytes[is_stderr];
-        Str piece = {span.data, MIN(span.n, (size_t)RUN_CHUNK)};
+        Str piece = {span.data, MIN(span.n, (size_t)RUN_BATCH)};
 
         if (position != run->kept[is_stderr])
                 log_warning(&run->workspace->company->daemon->log, run->hosted->id,
@@ -144,7 +144,7 @@ static int output_meter(Run *run) {
         return error_trace(r ? r : found.r);
 }
 
-static void output_write_raw(Edit *edit, const Run *run, bool is_stderr, Str bytes) {
+static void output_write_chunk(Edit *edit, const Run *run, bool is_stderr, Str bytes) {
         _cleanup_(buf_deinit) Buf mended = BUF_NULL;
         EventOf of = run_event_of(run);
         JsonWriter *w;
@@ -160,6 +160,18 @@ static void output_write_raw(Edit *edit, const Run *run, bool is_stderr, Str byt
         jw_field_str(w, "chunk", mended.n ? buf_str(&mended) : bytes);
         jw_end_object(w);
         event_end(edit);
+}
+
+/* A character that is cut by the end of a chunk goes into the next one. */
+static void output_write_raw(Edit *edit, const Run *run, bool is_stderr, Str bytes) {
+        while (bytes.n) {
+                Str chunk = {bytes.data, MIN(bytes.n, (size_t)RUN_CHUNK)};
+
+                if (chunk.n < bytes.n)
+                        chunk.n -= utf8_unfinished(chunk);
+                output_write_chunk(edit, run, is_stderr, chunk);
+                bytes = (Str){bytes.data + chunk.n, bytes.n - chunk.n};
+        }
 }
 
 static void output_write_found(Edit *edit, const Run *run) {
@@ -222,6 +234,8 @@ void output_kept(Run *run) {
                 run->kept[i] += run->batch.bytes[i].n;
                 if (run->hosted)
                         hosted_keep(run->hosted, i, run->kept[i]);
+                if (run->batch.bytes[i].cap > RUN_CHUNK)
+                        buf_deinit(&run->batch.bytes[i]); /* of a flood; the others keep their room */
         }
         run->batch.is_open = run->batch.is_stderr_first = false;
         run->found.n = 0;

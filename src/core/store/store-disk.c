@@ -24,7 +24,11 @@ void store_disk_step(const StoreDisk *disk, const char *what) {
 }
 
 void store_temp_name(const char *name, uint64_t stamp, char out[STORE_TEMP_MAX]) {
-        snprintf(out, STORE_TEMP_MAX, ".%.200s.tmp-muster-%llx", name, (unsigned long long)stamp);
+        snprintf(out, STORE_TEMP_MAX, ".%.200s" STORE_TEMP "%llx", name, (unsigned long long)stamp);
+}
+
+bool store_is_passing(const char *name) {
+        return !strcmp(name, STORE_LOCK) || (name[0] == '.' && strstr(name, STORE_TEMP));
 }
 
 /* Without memory the whole file system is synced instead. */

@@ -16,7 +16,8 @@
 #define STORE_STATE ".local/muster"
 #define STORE_LOCKS ".local/locks"
 #define STORE_LOCK  "workspace.write.lock"
-#define STORE_SPARE "write.lock" /* in STORE_STATE: what becomes it */
+#define STORE_TEMP  ".tmp-muster-" /* in the middle of a name */
+#define STORE_SPARE "write.lock"   /* in STORE_STATE: what becomes it */
 
 enum { STORE_TRAILS = 256, STORE_TOUCHED_MAX = 24, STORE_REACH = 8 };
 

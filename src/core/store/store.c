@@ -252,7 +252,7 @@ static StoreChange *store_take_group(Store *store) {
 
                 n += change->steps.n;
                 store->n_waiting -= change->steps.n;
-                if (!next || n + next->steps.n > STORE_RECORD_MAX / 2) { /* sealing makes them longer */
+                if (!next || n + next->steps.n > STORE_GROUP_MAX / 2) { /* sealing makes them longer */
                         change->next = NULL;
                         store->first = next;
                         break;

@@ -24,7 +24,8 @@ typedef struct StoreChange StoreChange;
 
 enum {
         STORE_JOURNAL_SIZE = 4 * 1024 * 1024,
-        STORE_RECORD_MAX = 256 * 1024, /* of a group; one change with more is staged in a file of its own */
+        STORE_GROUP_MAX = 256 * 1024,          /* bytes of changes that are kept together */
+        STORE_RECORD_MAX = 1024 * 1024,        /* one change with more is staged in a file of its own */
         STORE_WAITING_MAX = 256 * 1024 * 1024, /* bytes of changes that wait; beyond: -ENOBUFS */
         STORE_PATH_MAX = 1024,                 /* longer ones: -ENAMETOOLONG */
         STORE_LOCK_MS = 5000,                  /* so long others may hold their lock; then -ETIMEDOUT */
@@ -70,6 +71,8 @@ void store_close(Store *store, void (*closed)(void *user), void *user);
 /* The same at once, for when the loop has ended; what still waits is dropped, unanswered. */
 void store_end(Store *store);
 bool store_is_idle(const Store *store); /* no change waits or is under way */
+/* A name of a file that is there for a moment only: the lock, or what becomes another one. */
+bool store_is_passing(const char *name);
 /* After -EWOULDBLOCK: the daemon that writes here, 0 when it cannot be told. */
 pid_t store_other(const Store *store);
 
