@@ -41,11 +41,14 @@ static bool shim_control_is_ours(int fd) {
         return !process_status(cred.pid, &status) && status.n_namespaces == 1;
 }
 
+/* That the last daemon is gone stands behind its last words, and is heard before another one is taken for one too many. */
 void shim_accept(Shim *shim) {
         int fd = accept4(shim->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
         if (fd < 0)
                 return;
+        while (shim->control >= 0 && shim_hear(shim))
+                ;
         if (shim->control >= 0 ||
             !shim_control_is_ours(fd)) { /* one daemon at a time: the first one that is alive */
                 (void)close(fd);
@@ -147,7 +150,7 @@ void shim_mend(Shim *shim) {
                 ring_mend_if_cut(&shim->err, path);
 }
 
-void shim_hear(Shim *shim) {
+bool shim_hear(Shim *shim) {
         ShimMessage message;
         ssize_t n = recv(shim->control, &message, sizeof(message), 0);
 
@@ -162,4 +165,5 @@ void shim_hear(Shim *shim) {
                 shim_note_kept(shim);
                 shim_mend(shim);
         }
+        return n > 0;
 }

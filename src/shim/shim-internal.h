@@ -65,5 +65,5 @@ int shim_listen(Shim *shim);
 void shim_accept(Shim *shim);
 void shim_tell(Shim *shim, uint32_t type, int a, int b);
 void shim_tell_started(Shim *shim, int error);
-void shim_hear(Shim *shim);
+bool shim_hear(Shim *shim); /* false: it had said nothing more */
 void shim_mend(Shim *shim); /* files that were cut or overwritten */

@@ -265,6 +265,24 @@ static void test_a_discarded_one_is_found_again(void **state) {
         assert_in_range(keep_check(w, 0), RING_FULL, 5 * MB - 1);
 }
 
+/* The next daemon calls before the shim has heard what the last one said, and that it is gone. */
+static void test_the_last_words_of_a_daemon(void **state) {
+        KeepWorld *w = *state;
+        KeepPlan plan = printer(w, "5000000", "0"), adopter = {0};
+        pid_t shim;
+
+        plan.has_input = plan.keeps_not[0] = true;
+        keep_start(w, &plan);
+        KEEP_EVENTUALLY(w->book->n_most >= RING_FULL);
+        shim = keep_record(w).shim_pid;
+        assert_int_equal(kill(shim, SIGSTOP), 0);
+        assert_int_equal(keep_ask(w, KEEP_ASK_CLOSE_INPUT), 0);
+        keep_kill(w);
+        keep_start(w, &adopter);
+        assert_int_equal(kill(shim, SIGCONT), 0);
+        expect_end(w, 3, 5 * MB, 0);
+}
+
 /* ---- input ----------------------------------------------------------------------------------- */
 
 static void test_input_from_a_file(void **state) {
@@ -357,6 +375,7 @@ int main(int argc, char **argv) {
                 keep_test(test_a_killed_shim),
                 keep_test(test_a_shim_that_ends_before_it_answers),
                 keep_test(test_a_discarded_one_is_found_again),
+                keep_test(test_the_last_words_of_a_daemon),
                 keep_test(test_input_from_a_file),
                 keep_test(test_input_that_cannot_be_opened),
                 keep_test(test_close_of_an_input),
