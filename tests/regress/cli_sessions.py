@@ -107,7 +107,7 @@ def test_new_refused():
     home = shared_home()
     name = _new(home, "cat")
     for args, status, words in (
-            (["/nonexistent"], 1, "No such file"), (["/etc/passwd"], 1, "no folder"),
+            (["/nonexistent"], 1, "No such file"), (["api", "--", "true"], 1, "muster new --name api"), (["/etc/passwd"], 1, "no folder"),
             (["--name", "a/b", "."], 1, "name"), (["--name", "", "."], 1, "name"), (["--name", "..", "."], 1, "name"), (["--name", "x" * 300, "."], 1, "name"),
             ([_folder(home), "--", "/nonexistent/program"], 1, "program"), ([_folder(home), "--", "/etc/passwd"], 1, "passwd"),
             (["--name", name, _folder(home), "--", "cat"], 1, name), ([".", "--"], 2, "command"), (["a", "b"], 2, "unexpected"), (["--nme", "x"], 2, "--name")):

@@ -60,11 +60,7 @@ static int approvals_print_json(const Json *result) {
 }
 
 static const char *approvals_age(const Json *approval, const char *member, char out[HUMAN_MAX]) {
-        int64_t us = 0;
-
-        if (!time_parse(json_text_of(approval, member), &us))
-                return "-";
-        return human_age((time(NULL) * INT64_C(1000000) - us) / 1000000, out);
+        return human_ago(json_text_of(approval, member), out);
 }
 
 /* ---- one ------------------------------------------------------------------------------------- */

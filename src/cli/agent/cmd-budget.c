@@ -6,7 +6,6 @@
 
 #include "cli/cli.h"
 #include "cli/link/asking.h"
-#include "cli/link/native.h"
 #include "cli/print/report.h"
 #include "cli/print/table.h"
 
@@ -102,30 +101,12 @@ static const char *budget_ask(const Options *options, Arguments *arguments, Aren
 }
 
 int cmd_budget(const Options *options) {
-        _cleanup_(freep) char *socket = NULL;
-        _cleanup_(link_deinit) Link link = LINK_NULL;
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
-        Asking what = {.dialect = "native", .link = &link, .arena = &arena};
         Arguments arguments = {0};
-        Reply reply = {0};
-        int r;
+        const AskingShow show = {.command = "budget",
+                                 .op = budget_ask(options, &arguments, &arena),
+                                 .is_json = options->json,
+                                 .print = budget_print};
 
-        what.op = budget_ask(options, &arguments, &arena);
-        if (!what.op)
-                return CLI_USAGE;
-        r = asking_find(&socket);
-        if (r)
-                return r;
-        what.socket = socket;
-        r = asking(&what, &arguments, &reply);
-        if (r)
-                return r;
-        if (reply.is_error) {
-                reply_complain("budget", &reply, options->json);
-                return CLI_FAILED;
-        }
-        if (options->json)
-                return json_print(stdout, reply.result, false) ? complain(CLI_FAILED, "out of memory")
-                                                               : CLI_OK;
-        return budget_print(reply.result);
+        return show.op ? asking_show(&show, &arena, &arguments) : CLI_USAGE;
 }

@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/link/asking.h"
-#include "cli/link/native.h"
+#include "cli/print/human.h"
 #include "cli/print/report.h"
 #include "cli/print/table.h"
 
@@ -17,12 +17,24 @@ static const TableColumn limit_agent_columns[] = {{"AGENT", 0, false},
                                                   {"STOPPED", 0, false},
                                                   {"STEP", 0, false},
                                                   {"ACCOUNT", 0, false},
-                                                  {"", 0, false}};
+                                                  {"WHY", 0, false}};
 
 static void limit_add_text(Table *table, const Json *row, const char *key) {
         Str text = json_text_of(row, key);
 
         table_add(table, text.n ? text : STR("-"));
+}
+
+static void limit_add_ago(Table *table, const Json *row, const char *key) {
+        char out[HUMAN_MAX];
+
+        table_add(table, str_from(human_ago(json_text_of(row, key), out)));
+}
+
+static void limit_add_ahead(Table *table, const Json *row, const char *key) {
+        char out[HUMAN_MAX];
+
+        table_add(table, str_from(human_ahead(json_text_of(row, key), out)));
 }
 
 static void limit_add(Table *table, const Json *row) {
@@ -34,13 +46,13 @@ static void limit_add(Table *table, const Json *row) {
                 table_addf(table, "%.0f%%", used);
         else
                 table_add(table, STR("-"));
-        limit_add_text(table, row, "resets_at");
+        limit_add_ahead(table, row, "resets_at");
         table_add(table, json_truth_of(row, "ignored")   ? STR("ignored")
                          : json_truth_of(row, "reached") ? STR("reached")
                                                          : STR("free"));
-        limit_add_text(table, row, "until");
+        limit_add_ahead(table, row, "until");
         table_add(table, json_text_of(row, "source"));
-        table_add(table, json_text_of(row, "seen_at"));
+        limit_add_ago(table, row, "seen_at");
 }
 
 static int limit_print_list(const Json *answer) {
@@ -54,10 +66,10 @@ static int limit_print_list(const Json *answer) {
                 limit_add(&limits, row);
         json_each (row, json_get(answer, "agents")) {
                 table_add(&agents, json_text_of(row, "name"));
-                limit_add_text(&agents, row, "since");
+                limit_add_ago(&agents, row, "since");
                 table_add(&agents, json_text_of(row, "step"));
                 limit_add_text(&agents, row, "account");
-                table_add(&agents, json_text_of(row, "why"));
+                limit_add_text(&agents, row, "why");
         }
         if (json_count(json_get(answer, "limits")))
                 table_print(&limits, stdout, 0, 0, "\n");
@@ -103,30 +115,12 @@ static const char *limit_ask(const Options *options, Arguments *arguments, Arena
 }
 
 int cmd_limit(const Options *options) {
-        _cleanup_(freep) char *socket = NULL;
-        _cleanup_(link_deinit) Link link = LINK_NULL;
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
-        Asking what = {.dialect = "native", .link = &link, .arena = &arena};
         Arguments arguments = {0};
-        Reply reply = {0};
-        int r;
+        const AskingShow show = {.command = "limit",
+                                 .op = limit_ask(options, &arguments, &arena),
+                                 .is_json = options->json,
+                                 .print = limit_print};
 
-        what.op = limit_ask(options, &arguments, &arena);
-        if (!what.op)
-                return CLI_USAGE;
-        r = asking_find(&socket);
-        if (r)
-                return r;
-        what.socket = socket;
-        r = asking(&what, &arguments, &reply);
-        if (r)
-                return r;
-        if (reply.is_error) {
-                reply_complain("limit", &reply, options->json);
-                return CLI_FAILED;
-        }
-        if (options->json)
-                return json_print(stdout, reply.result, false) ? complain(CLI_FAILED, "out of memory")
-                                                               : CLI_OK;
-        return limit_print(reply.result);
+        return show.op ? asking_show(&show, &arena, &arguments) : CLI_USAGE;
 }

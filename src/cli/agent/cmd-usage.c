@@ -6,7 +6,6 @@
 #include "base/time.h"
 #include "cli/cli.h"
 #include "cli/link/asking.h"
-#include "cli/link/native.h"
 #include "cli/print/human.h"
 #include "cli/print/report.h"
 #include "cli/print/table.h"
@@ -77,30 +76,15 @@ static int usage_set_since(Arguments *arguments, Arena *arena, const char *since
 }
 
 int cmd_usage(const Options *options) {
-        _cleanup_(freep) char *socket = NULL;
-        _cleanup_(link_deinit) Link link = LINK_NULL;
         _cleanup_(arena_deinit) Arena arena = ARENA_NULL;
-        Asking what = {.dialect = "native", .op = "usage.report", .link = &link, .arena = &arena};
+        const AskingShow show = {
+                .command = "usage", .op = "usage.report", .is_json = options->json, .print = usage_print};
         Arguments arguments = {0};
-        Reply reply = {0};
         int r = usage_set_since(&arguments, &arena, options->since);
 
-        if (!r)
-                r = asking_find(&socket);
         if (r)
                 return r;
-        what.socket = socket;
         if (options->n_operands)
                 arguments_set_str(&arguments, &arena, "by", str_from(options->operands[0]));
-        r = asking(&what, &arguments, &reply);
-        if (r)
-                return r;
-        if (reply.is_error) {
-                reply_complain("usage", &reply, options->json);
-                return CLI_FAILED;
-        }
-        if (options->json)
-                return json_print(stdout, reply.result, false) ? complain(CLI_FAILED, "out of memory")
-                                                               : CLI_OK;
-        return usage_print(reply.result);
+        return asking_show(&show, &arena, &arguments);
 }

@@ -171,6 +171,10 @@ int cmd_new(const Options *options) {
         Show show = {.coop = &coop};
         int r;
 
+        if (!workspace && errno == ENOENT && operand && !strchr(operand, '/'))
+                return complain(CLI_FAILED,
+                                "new: %s: there is no such folder; for a name: muster new --name %s",
+                                operand, operand);
         if (!workspace)
                 return complain(CLI_FAILED, "new: %s: %s", operand ? operand : ".", strerror(errno));
         r = options_check_sandbox("new", options);

@@ -27,11 +27,7 @@ static Str overview_text(const Json *object, const char *key) {
 
 /* How long ago a time was; "-": it is none. */
 static const char *overview_age(const Json *object, const char *key, char out[HUMAN_MAX]) {
-        int64_t us;
-
-        if (!time_parse(overview_text(object, key), &us))
-                return "-";
-        return human_age((int64_t)time(NULL) - us / 1000000, out);
+        return human_ago(overview_text(object, key), out);
 }
 
 /* ---- the daemon ------------------------------------------------------------------------------ */

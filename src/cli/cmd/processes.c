@@ -87,9 +87,13 @@ static void processes_add_agent(Table *table, const Json *row) {
         const Json *agent = json_get(row, "agent");
         Str state = text(agent, "state"), detail = utf8_first(text(agent, "detail"), PROCESS_DETAIL_MAX);
         const char *doubt = json_truth_of(agent, "doubt") ? "?" : "";
+        Str until = text(agent, "until");
+        char out[HUMAN_MAX];
 
         if (!state.n || str_is(state, "ended") || str_is(state, "lost"))
                 table_add(table, STR("-"));
+        else if (until.n)
+                table_addf(table, STR_FMT "%s until %s", STR_ARG(state), doubt, human_clock(until, out));
         else if (detail.n)
                 table_addf(table, STR_FMT "%s: " STR_FMT, STR_ARG(state), doubt, STR_ARG(detail));
         else

@@ -6,10 +6,13 @@
 #include "base/base64.h"
 #include "base/macro.h"
 #include "base/json/toml.h"
+#include "base/time.h"
 #include "cli/cmd/coopfile-text.h"
 #include "cli/term/follow.h"
 #include "cli/print/human.h"
 #include "core/term/keys.h"
+
+#include <time.h>
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
@@ -113,6 +116,24 @@ static void test_human(void **state) {
         assert_string_equal(human_memory(1258291, out), "1.2G");
 }
 
+static void test_human_times(void **state) {
+        int64_t now_us = (int64_t)time(NULL) * 1000000;
+        char out[HUMAN_MAX], at[TIME_TEXT_MAX];
+
+        (void)state;
+        time_format_s(now_us - INT64_C(7200) * 1000000, at);
+        assert_int_equal(strncmp(human_ago(str_from(at), out), "2h ", 3), 0);
+        assert_string_equal(human_ahead(str_from(at), out), "-");
+        time_format_s(now_us + INT64_C(7290) * 1000000, at);
+        assert_int_equal(strncmp(human_ahead(str_from(at), out), "in 2h ", 6), 0);
+        time_format_s(now_us, at);
+        assert_int_equal(strlen(human_clock(str_from(at), out)), strlen("17:06"));
+        assert_int_equal(strlen(human_clock(STR("2001-02-03T04:05:06Z"), out)), strlen("02-03 04:05"));
+        assert_string_equal(human_ago(STR("soon"), out), "-");
+        assert_string_equal(human_ahead(STR_NULL, out), "-");
+        assert_string_equal(human_clock(STR_NULL, out), "-");
+}
+
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
 static void test_base64_decode(void **state) {
@@ -148,9 +169,13 @@ static void test_last_lines(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_keys),          cmocka_unit_test(test_coopfile_text),
-                cmocka_unit_test(test_human),         cmocka_unit_test(test_coopfile_text_of_nothing),
-                cmocka_unit_test(test_base64_decode), cmocka_unit_test(test_last_lines),
+                cmocka_unit_test(test_keys),
+                cmocka_unit_test(test_coopfile_text),
+                cmocka_unit_test(test_human),
+                cmocka_unit_test(test_human_times),
+                cmocka_unit_test(test_coopfile_text_of_nothing),
+                cmocka_unit_test(test_base64_decode),
+                cmocka_unit_test(test_last_lines),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

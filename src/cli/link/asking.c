@@ -79,3 +79,26 @@ int asking(const Asking *asking, Arguments *arguments, Reply *ret) {
                 r = exchange(asking->link, &request, asking->arena, ret);
         return r ? exchange_complain(r, asking->socket) : CLI_OK;
 }
+
+int asking_show(const AskingShow *show, Arena *arena, Arguments *arguments) {
+        _cleanup_(freep) char *socket = NULL;
+        _cleanup_(link_deinit) Link link = LINK_NULL;
+        Asking what = {.dialect = "native", .op = show->op, .link = &link, .arena = arena};
+        Reply reply = {0};
+        int r = asking_find(&socket);
+
+        if (r)
+                return r;
+        what.socket = socket;
+        r = asking(&what, arguments, &reply);
+        if (r)
+                return r;
+        if (reply.is_error) {
+                reply_complain(show->command, &reply, show->is_json);
+                return CLI_FAILED;
+        }
+        if (show->is_json)
+                return json_print(stdout, reply.result, false) ? complain(CLI_FAILED, "out of memory")
+                                                               : CLI_OK;
+        return show->print(reply.result);
+}

@@ -27,3 +27,11 @@ typedef struct Asking {
 } Asking;
 /* CLI_OK when an answer came, be it an error. Uses the arguments up. */
 int asking(const Asking *asking, Arguments *arguments, Reply *ret);
+
+/* A command that is one request to a daemon that runs, and an answer that is printed: by this function, or as JSON. */
+typedef struct AskingShow {
+        const char *command, *op;
+        bool is_json;
+        int (*print)(const Json *answer); /* returns an exit status */
+} AskingShow;
+int asking_show(const AskingShow *show, Arena *arena, Arguments *arguments);

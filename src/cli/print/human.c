@@ -22,6 +22,38 @@ const char *human_age(int64_t seconds, char out[HUMAN_MAX]) {
         return out;
 }
 
+const char *human_ago(Str time_text, char out[HUMAN_MAX]) {
+        int64_t us;
+
+        return time_parse(time_text, &us) ? human_age((int64_t)time(NULL) - us / 1000000, out) : "-";
+}
+
+const char *human_ahead(Str time_text, char out[HUMAN_MAX]) {
+        int64_t us, left;
+        char span[HUMAN_MAX];
+
+        if (!time_parse(time_text, &us) || (left = us / 1000000 - (int64_t)time(NULL)) <= 0)
+                return "-";
+        human_age(left, span);
+        snprintf(out, HUMAN_MAX, "in %.*s", HUMAN_MAX - 4, span);
+        return out;
+}
+
+const char *human_clock(Str time_text, char out[HUMAN_MAX]) {
+        time_t at, now = time(NULL);
+        struct tm then, today;
+        int64_t us;
+
+        if (!time_parse(time_text, &us))
+                return "-";
+        at = (time_t)(us / 1000000);
+        if (!localtime_r(&at, &then) || !localtime_r(&now, &today))
+                return "-";
+        return strftime(out, HUMAN_MAX, then.tm_yday == today.tm_yday ? "%H:%M" : "%m-%d %H:%M", &then)
+                       ? out
+                       : "-";
+}
+
 const char *human_cpu(int64_t ms, char out[HUMAN_MAX]) {
         long long s = ms / 1000;
 
