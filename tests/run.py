@@ -230,7 +230,7 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--build", default=os.path.join(ROOT, "build"), help="folder of musterd and muster")
     ap.add_argument("--bin-dir", help="folder with compiled tests (test-*)")
-    ap.add_argument("-j", type=int, default=min(2 * (os.cpu_count() or 1), 12), help="modules at a time; they wait more than they compute")
+    ap.add_argument("-j", type=int, default=min(3 * (os.cpu_count() or 1), 12), help="modules at a time; they wait more than they compute")
     ap.add_argument("-v", action="store_true", help="a line for every test")
     ap.add_argument("--tier", action="append", choices=TIERS)
     ap.add_argument("--without", action="append", choices=TIERS, default=[], help="every tier but this one")

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Measurements of muster-tunnel: an echo and a download through it, beside the same between two bare ends of DTLS and usrsctp in the same run, and what it
-keeps in memory; `scripts/bench --only tunnel`. The daemon's side is played by tests/lib/tunnel.py, so its echo has Python in it."""
+keeps in memory; `scripts/bench --only tunnel`. The daemon's side is played by tests/lib/tunnel.py but for the echo, where `cat` holds the channel: frames
+come back as they went, and no Python is in the way."""
+import contextlib
 import os
 import statistics
+import subprocess
 import sys
 import threading
 
@@ -16,13 +19,17 @@ DOWN_BYTES, FRAME = 64 << 20, 16384
 ECHO_MAX_US, DOWN_MIN, RESIDENT_MAX = 600, 0.8, 14
 
 
-def _measured(peer):
-    """Median of an echo in microseconds; seconds of a download. The peer has both channels open."""
+def _echo(peer):
+    """Median of an echo on the first channel, in microseconds."""
     peer.do("echo 0 %d %d" % (ECHO_BYTES, N_ECHOES))
-    echo = peer.wait("echoed")["median_us"]
+    return peer.wait("echoed")["median_us"]
+
+
+def _download(peer):
+    """Seconds of a download on the second channel."""
     peer.do("sink %d" % DOWN_BYTES)
     peer.do("text 2 %d" % DOWN_BYTES)
-    return echo, peer.wait("sunk")["us"] / 1e6
+    return peer.wait("sunk")["us"] / 1e6
 
 
 def _bare(bench):
@@ -32,13 +39,23 @@ def _bare(bench):
         for stream, label in ((0, "echo"), (2, "stream")):
             peer.do("open %d %s" % (stream, label))
             peer.wait("opened", stream=stream)
-        return _measured(peer)
+        return _echo(peer), _download(peer)
 
 
-def _serve(echo, stream):
-    """What a daemon would do on the two channels."""
-    for _ in range(N_ECHOES):
-        echo.send(echo.receive()[1])
+@contextlib.contextmanager
+def _echoing(channel):
+    """The channel's bytes go back to it."""
+    channel.sock.setblocking(True)
+    process = subprocess.Popen(pinned(SERVER_CORE, ["cat"]), stdin=channel.sock, stdout=channel.sock)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _serve_download(stream):
+    """What a daemon would do on the second channel."""
     frames = (b"\1" + FRAME.to_bytes(3, "big") + bytes(FRAME)) * 16
     for _ in range(int(stream.receive()[1]) // FRAME // 16):
         stream.sock.sendall(frames)
@@ -54,9 +71,11 @@ def _through(bench):
                 peer.do("open %d %s" % (stream, label))
                 channels.append(t.accept(label))
                 peer.wait("opened", stream=stream)
-            thread = threading.Thread(target=_serve, args=channels)
+            with _echoing(channels[0]):
+                echo = _echo(peer)
+            thread = threading.Thread(target=_serve_download, args=channels[1:])
             thread.start()
-            echo, seconds = _measured(peer)
+            seconds = _download(peer)
             thread.join()
             return echo, seconds, t.resident() / 1e6
 
@@ -69,7 +88,7 @@ def tunnel(bench):
     rates = [[DOWN_BYTES / 1e6 / one[1] for one in side] for side in (bare, through)]
     echoes = [[one[0] for one in side] for side in (bare, through)]
     resident = [one[2] for one in through]
-    return [Row("tunnel: echo of %d bytes, best round, against two bare ends" % ECHO_BYTES, with_unit(echoes[0], "µs"), with_unit(echoes[1], "µs"), min(echoes[1]), "µs", ECHO_MAX_US, False),
+    return [Row("tunnel: echo of %d bytes, against two bare ends" % ECHO_BYTES, with_unit(echoes[0], "µs"), with_unit(echoes[1], "µs"), statistics.median(echoes[1]), "µs", ECHO_MAX_US, False),
             Row("tunnel: download in messages of 16 KiB, against two bare ends", with_unit(rates[0], "MB/s", max), with_unit(rates[1], "MB/s", max),
                 statistics.median(b / a for a, b in zip(*rates)), "", DOWN_MIN, True),
             Row("tunnel: resident memory of muster-tunnel after it", "", with_unit(resident, "MB"), max(resident), "MB", RESIDENT_MAX, False)]
