@@ -268,6 +268,11 @@ int launch_totals(Edit *edit, const Run *run, Str except_run, BudgetUsed used[BU
         return error_trace(totals_read(edit->workspace->index, edit->root, edit->arena, &ask, used));
 }
 
+/* Nothing is to be looked at between its record and its files. */
+static bool launch_is_one_step(const Run *run) {
+        return !run->spec.repo_id.n && !run_is_app_server(run);
+}
+
 static int launch_decide(Edit *edit, const Carry *carry) {
         Run *run = run_of(carry);
         Budget budgets[BUDGET_N_SCOPES];
@@ -300,11 +305,14 @@ static int launch_decide(Edit *edit, const Carry *carry) {
         run->may_start = (run_is_app_server(run) || (run->spec.argv && run->spec.argv->n)) &&
                          str_is(json_text_of(doc, "status"), "running");
         run->started_ms = edit->wall_us / 1000;
-        start_record(edit, run, STR("running"));
+        if (launch_is_one_step(run) && (r = start_write(edit, run, doc)))
+                return r;
+        if (!run->end.error.n)
+                start_record(edit, run, STR("running"));
         return 0;
 }
 
-static void launch_decided(Run *run, Edit *edit _unused_, int error) {
+static void launch_decided(Run *run, Edit *edit, int error) {
         run_turn_end(run);
         if (error) {
                 launch_refuse_step(run, error);
@@ -315,7 +323,10 @@ static void launch_decided(Run *run, Edit *edit _unused_, int error) {
         (void)timer_set(&run->answer, RUN_ANSWER_MS);
         if (run->spec.limit_ms)
                 (void)timer_set(&run->limit, run->spec.limit_ms);
-        start_prepare(run);
+        if (launch_is_one_step(run))
+                start_decided(run, edit, 0);
+        else
+                start_prepare(run);
 }
 
 static void launch_in_turn(Run *run) {

@@ -204,6 +204,9 @@ void output_write(Edit *edit, Run *run) {
 
         if (!run->batch.is_open || !edit_try(edit, output_meter(run)) || !output_has_place(edit, run))
                 return;
+        /* As it is, and as its events tell it. */
+        (void)store_change_reserve(&edit->change,
+                                   (run->batch.bytes[0].n + run->batch.bytes[1].n) * 9 / 4 + 4096);
         for (int k = 0; k < 2; k++) {
                 int i = k ^ run->batch.is_stderr_first;
                 Str bytes = buf_str(&run->batch.bytes[i]);

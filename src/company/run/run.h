@@ -27,12 +27,12 @@
 typedef enum RunState { RUN_ENTERING, RUN_PREPARING, RUN_RUNNING, RUN_OVER } RunState;
 
 enum {
-        RUN_RING = 1 << 20,        /* bytes of a stream that the program may be ahead */
-        RUN_CHUNK = 64 << 10,      /* bytes of a stream in one event */
-        RUN_BATCH = 4 * RUN_CHUNK, /* bytes of a stream in one change */
-        RUN_GATHER_MS = 20,        /* what is printed within it is one event, if it is less than a chunk */
-        RUN_AGAIN_MS = 1000,       /* what could not be kept is tried again after it */
-        RUN_COOL_MAX = 64,         /* providers of a workspace that cool down */
+        RUN_RING = 1 << 20,         /* bytes of a stream that the program may be ahead */
+        RUN_CHUNK = 64 << 10,       /* bytes of a stream in one event */
+        RUN_BATCH = 12 * RUN_CHUNK, /* bytes of a stream in one change */
+        RUN_GATHER_MS = 20,         /* what is printed within it is one event, if it is less than a chunk */
+        RUN_AGAIN_MS = 1000,        /* what could not be kept is tried again after it */
+        RUN_COOL_MAX = 64,          /* providers of a workspace that cool down */
 };
 
 /* Output that is being kept: taken from the ring, and the same until it is kept, however often that is tried. */
@@ -158,6 +158,9 @@ void launch_write_budget(Edit *edit, const Run *run, const BudgetReport *report)
 
 /* start.c */
 void start_prepare(Run *run);
+int start_write(Edit *edit, Run *run,
+                Json *doc); /* its files and what is said of it, as a part of the edit */
+void start_decided(Run *run, Edit *edit, int error); /* they are kept: the program begins */
 void start_keep_pid(Run *run);
 void start_attach(Run *run, Hosted *hosted);
 void start_record(Edit *edit, const Run *run, Str status); /* its session record, as a part of the edit */

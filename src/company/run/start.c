@@ -239,17 +239,12 @@ static bool start_has_nul(const Run *run) {
         return false;
 }
 
-static int start_decide(Edit *edit, const Carry *carry) {
-        Run *run = run_of(carry);
-        Json *doc = NULL;
-        Str status;
-        int r = launch_read_run(edit, run, &doc);
+int start_write(Edit *edit, Run *run, Json *doc) {
+        Str status = json_text_of(doc, "status");
+        int r;
 
-        if (r)
-                return r;
         if (run->end.error.n)
                 return start_give_up(edit, run); /* there was no memory to look at its repository */
-        status = json_text_of(doc, "status");
         if (run_is_app_server(run) && (r = app_server_prepare(edit, run)))
                 return r;
         if (run->end.error.n)
@@ -276,7 +271,13 @@ static int start_decide(Edit *edit, const Carry *carry) {
         return 0;
 }
 
-static void start_decided(Run *run, Edit *edit _unused_, int error);
+static int start_decide(Edit *edit, const Carry *carry) {
+        Run *run = run_of(carry);
+        Json *doc = NULL;
+        int r = launch_read_run(edit, run, &doc);
+
+        return r ? r : start_write(edit, run, doc);
+}
 
 static void start_with_tree(Run *run) {
         run_step(run, start_decide, start_decided);
@@ -432,7 +433,7 @@ static int start_host(Run *run) {
         return r;
 }
 
-static void start_decided(Run *run, Edit *edit _unused_, int error) {
+void start_decided(Run *run, Edit *edit _unused_, int error) {
         int r;
 
         if (error)

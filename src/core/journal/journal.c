@@ -156,27 +156,27 @@ bool journal_has_room(const Journal *journal, size_t n) {
                journal->n_size;
 }
 
-static int journal_add_head(Journal *journal, const uint64_t words[JOURNAL_WORDS], Buf *out) {
+static void journal_put_head(Journal *journal, const uint64_t words[JOURNAL_WORDS], char *to) {
         JournalHead head = {.epoch = journal->epoch + 1};
 
         memcpy(head.magic, JOURNAL_MAGIC, sizeof(JOURNAL_MAGIC));
         memcpy(head.words, words, sizeof(head.words));
         head.sum = journal_head_sum(&head);
         journal->epoch = head.epoch;
-        return error_trace(buf_append(out, &head, sizeof(head)));
+        memcpy(to, &head, sizeof(head));
 }
 
-static int journal_add_record(Journal *journal, uint64_t tag, Str bytes, Buf *out) {
+static void journal_put_record(const Journal *journal, uint64_t tag, Str bytes, char *to) {
         JournalMark mark = {.epoch = journal->epoch, .tag = tag, .n = bytes.n};
-        int r;
 
         mark.sum = journal_mark_sum(&mark, bytes);
-        r = buf_append(out, &mark, sizeof(mark));
-        if (r == 0)
-                r = buf_append_str(out, bytes);
-        if (r == 0)
-                r = buf_append(out, "\0\0\0\0\0\0\0", journal_padded(bytes.n) - bytes.n);
-        return error_trace(r);
+        to = mempcpy(to, &mark, sizeof(mark));
+        to = mempcpy(to, bytes.data, bytes.n);
+        memset(to, 0, journal_padded(bytes.n) - bytes.n);
+}
+
+static size_t journal_blocks(size_t n) {
+        return (n + JOURNAL_BLOCK - 1) / JOURNAL_BLOCK * JOURNAL_BLOCK;
 }
 
 static int journal_set_direct(const Journal *journal, bool is_direct) {
@@ -208,16 +208,12 @@ static void journal_go_plain(Journal *journal) {
         journal->is_plain = true;
 }
 
-static int journal_write_blocks(Journal *journal, Str bytes) {
-        const size_t n_begun = journal->at % JOURNAL_BLOCK, n_all = n_begun + bytes.n;
-        const size_t n = (n_all + JOURNAL_BLOCK - 1) / JOURNAL_BLOCK * JOURNAL_BLOCK;
-        _cleanup_(freep) char *blocks = aligned_alloc(JOURNAL_BLOCK, n);
+/* blocks: n_begun bytes of the begun one, then what is new, then room up to the end of the last. */
+static int journal_write_blocks(Journal *journal, char *blocks, size_t n_begun, size_t n_new) {
+        const size_t n_all = n_begun + n_new, n = journal_blocks(n_all);
         int r;
 
-        if (!blocks)
-                return error_origin(-ENOMEM);
         memcpy(blocks, journal->block, n_begun);
-        memcpy(blocks + n_begun, bytes.data, bytes.n);
         memset(blocks + n_all, 0, n - n_all);
         r = file_write_at(journal->fd, (Str){blocks, n}, journal->at - n_begun);
         if (r == 0)
@@ -226,7 +222,7 @@ static int journal_write_blocks(Journal *journal, Str bytes) {
         return error_trace(r);
 }
 
-static int journal_write(Journal *journal, Str bytes, bool is_synced) {
+static int journal_write(Journal *journal, char *blocks, size_t n_begun, size_t n_new, bool is_synced) {
         int r = -EINVAL;
 
         if (is_synced)
@@ -234,27 +230,48 @@ static int journal_write(Journal *journal, Str bytes, bool is_synced) {
         else
                 journal_go_plain(journal);
         if (journal->block)
-                r = journal_write_blocks(journal, bytes);
+                r = journal_write_blocks(journal, blocks, n_begun, n_new);
         if (r == -EINVAL) { /* it was promised and is refused, or was written in part */
                 journal_go_plain(journal);
-                r = file_write_at(journal->fd, bytes, journal->at);
+                r = file_write_at(journal->fd, (Str){blocks + n_begun, n_new}, journal->at);
         }
         if (r == 0 && is_synced && fdatasync(journal->fd) < 0)
                 r = error_origin(-errno);
         return error_trace(r);
 }
 
+/* For one record, in whole blocks. The next one has the same memory: fresh pages cost more than what is done with them. */
+static char *journal_room(Journal *journal, size_t n) {
+        if (journal->n_room < n) {
+                free(journal->room);
+                journal->room = aligned_alloc(JOURNAL_BLOCK, n);
+                journal->n_room = journal->room ? n : 0;
+        }
+        return journal->room;
+}
+
 int journal_append(Journal *journal, const uint64_t words[JOURNAL_WORDS], uint64_t tag, Str bytes,
                    bool is_synced) {
-        _cleanup_(buf_deinit) Buf out = BUF_NULL;
-        int r = journal->at ? 0 : journal_add_head(journal, words, &out);
+        const size_t n_head = journal->at ? 0 : sizeof(JournalHead), n_begun = journal->at % JOURNAL_BLOCK;
+        const size_t n = n_head + sizeof(JournalMark) + journal_padded(bytes.n);
+        char *blocks = journal_room(journal, journal_blocks(n_begun + n));
+        int r;
 
-        r = r ? r : journal_add_record(journal, tag, bytes, &out);
-        r = r ? r : journal_write(journal, buf_str(&out), is_synced);
+        if (!blocks)
+                return error_origin(-ENOMEM);
+        if (n_head)
+                journal_put_head(journal, words, blocks + n_begun);
+        journal_put_record(journal, tag, bytes, blocks + n_begun + n_head);
+        r = journal_write(journal, blocks, n_begun, n, is_synced);
         if (r)
                 return error_trace(r);
-        journal->at += out.n;
+        journal->at += n;
         return 0;
+}
+
+void journal_give_back(Journal *journal) {
+        free(steal(&journal->room));
+        journal->n_room = 0;
 }
 
 void journal_restart(Journal *journal) {
@@ -268,6 +285,7 @@ void journal_restart(Journal *journal) {
 
 void journal_close(Journal *journal) {
         free(journal->block);
+        journal_give_back(journal);
         close_fd(journal->fd);
         *journal = JOURNAL_NULL;
 }

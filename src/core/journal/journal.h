@@ -45,6 +45,8 @@ typedef struct Journal {
         uint64_t epoch; /* of the last head */
         char *block;    /* the begun one, while blocks are written past the page cache; else NULL */
         bool is_plain;  /* they are not, and will not be */
+        char *room;     /* in which records are put together */
+        size_t n_room;
         bool is_crowded;
         uint64_t busy[JOURNAL_BUSY];
         unsigned n_busy, n_moved;
@@ -71,6 +73,7 @@ int journal_append(Journal *journal, const uint64_t words[JOURNAL_WORDS], uint64
                    bool is_synced);
 /* The records are needed no more. Needs no sync: they say what is true. */
 void journal_restart(Journal *journal);
+void journal_give_back(Journal *journal); /* memory for the next record, if that may be long in coming */
 void journal_close(Journal *journal);
 
 /* Reading, of the bytes of such a file. False: there is no head, or none that was written as a whole. */

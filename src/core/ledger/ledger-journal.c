@@ -77,6 +77,7 @@ int ledger_journal_put(LedgerJournal *journal, const LedgerPlace *place, int fil
 
 void ledger_journal_synced(LedgerJournal *journal, uint64_t ino, uint64_t end) {
         journal_restart(&journal->file);
+        journal_give_back(&journal->file);
         journal->ino = ino;
         journal->base = journal->end = end;
 }

@@ -16,13 +16,17 @@
 static int ahead_make(Store *store, const Step *step) {
         const char *slash = strrchr(step->path, '/');
         char folder[STORE_PATH_MAX] = ".";
+        _cleanup_(closep) int dir = -1;
         int fd;
 
         if (slash)
                 snprintf(folder, sizeof(folder), "%.*s", (int)(slash - step->path), step->path);
-        fd = spares_take(&store->spares, store->disk.root, folder);
+        dir = path_open_beneath(store->disk.root, folder, O_RDONLY | O_DIRECTORY, 0);
+        if (dir < 0)
+                return -1;
+        fd = spares_take(&store->spares, dir);
         if (fd < 0)
-                fd = path_open_beneath(store->disk.root, folder, O_WRONLY | O_TMPFILE, 0666);
+                fd = openat(dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
         if (fd >= 0 && store_write_all(fd, step->bytes, NULL))
                 fd = close_fd(fd);
         return fd;
@@ -36,7 +40,7 @@ void store_change_make_ahead(StoreChange *change) {
         while (change->n_ahead < STORE_AHEAD_MAX && step_next(buf_str(&change->steps), &at, &step)) {
                 int fd;
 
-                if (step.head.kind != STEP_CREATE)
+                if (!step_is_written(&step))
                         continue;
                 if (step.bytes.n > STORE_AHEAD_BYTES)
                         return;

@@ -18,7 +18,7 @@ typedef enum AppliedState { APPLIED_NOT, APPLIED_TEMP, APPLIED_APPENDED, APPLIED
 typedef struct Applied {
         Step step;
         AppliedState state;
-        int ahead;      /* the file, written and without a name; -1: it is made here */
+        int ahead;      /* its file, written and without a name; -1: it is made here */
         bool has_old;   /* the temp file is what was there before */
         bool is_new;    /* the file that was appended to */
         uint64_t at, n; /* of what was appended */
@@ -42,25 +42,44 @@ int store_write_all(int fd, Str bytes, size_t *ret_n) {
         return r;
 }
 
-static int store_write_temp(StoreDisk *disk, int dir, const char *name, const Step *step) {
+/* The rights of the document that it is to replace. */
+static int store_take_rights(int fd, int dir, const char *name) {
+        FileStand is, was;
+
+        if (file_stand_at(dir, name, AT_SYMLINK_NOFOLLOW, &was) || !S_ISREG(was.mode) ||
+            file_stand_at(fd, "", 0, &is) || !((is.mode ^ was.mode) & 0777))
+                return 0;
+        return fchmod(fd, was.mode & 0777) < 0 ? error_origin(-errno) : 0;
+}
+
+/* A file that was made ahead is as good as a new one. */
+static int store_name_temp(int ahead, int dir, const char *temp) {
+        int r = ahead < 0 ? -ENOENT : store_ahead_name(ahead, dir, temp);
+
+        if (r == -EEXIST && unlinkat(dir, temp, 0) == 0) /* of a try before */
+                r = store_ahead_name(ahead, dir, temp);
+        return r;
+}
+
+/* ahead: written already, without a name; taken over. -1: none. */
+static int store_write_temp(StoreDisk *disk, int dir, const char *name, const Step *step, int ahead) {
         const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-        _cleanup_(closep) int fd = -1;
+        _cleanup_(closep) int fd = ahead;
         char temp[STORE_TEMP_MAX];
-        struct stat st;
-        int r;
+        int r = 0;
 
         store_temp_name(name, step->head.stamp, temp);
         store_disk_step(disk, "temp");
-        fd = openat(dir, temp, flags, 0666);
-        if (fd < 0 && errno == EEXIST && unlinkat(dir, temp, 0) == 0) /* of a try before */
+        if (store_name_temp(fd, dir, temp)) {
+                close_fd(fd);
                 fd = openat(dir, temp, flags, 0666);
-        if (fd < 0)
-                return error_origin(-errno);
-        r = store_write_all(fd, step->bytes, NULL);
-        if (r == 0 && step->head.kind == STEP_REPLACE && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(st.st_mode) && fchmod(fd, st.st_mode & 0777) < 0)
-                r = error_origin(-errno);
-        if (r)
+                if (fd < 0 && errno == EEXIST && unlinkat(dir, temp, 0) == 0)
+                        fd = openat(dir, temp, flags, 0666);
+                r = fd < 0 ? error_origin(-errno) : store_write_all(fd, step->bytes, NULL);
+        }
+        if (r == 0 && step->head.kind == STEP_REPLACE)
+                r = store_take_rights(fd, dir, name);
+        if (r && fd >= 0)
                 (void)unlinkat(dir, temp, 0);
         return error_trace(r);
 }
@@ -68,8 +87,12 @@ static int store_write_temp(StoreDisk *disk, int dir, const char *name, const St
 static int apply_temp(StoreDisk *disk, Applied *applied) {
         const char *name;
         int dir = store_parent(disk, applied->step.path, &name);
-        int r = dir < 0 ? dir : store_write_temp(disk, dir, name, &applied->step);
+        int ahead = applied->ahead, r;
 
+        if (dir < 0)
+                return error_trace(dir);
+        applied->ahead = -1;
+        r = store_write_temp(disk, dir, name, &applied->step, ahead);
         if (r == 0)
                 applied->state = APPLIED_TEMP;
         return error_trace(r);
@@ -181,7 +204,7 @@ static int apply_name(StoreDisk *disk, Applied *applied, int dir, const char *na
                 return error_trace(apply_taken(dir, name));
         if (!r || r == -ENOSPC || r == -EDQUOT || r == -EIO)
                 return error_trace(r);
-        r = store_write_temp(disk, dir, name, &applied->step);
+        r = store_write_temp(disk, dir, name, &applied->step, -1);
         return r ? error_trace(r) : APPLY_E_TEMP;
 }
 
@@ -289,8 +312,8 @@ static int apply_prepare(StoreDisk *disk, Applied *applied, Buf *made) {
                 return 0;
         snprintf(inside, sizeof(inside), "%s%s", step->path, step->head.kind == STEP_MKDIR ? "/." : "");
         r = store_make_parents(disk, inside, made);
-        if (r == 0 && applied->ahead < 0 &&
-            (step->head.kind == STEP_CREATE || step->head.kind == STEP_REPLACE))
+        if (r == 0 &&
+            (step->head.kind == STEP_REPLACE || (step->head.kind == STEP_CREATE && applied->ahead < 0)))
                 r = apply_temp(disk, applied);
         return error_trace(r);
 }
@@ -314,7 +337,7 @@ static int apply_all(StoreDisk *disk, Applied *applied, size_t n, Buf *made) {
 int store_apply(StoreDisk *disk, Str steps, uint64_t number, StoreChange *change) {
         _cleanup_(buf_deinit) Buf all = BUF_NULL, made = BUF_NULL;
         Applied one = {0}, *applied;
-        size_t at = 0, n = 0, n_created = 0;
+        size_t at = 0, n = 0, n_written = 0;
         int r = 0;
 
         while (r == 0 && step_next(steps, &at, &one.step)) {
@@ -326,8 +349,8 @@ int store_apply(StoreDisk *disk, Str steps, uint64_t number, StoreChange *change
         }
         applied = (Applied *)(void *)all.data;
         for (size_t i = 0; !r && i < n; i++)
-                if (applied[i].step.head.kind == STEP_CREATE)
-                        applied[i].ahead = store_ahead_take(change, n_created++);
+                if (step_is_written(&applied[i].step))
+                        applied[i].ahead = store_ahead_take(change, n_written++);
         r = r ? r : apply_all(disk, applied, n, &made);
         if (r) {
                 apply_take_all_back(disk, applied, all.n / sizeof(one), &made);

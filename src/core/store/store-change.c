@@ -21,16 +21,21 @@ static size_t step_padded(size_t n) {
         return (n + 7) & ~(size_t)7;
 }
 
-int step_add(Buf *out, const StepHead *head, const char *path, Str bytes) {
-        size_t n = head->n_path + bytes.n;
+static int step_add_both(Buf *out, const StepHead *head, const char *path, Str first, Str second) {
+        size_t n = head->n_path + first.n + second.n;
         int r = buf_reserve(out, sizeof(*head) + step_padded(n));
 
         if (r)
                 return error_trace(r);
         (void)buf_append(out, head, sizeof(*head));
         (void)buf_append(out, path, head->n_path);
-        (void)buf_append_str(out, bytes);
+        (void)buf_append_str(out, first);
+        (void)buf_append_str(out, second);
         return error_trace(buf_append(out, "\0\0\0\0\0\0\0", step_padded(n) - n));
+}
+
+int step_add(Buf *out, const StepHead *head, const char *path, Str bytes) {
+        return error_trace(step_add_both(out, head, path, bytes, STR_NULL));
 }
 
 /* Relative, and every part of it a name. */
@@ -81,6 +86,10 @@ static int store_change_add(StoreChange *change, StepKind kind, const char *path
         return error_trace(step_add(&change->steps, &head, path, bytes));
 }
 
+int store_change_reserve(StoreChange *change, size_t n) {
+        return error_trace(buf_reserve(&change->steps, n));
+}
+
 int store_change_mkdir(StoreChange *change, const char *path) {
         return store_change_add(change, STEP_MKDIR, path, STR_NULL, NULL);
 }
@@ -124,7 +133,6 @@ int store_change_event(StoreChange *change, const char *path, Str kind, Str body
                          .n_path = (uint32_t)strlen(path) + 1,
                          .n_kind = (uint32_t)kind.n,
                          .n_bytes = kind.n + body.n};
-        _cleanup_(buf_deinit) Buf both = BUF_NULL;
         int r = step_check_path(path);
 
         if (body.n < 2 || body.data[0] != '{' || body.data[body.n - 1] != '}' ||
@@ -132,7 +140,5 @@ int store_change_event(StoreChange *change, const char *path, Str kind, Str body
                 return error_origin(-EINVAL);
         if (body.n + TRAIL_SEAL_MAX > TRAIL_LINE_MAX)
                 return error_origin(-EMSGSIZE);
-        r = r ? r : buf_append_str(&both, kind);
-        r = r ? r : buf_append_str(&both, body);
-        return error_trace(r ? r : step_add(&change->steps, &head, path, buf_str(&both)));
+        return error_trace(r ? r : step_add_both(&change->steps, &head, path, kind, body));
 }

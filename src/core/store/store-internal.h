@@ -19,7 +19,12 @@
 #define STORE_TEMP  ".tmp-muster-" /* in the middle of a name */
 #define STORE_SPARE "write.lock"   /* in STORE_STATE: what becomes it */
 
-enum { STORE_TRAILS = 256, STORE_TOUCHED_MAX = 24, STORE_REACH = 8 };
+enum {
+        STORE_TRAILS = 256,
+        STORE_TOUCHED_MAX = 24,
+        STORE_REACH = 8,
+        STORE_RECORD_KEPT = 2 * STORE_RECORD_MAX
+};
 
 typedef enum StepKind {
         STEP_MKDIR = 1,
@@ -52,9 +57,12 @@ typedef struct Step {
 /* The step at *at, which is then behind it. False: there is none, or it is nonsense. */
 bool step_next(Str steps, size_t *at, Step *ret);
 int step_add(Buf *out, const StepHead *head, const char *path, Str bytes);
+/* A document that gets a file of its own. */
+static inline bool step_is_written(const Step *step) {
+        return step->head.kind == STEP_CREATE || step->head.kind == STEP_REPLACE;
+}
 static inline bool step_is_content(const Step *step) {
-        return step->head.kind == STEP_CREATE || step->head.kind == STEP_REPLACE ||
-               step->head.kind == STEP_REMOVE;
+        return step_is_written(step) || step->head.kind == STEP_REMOVE;
 }
 
 enum { RECORD_INLINE = 1, RECORD_STAGED, RECORD_VOID }; /* tags in the journal */
@@ -137,12 +145,11 @@ typedef struct StoreJob {
 /* Files that are there for the next changes; of any thread. */
 typedef struct StoreSpares {
         pthread_mutex_t lock;
-        char *folder; /* in which they were made; NULL: none yet */
-        uint64_t dev, ino;
+        uint64_t mark; /* of the folder that they were made in: what a file gets from it */
         int fds[STORE_SPARES];
         size_t n;
-        unsigned n_strange; /* creations in other folders, one after the other */
-        unsigned n_taken;   /* creations in this one, since somebody last looked */
+        unsigned n_wanted; /* files that were made since somebody last looked */
+        bool is_worth;     /* so many that some shall lie ready */
 } StoreSpares;
 
 struct Store {
@@ -160,8 +167,9 @@ struct Store {
         _Atomic bool
                 is_taken; /* by a job, or by who commits a change that it has made: the disk is theirs */
         StoreJob *job;    /* of the loop */
+        _Atomic(StoreJob *) spare_job; /* one that is over, for the next; NULL: none */
         Deferred next;
-        Timer sync_timer, lock_timer, spares_timer;
+        Timer sync_timer, lock_timer, idle_timer;
         bool is_open, is_closing, is_dirty, wants_sync, wants_open;
         bool is_flushing; /* beside commits, so that the sync that they wait for is short */
         bool is_flushed;
@@ -169,6 +177,7 @@ struct Store {
         _Atomic unsigned n_ahead; /* files without a name that changes have */
         StoreSpares spares;
         StoreStats stats;
+        uint64_t n_seen; /* of its commits, when idle_timer last looked */
 };
 
 /* store-disk.c: the folder of ours, its lock, the journal, syncing. */
@@ -223,14 +232,14 @@ int store_write_at(StoreDisk *disk, const Step *step,
 int store_put(StoreDisk *disk, const Step *step);
 
 /* store-ahead.c: files that are written and have no name yet. */
-int store_ahead_take(StoreChange *change, size_t n); /* that of its n-th creation; the caller's; -1: none */
+int store_ahead_take(StoreChange *change, size_t n); /* that of its n-th document; the caller's; -1: none */
 int store_ahead_name(int fd, int dir, const char *name); /* -EEXIST: there is one */
 void store_ahead_drop(StoreChange *change);
 
 /* store-spares.c: files that are made before anybody needs them. */
 void spares_init(StoreSpares *spares);
 void spares_deinit(StoreSpares *spares);
-int spares_take(StoreSpares *spares, int root, const char *folder); /* the caller's; -1: none */
+int spares_take(StoreSpares *spares, int dir); /* for a file in it; the caller's; -1: none */
 bool spares_want_more(StoreSpares *spares);
 void spares_fill(StoreSpares *spares, int root); /* worker */
 bool spares_drop_unused(StoreSpares *spares);    /* whether nobody has asked since the last time */

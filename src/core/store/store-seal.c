@@ -154,6 +154,15 @@ static int store_seal_append(StoreJob *job, StoreChange *change, const Step *ste
         return error_trace(r);
 }
 
+/* What is sealed gets a little longer. */
+static size_t store_seal_room(const StoreJob *job) {
+        size_t n = 4096;
+
+        for (const StoreChange *change = job->changes; change; change = change->next)
+                n += change->r ? 0 : change->steps.n;
+        return n;
+}
+
 static int store_seal_change(StoreJob *job, StoreChange *change, uint32_t number) {
         size_t at = 0;
         Step step;
@@ -191,7 +200,8 @@ int store_seal(StoreJob *job) {
         int r;
 
         job->record.n = job->lines.n = job->ends.n = 0;
-        r = buf_append(&job->record, &head, sizeof(head));
+        r = buf_reserve(&job->record, store_seal_room(job));
+        r = r ? r : buf_append(&job->record, &head, sizeof(head));
         for (StoreChange *change = job->changes; r == 0 && change; change = change->next, number++)
                 if (!change->r)
                         r = store_seal_change(job, change, number);

@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files without a name and without a byte, made before anybody needs them (O_TMPFILE): where files are created one
- * after the other in one folder, as comments are, nobody who waits for an answer waits for an inode. That can take
+ * Files without a name and without a byte, made before anybody needs them (O_TMPFILE): where documents are written one
+ * after the other, as comments and sessions are, nobody who waits for an answer waits for an inode. That can take
  * longer than the sync: ext4 without a journal goes past all inodes of the group that were removed in the last
- * minutes. A crash leaves none. Not needed: who finds none here makes one.
+ * minutes, and each document that replaces another one removes one. A crash leaves none. Not needed: who finds none
+ * here makes one.
  *
  * They are taken by whoever puts a change together, in any thread, and made by a worker that the loop starts behind
- * the answers. They are of one folder, since a new file gets its group and rights from the folder it is made in.
+ * the answers. A new file gets things from the folder that it is made in; these are made in that of the store, and
+ * serve the folders below it that give the same.
  */
+#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/macro.h"
+#include "base/siphash.h"
 #include "core/store/store-internal.h"
 
 void spares_init(StoreSpares *spares) {
@@ -27,46 +34,44 @@ static void spares_empty(StoreSpares *spares) {
 
 void spares_deinit(StoreSpares *spares) {
         spares_empty(spares);
-        free(steal(&spares->folder));
         pthread_mutex_destroy(&spares->lock);
 }
 
-/* The folder in which files are created now; another one only becomes it when it is asked for again and again. */
-static bool spares_are_of(StoreSpares *spares, const char *folder) {
-        char *copy;
+enum { SPARES_GIVEN_MAX = 512 }; /* bytes of an attribute; folders with more get no spares */
 
-        if (spares->folder && strcmp(spares->folder, folder) == 0) {
-                spares->n_strange = 0;
-                return true;
+/* What a new file gets from its folder: file system, group, rights, label, how its bytes are stored. 0: it cannot be told. */
+static uint64_t spares_mark(int dir) {
+        static const char *const names[] = {"system.posix_acl_default", "security.selinux"};
+        static const SipKey key = {0x6d75737465722073, 0x7370617265732e2e}; /* against accidents */
+        const uint64_t attributes = STATX_ATTR_COMPRESSED | STATX_ATTR_NODUMP | STATX_ATTR_ENCRYPTED;
+        struct {
+                uint64_t dev, attributes, group;
+                ssize_t n[ARRAY_SIZE(names)];
+                char given[ARRAY_SIZE(names)][SPARES_GIVEN_MAX];
+        } folder = {0};
+        struct statx st; /* not its times: FileStand says why */
+
+        if (statx(dir, "", AT_EMPTY_PATH, STATX_MODE | STATX_GID, &st) < 0)
+                return 0;
+        folder.dev = ((uint64_t)st.stx_dev_major << 32) | st.stx_dev_minor;
+        folder.attributes = st.stx_attributes & attributes;
+        folder.group = st.stx_mode & S_ISGID ? (uint64_t)st.stx_gid + 1 : 0;
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                folder.n[i] = fgetxattr(dir, names[i], folder.given[i], SPARES_GIVEN_MAX);
+                if (folder.n[i] < 0 && errno != ENODATA && errno != EOPNOTSUPP)
+                        return 0;
         }
-        if (++spares->n_strange < STORE_SPARES_WORTH || !(copy = strdup(folder)))
-                return false;
-        spares_empty(spares);
-        free(spares->folder);
-        spares->folder = copy;
-        spares->n_strange = 0;
-        return true;
+        return siphash(key, (Str){(const char *)&folder, sizeof(folder)}) | 1;
 }
 
-/* One that was put in its place since would give files other rights. */
-static bool spares_is_same(const StoreSpares *spares, int root) {
-        FileStand st;
-
-        return file_stand_at(root, spares->folder, AT_SYMLINK_NOFOLLOW, &st) == 0 && st.dev == spares->dev &&
-               st.ino == spares->ino;
-}
-
-int spares_take(StoreSpares *spares, int root, const char *folder) {
+int spares_take(StoreSpares *spares, int dir) {
+        uint64_t mark = spares_mark(dir);
         int fd = -1;
 
         pthread_mutex_lock(&spares->lock);
-        if (spares_are_of(spares, folder)) {
-                spares->n_taken++;
-                if (spares->n > 0 && !spares_is_same(spares, root))
-                        spares_empty(spares);
-                if (spares->n > 0)
-                        fd = spares->fds[--spares->n];
-        }
+        spares->is_worth |= ++spares->n_wanted >= STORE_SPARES_WORTH;
+        if (mark && mark == spares->mark && spares->n > 0)
+                fd = spares->fds[--spares->n];
         pthread_mutex_unlock(&spares->lock);
         return fd;
 }
@@ -75,48 +80,35 @@ bool spares_want_more(StoreSpares *spares) {
         bool want;
 
         pthread_mutex_lock(&spares->lock);
-        want = spares->n_taken > 0 && spares->n + STORE_SPARES_STEP <= STORE_SPARES;
+        want = spares->is_worth && spares->n + STORE_SPARES_STEP <= STORE_SPARES;
         pthread_mutex_unlock(&spares->lock);
         return want;
 }
 
-/* False: there are enough, or they are for another folder by now. */
-static bool spares_add(StoreSpares *spares, const char *folder, const FileStand *st, int fd) {
-        bool is_added = false;
+/* False: there are enough. */
+static bool spares_add(StoreSpares *spares, uint64_t mark, int fd) {
+        bool has_room;
 
         pthread_mutex_lock(&spares->lock);
-        if (strcmp(spares->folder, folder) == 0 && spares->n < STORE_SPARES) {
-                if (spares->dev != st->dev || spares->ino != st->ino)
-                        spares_empty(spares);
-                spares->dev = st->dev;
-                spares->ino = st->ino;
+        if (spares->mark != mark)
+                spares_empty(spares);
+        spares->mark = mark;
+        has_room = spares->n < STORE_SPARES;
+        if (has_room)
                 spares->fds[spares->n++] = fd;
-                is_added = true;
-        }
         pthread_mutex_unlock(&spares->lock);
-        return is_added;
+        return has_room;
 }
 
 void spares_fill(StoreSpares *spares, int root) {
-        _cleanup_(freep) char *folder = NULL;
-        _cleanup_(closep) int dir = -1;
-        FileStand st;
+        uint64_t mark = spares_mark(root);
 
-        pthread_mutex_lock(&spares->lock);
-        folder = spares->folder ? strdup(spares->folder) : NULL;
-        pthread_mutex_unlock(&spares->lock);
-        dir = folder ? path_open_beneath(root, folder, O_RDONLY | O_DIRECTORY, 0) : -1;
-        if (dir < 0 || file_stand_at(dir, "", 0, &st))
-                return;
-        for (int i = 0; i < STORE_SPARES; i++) {
-                int fd = openat(dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+        for (bool has_room = mark != 0; has_room;) {
+                int fd = openat(root, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
 
-                if (fd < 0)
-                        return;
-                if (!spares_add(spares, folder, &st, fd)) {
+                has_room = fd >= 0 && spares_add(spares, mark, fd);
+                if (!has_room)
                         close_fd(fd);
-                        return;
-                }
         }
 }
 
@@ -124,10 +116,12 @@ bool spares_drop_unused(StoreSpares *spares) {
         bool is_used;
 
         pthread_mutex_lock(&spares->lock);
-        is_used = spares->n_taken > 0;
-        spares->n_taken = 0;
-        if (!is_used)
+        is_used = spares->n_wanted > 0;
+        spares->n_wanted = 0;
+        if (!is_used) {
+                spares->is_worth = false;
                 spares_empty(spares);
+        }
         pthread_mutex_unlock(&spares->lock);
         return !is_used;
 }

@@ -36,8 +36,6 @@ static void store_fill_done(void *user) {
         Store *store = user;
 
         store->is_filling = false;
-        if (!timer_is_set(&store->spares_timer))
-                (void)timer_set(&store->spares_timer, STORE_SPARES_MS);
         if (store->is_closing)
                 deferred_schedule(&store->next);
 }
@@ -46,13 +44,6 @@ static void store_fill_done(void *user) {
 static void store_fill(Store *store) {
         if (!store->is_filling && !store->is_closing && spares_want_more(&store->spares))
                 store->is_filling = !loop_work(store->loop, store_fill_work, store_fill_done, store);
-}
-
-static void store_on_spares_timer(Timer *timer) {
-        Store *store = container_of(timer, Store, spares_timer);
-
-        if (!spares_drop_unused(&store->spares))
-                (void)timer_set(timer, STORE_SPARES_MS);
 }
 
 static void store_kick(Store *store) {
@@ -73,7 +64,7 @@ static void store_on_lock_timer(Timer *timer) {
         store_kick(container_of(timer, Store, lock_timer));
 }
 
-static StoreJob *store_job_free(StoreJob *job) {
+static StoreJob *store_job_drop(StoreJob *job) {
         if (job) {
                 buf_deinit(&job->record);
                 buf_deinit(&job->lines);
@@ -83,13 +74,47 @@ static StoreJob *store_job_free(StoreJob *job) {
         return NULL;
 }
 
-static StoreJob *store_job_new(Store *store, StoreChange *changes, int64_t wall_us) {
-        StoreJob *job = calloc(1, sizeof(*job));
+/* The next job has its memory: what is printed fast comes in long records, and fresh pages cost more than what is done with them. */
+static StoreJob *store_job_free(StoreJob *job) {
+        Store *store = job->store;
 
+        if (job->record.cap > STORE_RECORD_KEPT)
+                return store_job_drop(job);
+        store_job_drop(atomic_exchange(&store->spare_job, job));
+        return NULL;
+}
+
+/* Any thread. */
+static StoreJob *store_job_new(Store *store, StoreChange *changes, int64_t wall_us) {
+        StoreJob *job = atomic_exchange(&store->spare_job, NULL);
+
+        if (!job)
+                job = calloc(1, sizeof(*job));
         if (job)
-                *job = (StoreJob){
-                        .store = store, .disk = &store->disk, .wall_us = wall_us, .changes = changes};
+                *job = (StoreJob){.store = store,
+                                  .disk = &store->disk,
+                                  .wall_us = wall_us,
+                                  .changes = changes,
+                                  .record = {job->record.data, 0, job->record.cap},
+                                  .lines = {job->lines.data, 0, job->lines.cap},
+                                  .ends = {job->ends.data, 0, job->ends.cap}};
         return job;
+}
+
+/* What is kept for the next change goes when none has come for a while. */
+static void store_on_idle_timer(Timer *timer) {
+        Store *store = container_of(timer, Store, idle_timer);
+        bool is_idle = store->n_seen == store->stats.n_commits && spares_drop_unused(&store->spares) &&
+                       store_take(store);
+
+        store->n_seen = store->stats.n_commits;
+        if (!is_idle) {
+                (void)timer_set(timer, STORE_IDLE_MS);
+                return;
+        }
+        store_job_drop(atomic_exchange(&store->spare_job, NULL));
+        journal_give_back(&store->disk.journal);
+        store_release(store);
 }
 
 /* The caller has taken the store; where it fails it has to release it. */
@@ -165,6 +190,7 @@ static int store_copy_options(Store *store, const StoreOptions *options) {
 
 static Store *store_free(Store *store) {
         spares_deinit(&store->spares);
+        store_job_drop(atomic_load(&store->spare_job));
         store_disk_close(&store->disk);
         free(store->path);
         free(store);
@@ -202,7 +228,7 @@ int store_open(Store **ret, const StoreOptions *options, void (*opened)(void *us
         deferred_init(&store->next, store->loop, store_run_next);
         timer_init(&store->sync_timer, store->loop, store_on_sync_timer);
         timer_init(&store->lock_timer, store->loop, store_on_lock_timer);
-        timer_init(&store->spares_timer, store->loop, store_on_spares_timer);
+        timer_init(&store->idle_timer, store->loop, store_on_idle_timer);
         r = store_job_start(store, store_open_run, store_open_done, NULL);
         if (r) {
                 store_free(store);
@@ -362,6 +388,8 @@ static void store_commit_done(void *user) {
                 store_tell(store, job);
         store_answer(store, job);
         store_job_free(job);
+        if (!timer_is_set(&store->idle_timer))
+                (void)timer_set(&store->idle_timer, STORE_IDLE_MS);
         store_kick(store);
         store_fill(store);
 }
@@ -413,7 +441,7 @@ static void store_sync_done(void *user) {
         }
         timer_clear(&store->sync_timer);
         timer_clear(&store->lock_timer);
-        timer_clear(&store->spares_timer);
+        timer_clear(&store->idle_timer);
         deferred_cancel(&store->next);
         if (store->closed)
                 store->closed(store->closed_user);
@@ -503,7 +531,7 @@ void store_close(Store *store, void (*closed)(void *user), void *user) {
 void store_end(Store *store) {
         timer_clear(&store->sync_timer);
         timer_clear(&store->lock_timer);
-        timer_clear(&store->spares_timer);
+        timer_clear(&store->idle_timer);
         deferred_cancel(&store->next);
         if (atomic_load(&store->is_taken) || store->is_flushing || store->is_filling)
                 return; /* a worker that did not come back in time has it */

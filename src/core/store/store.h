@@ -25,7 +25,7 @@ typedef struct StoreChange StoreChange;
 enum {
         STORE_JOURNAL_SIZE = 4 * 1024 * 1024,
         STORE_GROUP_MAX = 256 * 1024,          /* bytes of changes that are kept together */
-        STORE_RECORD_MAX = 1024 * 1024,        /* one change with more is staged in a file of its own */
+        STORE_RECORD_MAX = 2 * 1024 * 1024,    /* one change with more is staged in a file of its own */
         STORE_WAITING_MAX = 256 * 1024 * 1024, /* bytes of changes that wait; beyond: -ENOBUFS */
         STORE_PATH_MAX = 1024,                 /* longer ones: -ENAMETOOLONG */
         STORE_LOCK_MS = 5000,                  /* so long others may hold their lock; then -ETIMEDOUT */
@@ -33,13 +33,13 @@ enum {
         STORE_LOCK_OLD_MS = 2 * 60 * 1000, /* from then on the lock of a process that is gone is removed */
         STORE_LOCK_EMPTY_MS = 3000,        /* one in which nothing stands: whoever made it died with that */
         STORE_SYNC_MS = 1000,              /* after that the files themselves are safe */
-        STORE_AHEAD_MAX = 4,               /* new files of one change that are written before its commit */
+        STORE_AHEAD_MAX = 4,               /* documents of one change that are written before its commit */
         STORE_AHEAD_ALL = 64,              /* such files of all changes of a store that wait */
         STORE_AHEAD_BYTES = 64 * 1024,     /* a larger file is not written before its commit */
         STORE_SPARES = 16,                 /* files without a name that are there for the next changes */
         STORE_SPARES_STEP = 4,             /* so many are missing before more are made */
-        STORE_SPARES_WORTH = 8,            /* creations in one folder before any is made for it */
-        STORE_SPARES_MS = 5000,            /* after which those that nobody wants are let go */
+        STORE_SPARES_WORTH = 8,            /* documents that are written before any is made */
+        STORE_IDLE_MS = 5000,              /* after which what lies ready for changes is let go */
 };
 
 /* An event that is kept. */
@@ -93,7 +93,7 @@ struct StoreChange {
         int64_t since_ms; /* it has waited for the lock; 0: it has not */
         int r;
         size_t told_at;             /* of its lines in what the job has sealed */
-        int ahead[STORE_AHEAD_MAX]; /* its first creations, in their order; -1: it was used */
+        int ahead[STORE_AHEAD_MAX]; /* files of its first documents, in their order; -1: it was used */
         size_t n_ahead;
         struct StoreJob *job; /* it was committed by the thread that has made it */
 };
@@ -101,6 +101,7 @@ void store_change_init(StoreChange *change, Store *store, void (*done)(StoreChan
 void store_change_deinit(
         StoreChange *change); /* of one that is not committed, or whose commit failed at once */
 bool store_change_is_empty(const StoreChange *change);
+int store_change_reserve(StoreChange *change, size_t n); /* so much is about to come; not needed */
 int store_change_mkdir(StoreChange *change, const char *path);
 /* There must be no such file yet. */
 int store_change_create(StoreChange *change, const char *path, Str bytes);
@@ -115,7 +116,7 @@ int store_change_append(StoreChange *change, const char *path, Str lines); /* wi
 int store_change_grow(StoreChange *change, const char *path, uint64_t at, Str bytes);
 /* An event of a trail: the body that trail_seal() wants. */
 int store_change_event(StoreChange *change, const char *path, Str kind, Str body);
-/* Worker, when it is complete: the first files that it creates are written now, which takes work off the commit.
+/* Worker, when it is complete: its first documents are written now, which takes work off the commit.
  * Nobody can see them. Not needed, and cannot fail. */
 void store_change_make_ahead(StoreChange *change);
 /* 0: done() follows in a later turn. Negative: it does not. */

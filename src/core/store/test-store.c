@@ -531,17 +531,24 @@ static void test_here(void **state) {
         assert_file(f, "locked", "x");
 }
 
-static void create_in(Fixture *f, const char *folder, unsigned number) {
+static void write_in(Fixture *f, const char *folder, unsigned number, bool is_replaced) {
         char path[64], text[32];
         Try try;
 
-        snprintf(path, sizeof(path), "%s/%u", folder, number);
-        snprintf(text, sizeof(text), "text %u", number);
+        snprintf(path, sizeof(path), "%s%s%u", folder, *folder ? "/" : "", number);
+        snprintf(text, sizeof(text), "text %u %d", number, is_replaced);
         try_init(&try, f);
-        assert_int_equal(store_change_create(&try.change, path, str_from(text)), 0);
+        if (is_replaced)
+                assert_int_equal(store_change_replace(&try.change, path, str_from(text), NULL), 0);
+        else
+                assert_int_equal(store_change_create(&try.change, path, str_from(text)), 0);
         store_change_make_ahead(&try.change);
         assert_int_equal(try_commit(&try, f), 0);
         assert_file(f, path, text);
+}
+
+static void create_in(Fixture *f, const char *folder, unsigned number) {
+        write_in(f, folder, number, false);
 }
 
 /* How many lie ready, when nobody makes more. */
@@ -551,44 +558,80 @@ static size_t count_spares(Fixture *f) {
         return f->store->spares.n;
 }
 
-/* Files that are made before they are needed: of the folder in which files are created, and of no other. */
+/* Files that are made before they are needed: for every folder in which a new file would be the same. */
 static void test_spares(void **state) {
         Fixture *f = *state;
         unsigned number = 0;
         size_t n;
 
-        put(f, "many/first", STR("x"));
-        put(f, "few/first", STR("x"));
+        put(f, "some/first", STR("x"));
+        put(f, "shared/first", STR("x"));
+        assert_int_equal(fchmodat(f->root, "shared", 02775, 0), 0);
         assert_int_equal(fixture_open(f), 0);
         while (number < STORE_SPARES_WORTH - 1)
-                create_in(f, "many", number++);
+                create_in(f, "some", number++);
         assert_int_equal(count_spares(f), 0);
-        create_in(f, "many", number++);
+        create_in(f, "some", number++);
         n = count_spares(f);
         if (!n)
                 skip(); /* a file system without O_TMPFILE */
         assert_int_equal(n, STORE_SPARES);
-        create_in(f, "few", 1);
+        create_in(f, "shared", 1); /* its files get its group */
         assert_int_equal(count_spares(f), n);
-        create_in(f, "many", number++);
+        create_in(f, "some", number++);
         assert_int_equal(count_spares(f), n - 1);
+        write_in(f, "some", 0, true);
+        assert_int_equal(count_spares(f), n - 2);
+        write_in(f, "", 0, true);
+        assert_int_equal(count_spares(f), n - 3);
         while (number < 40)
-                create_in(f, "many", number++);
+                create_in(f, "some", number++);
         assert_true(count_spares(f) > STORE_SPARES - STORE_SPARES_STEP);
 
-        assert_int_equal(renameat(f->root, "many", f->root, "away"), 0);
-        assert_int_equal(mkdirat(f->root, "many", 0700), 0);
+        assert_int_equal(fchmodat(f->root, ".", 02755, 0), 0);
+        create_in(f, "some", number++); /* those that are made next are for the other one */
+        while (number < 50)
+                create_in(f, "some", number++);
         f->store->is_filling = true; /* none are made meanwhile */
-        create_in(f, "many", number++);
-        assert_int_equal(f->store->spares.n, 0);
+        spares_fill(&f->store->spares, f->root);
+        n = f->store->spares.n;
+        create_in(f, "shared", 2);
+        assert_int_equal(f->store->spares.n, n - 1);
         f->store->is_filling = false;
 
         assert_false(spares_drop_unused(&f->store->spares));
-        create_in(f, "many", number++);
-        assert_int_equal(count_spares(f), STORE_SPARES);
-        assert_false(spares_drop_unused(&f->store->spares));
         assert_true(spares_drop_unused(&f->store->spares));
         assert_int_equal(count_spares(f), 0);
+        assert_int_equal(count_temps(f), 0);
+}
+
+/* A document keeps its rights, whoever has made the file that takes its place. */
+static void test_replace_ahead(void **state) {
+        Fixture *f = *state;
+        struct stat st;
+        Try try;
+
+        put(f, "docs/there", STR("old"));
+        assert_int_equal(fchmodat(f->root, "docs/there", 0640, 0), 0);
+        assert_int_equal(fixture_open(f), 0);
+        try_init(&try, f);
+        assert_int_equal(store_change_replace(&try.change, "docs/there", STR("new"), NULL), 0);
+        assert_int_equal(store_change_replace(&try.change, "docs/none", STR("none"), &(FileIdentity){0}), 0);
+        store_change_make_ahead(&try.change);
+        assert_int_equal(try.change.n_ahead, 2);
+        assert_file(f, "docs/there", "old");
+        assert_int_equal(try_commit(&try, f), 0);
+        assert_file(f, "docs/there", "new");
+        assert_file(f, "docs/none", "none");
+        assert_int_equal(fstatat(f->root, "docs/there", &st, 0), 0);
+        assert_int_equal(st.st_mode & 0777, 0640);
+        try_init(&try, f);
+        assert_int_equal(store_change_replace(&try.change, "docs/there", STR("late"), &(FileIdentity){0}),
+                         0);
+        store_change_make_ahead(&try.change);
+        assert_int_equal(try_commit(&try, f), -ESTALE);
+        assert_file(f, "docs/there", "new");
+        assert_int_equal(f->store->n_ahead, 0);
         assert_int_equal(count_temps(f), 0);
 }
 
@@ -631,6 +674,7 @@ int main(void) {
                 store_test(test_state_removed),
                 store_test(test_here),
                 store_test(test_spares),
+                store_test(test_replace_ahead),
                 store_test(test_journal_moves),
         };
 
