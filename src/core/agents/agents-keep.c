@@ -97,9 +97,15 @@ static void keep_written(void *user) {
         keep_free(keep);
 }
 
+static bool keep_is_worth(const Agent *agent) {
+        return agent->is_told_of || agent->expects_hooks;
+}
+
 void agent_keep(Agent *agent, bool is_urgent) {
         AgentKeep *keep;
 
+        if (!keep_is_worth(agent))
+                return;
         agent->is_dirty = true;
         if (agent->is_being_kept)
                 return;
@@ -130,7 +136,7 @@ void agent_keep_now(Agent *agent) {
 }
 
 void agent_keep_remove(Agent *agent) {
-        AgentKeep *keep = agent->is_being_kept ? NULL : calloc(1, sizeof(*keep));
+        AgentKeep *keep = agent->is_being_kept || !keep_is_worth(agent) ? NULL : calloc(1, sizeof(*keep));
 
         if (!keep)
                 return;
@@ -154,6 +160,7 @@ bool agent_restore(Agent *agent) {
             !agent_state_read(json_get(json, "state"), &state))
                 return false;
         agent->state = state;
+        agent->is_told_of = true;
         agent->n_facts = 0;
         agent->expects_hooks = json_truth_of(json, "expects_hooks");
         agent->has_heard = json_truth_of(json, "has_heard");

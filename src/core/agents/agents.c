@@ -142,6 +142,7 @@ void agent_take(Agent *agent, AgentFact *fact) {
                 agent->has_heard = true;
         if (fact->kind == AGENT_TURN)
                 agent->n_prolonged = 0;
+        agent->is_told_of |= fact->source != AGENT_OS;
         agent_remember(agent, fact);
         if (has_changed)
                 agent_announce(agent);

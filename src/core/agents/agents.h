@@ -11,7 +11,8 @@
  *   output      agents.c: bytes that come or do not come, of a terminal of which nobody tells anything
  *
  * A change is an item of the feed (domain "agent", kind "state") and is written into <home>/agents/<id>.json in a later turn, without a
- * sync: a state is no promise. The next daemon says what was known, how old it is, and that it may have changed. The last
+ * sync: a state is no promise. The next daemon says what was known, how old it is, and that it may have changed. Of a program of which
+ * only the kernel tells anything no file is written: the next daemon hears the same. The last
  * AGENT_FACTS_MAX facts of each are kept for `muster explain`. Owned by the Daemon; loop thread only.
  */
 #include "core/agents/protocol.h"
@@ -60,6 +61,7 @@ struct Agent {
         unsigned n_prolonged; /* how often its turn was prolonged by messages, one after the other */
         AgentFact *facts;     /* a ring: the oldest at n_facts % AGENT_FACTS_MAX once it is full */
         size_t n_facts, n_room;
+        bool is_told_of; /* by others than the kernel */
         bool is_dirty, is_being_kept;
         Timer keep;
 };
