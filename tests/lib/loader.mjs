@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The parts of the tunnel's loader that need no browser, asked by lines of JSON: loader.mjs WEB. {"code": TEXT} gives {"offer"} or {"fault"}; {"sha256": BASE64}
 // gives {"hex"}; {"fuzz": [TEXT…], "seed": N, "rounds": N} changes the codes at random, and gives {"good", "broken", "version"}: how many were taken for what.
+// {"page": …} opens the whole page (loader-page.mjs).
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
+import { openPage } from "./loader-page.mjs";
 
 const web = process.argv[2];
 const { build } = createRequire(`${web}/`)("esbuild");
@@ -55,7 +57,7 @@ function fuzz({ fuzz: codes, seed, rounds }) {
 
 for await (const line of createInterface({ input: process.stdin })) {
   const request = JSON.parse(line);
-  const answer = request.code !== undefined ? take(request.code) : request.fuzz ? fuzz(request)
+  const answer = request.code !== undefined ? take(request.code) : request.fuzz ? fuzz(request) : request.page ? await openPage(web, request.page)
     : request.cut !== undefined ? { parts: cut(request.cut).map((p) => (typeof p === "string" ? { text: p } : { base64: Buffer.from(p).toString("base64") })) }
     : { hex: sha256(new Uint8Array(Buffer.from(request.sha256, "base64"))) };
   process.stdout.write(`${JSON.stringify(answer)}\n`);

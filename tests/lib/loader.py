@@ -11,7 +11,9 @@ WEB = os.path.join(ROOT, "web")
 
 
 def ask_loader(*requests):
-    """An answer for each request."""
+    """An answer for each request. {"page": …} opens the loader with a daemon that has `files` (path: text); those in `unlisted` its list leaves out, and the one at
+    `changed` ("list": the list itself) comes as `how` says (CHANGES in loader-page.mjs). `later` is a script that the console loads once it runs. Then `kind` of the
+    console, whether the daemon `refuses` the proof, and whether the browser has `webrtc` and can `inflate`."""
     if not shutil.which("node") or not os.path.isdir(os.path.join(WEB, "node_modules", "esbuild")):
         raise Skip("the console was not built here")
     done = subprocess.run(["node", os.path.join(ROOT, "tests", "lib", "loader.mjs"), WEB], input="".join(json.dumps(r) + "\n" for r in requests), stdout=subprocess.PIPE,
