@@ -10,6 +10,7 @@ from checks import write_text
 from coop_stream import Sessions
 from harness import Daemon, check, equal, eventually, muster_ok
 from person import Person
+from qr import check_qr
 from web import Web
 
 ONLY = "coop,native"
@@ -40,13 +41,16 @@ def test_a_qr_code_for_other_devices():
     with Daemon(only=ONLY) as d:
         for width, more in ((100, ()), (100, ("--ascii",)), (20, ()), (100, ("--no-qr",))):
             with Person(d.home, "serve", "-p", "0", "-H", "0.0.0.0", *more, cols=width) as p:
-                text = re.sub(r"\s+", "", p.until("stops it").decode())
+                screen = p.until("stops it").decode()
+                text = re.sub(r"\s+", "", screen)
                 if "Network:" not in text:
                     return "no address that others can reach"
                 port = int(re.search(r"Network:http://[\d.]+:(\d+)/", text)[1])
                 code = CODE.search(text)[1]
                 equal("\u2588" in text, width == 100 and not more, repr(more))
                 equal("####" in text, "--ascii" in more, repr(more))
+                if width == 100 and "--no-qr" not in more:
+                    check_qr(screen, re.search(r"Network: (\S+)", screen)[1], ascii_only="--ascii" in more)
                 status, _, body = Web(port, "").request("POST", "/api/login", body={"code": code})
                 equal((status, json.loads(body)["scope"]), (200, "control"))
                 p.signal(signal.SIGTERM)

@@ -5,6 +5,7 @@ import signal
 
 from harness import check, equal, eventually
 from person import Person
+from qr import check_qr
 from tunnel_daemon import LOST_CONSENT, Code, Opened, tunnelling
 
 ADDRESS = re.compile(r"(http\S+)#([A-Za-z0-9_-]{90,})")
@@ -26,7 +27,7 @@ def test_it_lasts_until_it_is_interrupted():
         name = t.create()
         with Person(t.home, "tunnel", name) as p:
             tunnel, text = _opened(t, p)
-            check("\u2588" in text, "no QR code")
+            check_qr(text, tunnel.answer["qr_data"])
             check("There is no page at http://127.0.0.1:8888/connect yet" in re.sub(r"\s+", " ", text), text)
             short = re.search(r"/connect of a web server .*: +([0-9A-HJKMNP-TV-Z]{6})\s", text)
             check(short, text)
@@ -57,6 +58,19 @@ def test_it_ends_with_the_command_whatever_ends_that():
             p.signal(signal.SIGKILL)
             tunnel.process.ended()
         equal(t.ls(), [])
+
+
+def test_its_qr_code_is_the_address():
+    """What a phone reads is all that it gets: in characters of ASCII, too, and with a page of one's own, which makes it longer."""
+    with tunnelling() as t:
+        name = t.create()
+        for args in (("--ascii",), ("--page", "https://example.org/a/place/of/my/own/connect"), ("--view", "--no-stun")):
+            with Person(t.home, "tunnel", name, *args, cols=200) as p:
+                tunnel, text = _opened(t, p)
+                check_qr(text, tunnel.answer["qr_data"], ascii_only="--ascii" in args)
+                p.type(b"\x03")
+                p.ended(-signal.SIGINT)
+                tunnel.process.ended()
 
 
 def test_exit_status_6():
