@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The ends of a tunnel that nobody asked for: the daemon is killed or stopped while somebody is there, its process is killed, hangs or talks nonsense. No
 process is left, and nobody who did nothing is hurt."""
+import contextlib
 import os
+import shlex
 import signal
 
-from harness import Daemon, check, equal, eventually
+from checks import MUSTERD, SCALE, write_text
+from coop_stream import Sessions
+from harness import Daemon, check, equal, eventually, processor_seconds
 from home import Home
-from tunnel_daemon import tunnelling
+from tunnel_daemon import Code, tunnelling
+from tunnel_page import Page, peer_of
 from wall_clock import wall_clock
 
 
@@ -144,3 +149,55 @@ def test_a_clock_that_jumps():
                 tunnel.process.lose()
                 control, answer = tunnel.resumed(answer["resume"])
                 check(answer["ok"], answer)
+
+
+@contextlib.contextmanager
+def _real_tunnel_of_other_time():
+    """Daemon and muster-tunnel, each with a wall clock that can be turned, and a code: (sessions, code, a function that turns both, the clock of muster-tunnel)."""
+    with Home() as home, wall_clock(home) as (env, turn), wall_clock(home, "wall-tunnel") as (env_tunnel, turn_tunnel):
+        program = os.path.join(home.base, "muster-tunnel")
+        words = ["%s=%s" % pair for pair in env_tunnel.items()] + [os.path.join(os.path.dirname(MUSTERD), "muster-tunnel")]
+        write_text(program, "#!/bin/sh\nexec env %s\n" % " ".join(map(shlex.quote, words)))
+        os.chmod(program, 0o755)
+        args = ["--sandbox", "none", "--tunnel-addresses", "127.0.0.1", "--tunnel-program", program]
+        with Daemon(only="coop,native", home=home, env=env, args=args) as d, Sessions(d) as s:
+            code = Code(s.good({"cmd": "tunnel", "session": s.create()})["qr_data"].split("#")[1])
+            yield s, code, lambda seconds: (turn(seconds), turn_tunnel(seconds)), turn_tunnel
+
+
+def test_a_clock_that_jumps_under_the_real_program():
+    """The same with muster-tunnel itself, whose DTLS and SCTP look at the wall clock: who is connected stays, files come, who comes later comes up, and who was
+    lost comes back. Nothing spins meanwhile."""
+    with _real_tunnel_of_other_time() as (s, code, turn, clock):
+        turn(86400)
+        with s.d.native() as n:
+            tunnel, = n.result("tunnel.ls")["tunnels"]
+        resume = None
+        for seconds in (0, -86400, 86400, -40 * 365 * 86400):
+            with peer_of(code) as peer:
+                page = Page(peer)
+                page.open(0, "coop-control")
+                answer = page.ask(0, {"resume": resume, "version": 1} if resume else code.proof())
+                check(answer["ok"], answer)
+                resume = answer["resume"]
+                page.open(2, "muster-file")
+                for later in (seconds, 0, seconds, 86400):
+                    turn(later)
+                    asked = clock.n_asked()
+                    check(page.ask(0, {"cmd": "ls"})["ok"], "refused")
+                    for _ in range(20):
+                        n = page.ask(2, {"get": "/"})["bytes"]
+                        while n:
+                            n -= peer.wait("message", stream=2, text=False)["n"]
+                    check(clock.n_asked() > asked, "muster-tunnel has not looked at the clock that was turned")
+                peer.do("close 0")
+                eventually(lambda: _tunnel_states(s) == ["away"], what="who closes coop-control has left")
+                turn(seconds)
+        with s.d.native() as n:
+            equal([(one["tunnel"], one["pid"]) for one in n.result("tunnel.ls")["tunnels"]], [(tunnel["tunnel"], tunnel["pid"])])
+        check(processor_seconds(tunnel["pid"]) < 3 * SCALE, lambda: "%g s of processor time" % processor_seconds(tunnel["pid"]))
+
+
+def _tunnel_states(s):
+    with s.d.native() as n:
+        return [one["state"] for one in n.result("tunnel.ls")["tunnels"]]

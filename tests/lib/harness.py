@@ -27,6 +27,12 @@ from home import (HOSTED_EXITED, Home, adopt_orphans, children, descendants, die
 
 
 # ---------------------------------------------------------------------------------------------------- Daemon
+def processor_seconds(pid):
+    """What a process has used of the processor, its threads included."""
+    fields = read_text("/proc/%d/stat" % pid).rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Daemon:
     """One run of musterd. Arguments: only="cccc,coop", args=[more flags], env={…} (None unsets), home=Home to use and keep,
     project: serve the home's AIWG project, prefix: a program that starts it, limits: [(RLIMIT_…, (soft, hard))], record: write
@@ -123,8 +129,7 @@ class Daemon:
         return int(line.split()[1]) * 1024
 
     def cpu_seconds(self):
-        fields = read_text("/proc/%d/stat" % self.pid).rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds(self.pid)
 
     def n_fds(self):
         return len(os.listdir("/proc/%d/fd" % self.pid))

@@ -1,35 +1,12 @@
 # SPDX-License-Identifier: MIT
 """A tunnel with everything real but the browser: musterd, muster-tunnel, and a peer of our own that knows nothing but the code in the QR code (issue 18)."""
 import contextlib
-import json
-import secrets
 
 from coop_stream import Sessions
 from harness import Daemon, check, equal, eventually
 from tunnel import TunnelPeer
 from tunnel_daemon import Code
-
-
-class Page:
-    """What a page does: the peer, and its messages of text as JSON."""
-
-    def __init__(self, peer):
-        self.peer = peer
-        peer.wait("up")
-
-    def open(self, stream, label):
-        self.peer.do("open %d %s" % (stream, label))
-        self.peer.wait("opened", stream=stream)
-
-    def say(self, stream, message):
-        self.peer.do("text %d %s" % (stream, message if isinstance(message, str) else json.dumps(message, separators=(",", ":"))))
-
-    def hear(self, stream):
-        return json.loads(bytes.fromhex(self.peer.wait("message", stream=stream, text=True)["hex"]))
-
-    def ask(self, stream, message):
-        self.say(stream, message)
-        return self.hear(stream)
+from tunnel_page import Page, peer_of
 
 
 @contextlib.contextmanager
@@ -40,12 +17,6 @@ def _tunnel():
         yield s, name, code
 
 
-def _peer(code):
-    kind, host, port = code.candidates[0]
-    equal(kind, 1)
-    return TunnelPeer(None, "--remote", secrets.token_hex(4), to=(host, port), ufrag=code.ufrag, pwd=code.pwd)  # each page is another
-
-
 def _states(s):
     with s.d.native() as n:
         return [one["state"] for one in n.result("tunnel.ls")["tunnels"]]
@@ -53,7 +24,7 @@ def _states(s):
 
 def test_from_the_code_to_the_terminal_and_back_again():
     with _tunnel() as (s, name, code):
-        with _peer(code) as peer:
+        with peer_of(code) as peer:
             page = Page(peer)
             page.open(0, "coop-control")
             answer = page.ask(0, code.proof())
@@ -74,13 +45,13 @@ def test_from_the_code_to_the_terminal_and_back_again():
             equal(s.listed(name)["web_clients"], 2)
             peer.do("close 0")
             eventually(lambda: _states(s) == ["away"], what="who closes coop-control has left")
-        with _peer(code) as peer:
+        with peer_of(code) as peer:
             page = Page(peer)
             page.open(0, "coop-control")
             refused = page.ask(0, code.proof())
             equal(refused["error"], "PERMISSION_DENIED")
             peer.wait("lost")
-        with _peer(code) as peer:
+        with peer_of(code) as peer:
             page = Page(peer)
             page.open(0, "coop-control")
             again = page.ask(0, {"resume": answer["resume"]})
@@ -94,14 +65,14 @@ def test_from_the_code_to_the_terminal_and_back_again():
 def test_one_without_the_password_gets_nowhere():
     with _tunnel() as (s, _, code):
         kind, host, port = code.candidates[0]
-        with TunnelPeer(to=(host, port), ufrag=code.ufrag, pwd="x" * 24) as peer, _peer(code) as friend:
+        with TunnelPeer(to=(host, port), ufrag=code.ufrag, pwd="x" * 24) as peer, peer_of(code) as friend:
             Page(friend)
             equal(_states(s), ["trying"])
             check(not any(one["event"] in ("checked", "secured", "up") for one in peer.events), peer.events)
 
 
 def test_a_stop_tells_the_peer():
-    with _tunnel() as (s, _, code), _peer(code) as peer:
+    with _tunnel() as (s, _, code), peer_of(code) as peer:
         page = Page(peer)
         page.open(0, "coop-control")
         check(page.ask(0, code.proof())["ok"], "refused")
