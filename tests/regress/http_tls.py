@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """https and IPv6: `serve` with tls, by a certificate of our own or by files, and at addresses of IPv6. Over plain HTTP on a network everybody reads the token."""
+import contextlib
 import hashlib
 import os
 import socket
@@ -9,7 +10,7 @@ import subprocess
 
 from clients import Closed, Conn
 from coop_stream import ECHO, Sessions
-from harness import Daemon, Home, Skip, check, equal
+from harness import Daemon, Home, Skip, check, equal, eventually
 from web import Http, Web
 
 
@@ -105,6 +106,85 @@ def test_who_speaks_plainly_is_closed():
             while c.fill():
                 pass
             check(b"HTTP/1.1" not in c.buf, c.buf[:100])
+        equal(web.get("/api/sessions", token=web.token)[0], 200)
+
+
+class _Shaking:
+    """A client whose bytes of the handshake go where the test sends them."""
+
+    def __init__(self):
+        self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = _unchecked().wrap_bio(self.incoming, self.outgoing, server_hostname="127.0.0.1")
+
+    def says(self):
+        """What it would send next."""
+        try:
+            self.tls.do_handshake()
+        except ssl.SSLWantReadError:
+            pass
+        return self.outgoing.read()
+
+    def hears(self, c):
+        """The server's part, until there is something to say to it."""
+        said = b""
+        while not said:
+            check(c.fill(), "closed in the middle of a handshake")
+            self.incoming.write(c.buf)
+            c.buf = b""
+            said = self.says()
+        return said
+
+
+def _unfinished(web, stack):
+    """Connections that stop in the handshake, or behind it, before a whole head: (what it is, connection)."""
+    hello = _Shaking().says()
+    for what, data in (("silent", b""), ("half the head of a record", hello[:3]), ("a head, and no record", hello[:5]), ("half a hello", hello[:len(hello) // 2]), ("but a byte of it", hello[:-1])):
+        c = stack.enter_context(Conn((web.ip, web.port)))
+        c.send(data)
+        yield what, c
+    for what, takes_part, data in (("a hello", False, b""), ("half of what it says last", False, None), ("a whole handshake", True, b""), ("half a request", True, b"GET / HTTP/1.1\r\nHost: ")):
+        c, shaking = stack.enter_context(Conn((web.ip, web.port))), _Shaking()
+        c.send(shaking.says())
+        last = shaking.hears(c)
+        if data:
+            shaking.tls.write(data)
+        c.send(last + shaking.outgoing.read() if takes_part else last[:len(last) // 2] if data is None else b"")
+        yield what, c
+
+
+def _reads_to_the_end(c, what):
+    try:
+        while c.fill():
+            c.buf = b""
+    except ConnectionResetError:
+        pass
+    except TimeoutError:
+        check(False, "%s: it is still connected" % what)
+
+
+def _others(d):
+    return d.info()["connections"]["open"] - 1  # the one that asks
+
+
+def test_a_handshake_that_does_not_end():
+    """Who is silent, or stops anywhere before its first request is whole, has 10 s, and more bytes are no more time; others are served meanwhile."""
+    with Daemon(only="coop,native", env={"MUSTER_TEST_CLOCK": "1"}) as d, contextlib.ExitStack() as stack:
+        _, web = _serve(d, "auto")
+        eventually(lambda: _others(d) == 0, what="nobody but who asks")
+        clients = list(_unfinished(web, stack))
+        drop, hello = stack.enter_context(Conn((web.ip, web.port))), _Shaking().says()
+        clients.append(("one byte a second", drop))
+        eventually(lambda: _others(d) == len(clients), what="all of them")
+        with d.native() as n:
+            for second in range(9):
+                drop.send(hello[second:second + 1])
+                n.result("daemon.advance", {"ms": 1000})
+            equal(n.result("daemon.info")["connections"]["open"] - 1, len(clients), "connections after 9 s")
+            equal(web.get("/api/sessions", token=web.token)[0], 200)
+            n.result("daemon.advance", {"ms": 1100})
+        for what, c in clients:
+            _reads_to_the_end(c, what)
+        eventually(lambda: _others(d) == 0, what="their end after 10 s")
         equal(web.get("/api/sessions", token=web.token)[0], 200)
 
 
