@@ -59,7 +59,7 @@ CONSOLE = {
     "/assets/part-1.js": 'ran.push("part");export const part="bound";',
     "/assets/late-1.js": 'import"./part-1.js";ran.push("late");',
 }
-BROKEN = ("flipped", "wrong sum", "cut short", "not compressed", "missing")
+BROKEN = ("flipped", "wrong sum", "cut short", "not compressed", "missing", "no head")
 
 
 def _pages(*requests):

@@ -28,6 +28,15 @@ async function inflate(data: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayB
   }
 }
 
+/* null: it is none that this daemon writes. */
+function headOf(text: Uint8Array): (Head & { files?: unknown; close?: number }) | null {
+  try {
+    return JSON.parse(new TextDecoder().decode(text)) as Head & { files?: unknown; close?: number };
+  } catch {
+    return null;
+  }
+}
+
 export class Files {
   private hashes = new Map<string, string>();
   private channel: RTCDataChannel | null = null;
@@ -94,9 +103,10 @@ export class Files {
       /* A long text comes in parts, of which the last is text. */
       if (!isText) return;
       const text = joined(this.parts);
-      const head = JSON.parse(new TextDecoder().decode(text)) as Head & { files?: unknown; close?: number };
       this.parts = [];
       this.n = 0;
+      const head = headOf(text);
+      if (!head) return this.wanted.shift()?.reject(new Failure("console"));
       if (head.close !== undefined) return;
       if (head.files) return this.done(text);
       this.head = head;
