@@ -293,6 +293,7 @@ int setup_host(Daemon *daemon) {
                 limits_on_release(daemon->limits, setup_on_released);
                 usage_book_on_limits(daemon->usage, limits_on_transcript);
                 agents_on_fact(daemon->agents, limits_on_fact);
+                agents_on_still(daemon->agents, limits_on_still);
         }
         if (!r)
                 host_watch(daemon->host, &setup_watch, daemon);

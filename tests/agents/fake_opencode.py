@@ -57,6 +57,10 @@ class OpenCode(Agent):
     def do_prompt(self, _rest):
         self.tell("session.status", sessionID=self.session, status={"type": "busy"})
 
+    def do_retry(self, rest):
+        """Its provider has refused, and it tries again in so many seconds."""
+        self.tell("session.status", sessionID=self.session, status={"type": "retry", "attempt": 1, "message": "Too Many Requests", "next": int((time.time() + int(rest)) * 1000)})
+
     def do_tool(self, rest):
         self.tool = rest
         self.tell("tool.execute.before", sessionID=self.session, tool=rest)

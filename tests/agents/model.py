@@ -3,6 +3,7 @@
 
   STEP run COMMAND   calls the program's own tool for commands, once   STEP say TEXT    answers with the text
   STEP limit         refuses: the account's limit is reached           STEP hold TEXT   answers when the test says `let_go`
+  STEP later         refuses, and says to come back in an hour (only Anthropic's messages)
 
 Whatever else is asked is answered with "ok". What was asked is in `asked`. The forms are those of Anthropic's messages, OpenAI's responses and Google's generateContent.
 """
@@ -12,7 +13,7 @@ import re
 import threading
 import time
 
-WORDS = re.compile(r"STEP (run|say|limit|hold)\b[ \t]*([^\n\"]*)")
+WORDS = re.compile(r"STEP (run|say|limit|hold|later)\b[ \t]*([^\n\"]*)")
 TOOLS = ("Bash", "bash", "run_shell_command", "exec_command", "shell_command", "shell", "local_shell")
 USED = {"fresh": 1000, "cached": 200, "out": 50}
 
@@ -138,7 +139,9 @@ class Model:
         self.asked.append(asked)
         if asked.word == "hold":
             self.go.wait(300)
-        if asked.word == "limit":
+        if asked.word == "later":
+            handler.send(429, {"type": "error", "error": {"type": "rate_limit_error", "message": "Too many requests."}}, retry_after="3600")
+        elif asked.word == "limit":
             getattr(self, "_limit_" + asked.way)(handler)
         else:
             getattr(self, "_answer_" + asked.way)(handler, asked, "%d" % len(self.asked))

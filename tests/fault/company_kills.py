@@ -62,7 +62,7 @@ class Runs(Sessions):
             return "stopping"
         if "run.executing" in marks:
             n = self.bytes(run).count(b"\n")
-            has_pid = "\npid:" in read_text(record)
+            has_pid = os.path.exists(record) and "\npid:" in read_text(record)  # killed within a change, whose other files the next daemon makes
             return "started" if not n and has_pid else "starting" if not n else "printing" if n < LINES else "printed"
         return "recorded" if os.path.exists(record) else "decided" if "policy.decision" in marks else "entering"
 

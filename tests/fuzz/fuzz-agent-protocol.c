@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/macro.h"
 #include "core/agents/protocol.h"
 #include "core/agents/state.h"
 #include "core/agents/tail.h"
@@ -36,17 +37,35 @@ static void take(void *user, AgentFact *fact) {
         FUZZ_CHECK(state->kind < AGENT_IS_ENDED && fact->verdict < _AGENT_VERDICTS);
 }
 
+static void check_tokens(const UsageTokens *tokens) {
+        const int64_t numbers[] = {tokens->in, tokens->cached, tokens->cache_write, tokens->out};
+
+        for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+                FUZZ_CHECK(numbers[i] >= 0);
+        FUZZ_CHECK(tokens->reasoning >= 0);
+}
+
+static void take_usage(void *user _unused_, const TranscriptItem *item) {
+        FUZZ_CHECK(usage_tokens_sum(&item->tokens) > 0 && item->cost_usd <= 1e9);
+        FUZZ_CHECK(item->id.n < (size_t)2 * TRANSCRIPT_ID_MAX && item->model.n < TRANSCRIPT_ID_MAX);
+        check_tokens(&item->tokens);
+        check_tokens(&item->last);
+        check_tokens(&item->all);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         const char *text = (const char *)data;
         size_t step = n ? (size_t)data[0] * 8 + 1 : 1;
         AgentProtocol protocol = {0};
         AgentState state;
+        const ProtocolTold told = {take, take_usage, &state};
         AgentFact fact;
 
         agent_state_init(&state, true, 1);
         for (size_t at = 0; at < n; at += step)
                 protocol_feed(&protocol, (Str){text + at, n - at < step ? n - at : step},
-                              (int64_t)(at + 2) * 1000000, take, &state);
+                              (int64_t)(at + 2) * 1000000, &told);
+        protocol_end(&protocol, (Str){text, n}, INT64_C(1000000), &told);
         protocol_deinit(&protocol);
         for (unsigned i = 0; i < 2; i++)
                 if (tail_read(i ? STR("claude") : STR("codex"), (Str){text, n}, 1000000, &fact)) {

@@ -40,7 +40,7 @@ def eventually(condition, deadline=DEADLINE, what="condition"):
         value = condition()
         if value:
             return value
-        check(time.monotonic() < end, lambda: "%s did not come true within %g s" % (what, deadline))
+        check(time.monotonic() < end, lambda: "%s did not come true within %g s" % (what() if callable(what) else what, deadline))
         time.sleep(pause)
         pause = min(pause * 1.5, 0.05)
 

@@ -62,7 +62,7 @@ def _gemini(home, _workspace, url):
 def _opencode(home, _workspace, url):
     provider = {"npm": "@ai-sdk/anthropic", "name": "Here", "options": {"baseURL": url + "/v1", "apiKey": "x"}, "models": {"m1": {"name": "M1"}}}
     _write(home, ".config/opencode/opencode.json", {"model": "here/m1", "small_model": "here/m1", "autoupdate": False, "share": "disabled", "permission": {"bash": "ask"}, "provider": {"here": provider}})
-    return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "npm_config_registry": url, "npm_config_fetch_retries": "0"}
+    return {"OPENCODE_CONFIG": os.path.join(home, ".config/opencode/opencode.json"), "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "npm_config_registry": url, "npm_config_fetch_retries": "0"}
 
 
 SETTINGS = {"claude": _claude, "codex": _codex, "gemini": _gemini, "opencode": _opencode}
@@ -118,7 +118,7 @@ def _as_session(agent, command, env):
 
 
 @contextlib.contextmanager
-def real(runtime, start=_as_session):
+def real(runtime, start=_as_session, is_shown=True):
     """Its home lies where nobody else can write above it: Gemini CLI takes no settings of a system from elsewhere."""
     with Model() as model, Home(parent=os.path.expanduser("~")) as home:
         programs, workspace = os.path.join(home.base, "real"), os.path.join(home.base, "ws")
@@ -130,5 +130,6 @@ def real(runtime, start=_as_session):
             agent = Real(d, model, runtime)
             agent.workspace = workspace
             start(agent, COMMANDS[runtime], env)
-            agent.shows(READY[runtime])
+            if is_shown:
+                agent.shows(READY[runtime])
             yield agent

@@ -10,7 +10,7 @@ import sys
 from aiwg_project import Tasks
 from approving import answer
 from checks import ROOT, check, equal, eventually
-from fake_agents import Fake, native, submits
+from fake_agents import RUNTIMES, Fake, native, submits
 from feed import Feed
 from harness import Daemon, Home, muster_ok, write_text
 from transcripts import File, claude_line, codex_count, codex_meta
@@ -182,6 +182,47 @@ def test_a_sentence_counts_once():
             _turn(d, 1)
         check(not _row(d)["reached"], _row(d))
         equal(_told(d, "once"), 1)
+
+
+BOX = "\x1b[2J\x1b[H│ Usage limit reached for all Pro models.                       │\x1b[2;1H│ %s │\x1b[3;1H│ /model to switch models. │"
+CHOICES = "\x1b[5;1H│ ● 1. Keep trying │\x1b[6;1H│   2. Stop │"
+
+
+def test_a_dialog_of_which_no_hook_tells():
+    """Gemini asks on its screen what to do at a limit, and its turn goes on for its hooks: for ever `working`, and nothing was held for its account."""
+    with _daemon() as d, Fake(d, "gemini", name="asks") as fake, Fake(d, "gemini", name="talks", env={"GEMINI_CLI_HOME": "/somewhere/else"}) as talks:
+        talks.do("prompt work")
+        _print(d, talks, BOX % "as the manual says")
+        fake.do("prompt work")
+        _print(d, fake, BOX % "Access resets at 3:00 PM (America/New_York)." + CHOICES)
+        fake.is_now("working")
+        _turn(d, 6)
+        state = eventually(lambda: fake.state() if fake.state()["state"] == "limited" and fake.state().get("until") else None, what="limited, and until when")
+        equal((state["until"][-11:], talks.state()["state"]), (":00:00.000Z", "working"))
+        equal([row["account"] for row in _ls(d)["limits"]], ["gemini:%s/.gemini" % d.home.user])
+        equal(_agent(d, "asks")["step"], "waits")
+        fake.do("tool shell")  # somebody has chosen to go on
+        fake.becomes("working")
+        eventually(lambda: not _agent(d, "asks"), what="it went on")
+
+
+def test_opencode_that_is_told_to_wait():
+    with _daemon() as d:
+        if "opencode" not in RUNTIMES:
+            return
+        with Fake(d, "opencode", name="waits") as fake:
+            fake.do("prompt work")
+            fake.do("retry 20")
+            fake.is_now("working", detail="retry")
+            equal(_ls(d)["limits"], [])
+            fake.do("retry 3600")
+            state = fake.is_now("limited")
+            check(abs(datetime.datetime.fromisoformat(state["until"].replace("Z", "+00:00")).timestamp() - _now(d).timestamp() - 3600) < 300, state)
+            row = eventually(lambda: _row(d), what="its limit")
+            equal((row["reached"], row["source"], row["account"].split(":")[0]), (True, "hook", "opencode"))
+            fake.do("prompt")  # it tries again by itself
+            fake.is_now("working")
+            eventually(lambda: not _agent(d, "waits"), what="it went on")
 
 
 def test_transcripts_of_codex():

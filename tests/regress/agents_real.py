@@ -8,6 +8,7 @@ from approving import answer
 from checks import check, equal, eventually
 from collab import ok
 from collab_actors import add
+from company_sessions import Sessions
 from fake_agents import native
 from harness import muster_ok
 from real_agents import real
@@ -89,6 +90,9 @@ def test_gemini():
         _is_done(agent)
         check(_tools(agent), "our tools")
         _uses(agent, 3)
+        agent.say("STEP limit")
+        agent.becomes("limited")  # its hooks go on saying that it works: it asks on its screen what to do
+        equal([(row["source"], row["window"]) for row in native(agent.d, "limit.ls")["limits"]], [("text", "usage")])
 
 
 def test_opencode():
@@ -98,6 +102,8 @@ def test_opencode():
         _allows_there(agent, "Allow once")
         _is_done(agent)
         check(_tools(agent), "our tools")
+        agent.say("STEP later")
+        check(agent.becomes("limited").get("until"), "its provider has said how long")
 
 
 def _mail(agent, event):
@@ -139,3 +145,39 @@ def test_messages_of_codex():
 
 def test_messages_of_gemini():
     _takes_at_the_end_of_a_turn("gemini")
+
+
+def _runs(runtime, commands, counts):
+    """Without a terminal and without hooks, one run after the other, as its contract starts them: what they print of tokens."""
+    def start(agent, _command, env):
+        with Sessions(agent.d).make() as agent.c:
+            for command in commands:
+                argv = ["sh", "-c", 'exec "$@" </dev/null', "sh", os.path.join(env["PATH"].split(os.pathsep)[0], command[0]), *command[1:]]  # some wait for the end of their input
+                equal(agent.c.ended(agent.c.launch(argv, env={**env, "MUSTER_TOOLS": "off"}))["status"], "ended")
+    with real(runtime, start, is_shown=False) as agent:
+        def seen():
+            rows = native(agent.d, "usage.report", since="2000-01-01T00:00:00Z", by="runtime")["rows"]
+            return next((tuple(row[name] for name in ("in", "cached", "cache_write", "out")) for row in rows if row["key"] == runtime), None)
+        eventually(lambda: seen() == counts, what=lambda: "%r: %r" % (counts, seen()))
+
+
+def test_headless_claude():
+    """With a response for each tool, and the same session once more, whose numbers are those of both."""
+    flags = ["--verbose", "--output-format", "stream-json", "--permission-mode", "acceptEdits"]
+    _runs("claude", [["claude", "-p", *flags, "STEP run ls"], ["claude", "-p", *flags, "--continue", "STEP say again"], ["claude", "-p", "--output-format", "json", "--continue", "STEP say more"]],
+          (4000, 800, 0, 200))
+
+
+def test_headless_codex():
+    flags = ["--json", "--skip-git-repo-check"]
+    _runs("codex", [["codex", "exec", *flags, "-s", "danger-full-access", "STEP run ls"], ["codex", "exec", *flags, "resume", "--last", "STEP say again"]], (3000, 600, 0, 150))
+
+
+def test_headless_gemini():
+    flags = ["-m", "gemini-2.5-pro", "--yolo"]
+    _runs("gemini", [["gemini", *flags, "--output-format", "stream-json", "-p", "STEP run ls"], ["gemini", *flags, "--output-format", "stream-json", "--resume", "latest", "-p", "STEP say again"],
+                     ["gemini", *flags, "--output-format", "json", "-p", "STEP say more"]], (4000, 800, 0, 200))
+
+
+def test_headless_opencode():
+    _runs("opencode", [["opencode", "run", "--format", "json", "STEP say hello"], ["opencode", "run", "--format", "json", "--continue", "STEP say again"]], (2000, 400, 0, 100))

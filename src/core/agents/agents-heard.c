@@ -38,21 +38,47 @@ static void agent_on_protocol(void *user, AgentFact *fact) {
         agent_count_turn(agent, fact);
 }
 
-/* Turns that were over before this daemon began may have been counted: they are not counted here. */
-void agent_on_missed(void *user, AgentFact *fact) {
+/* Turns that were over before this daemon began may have been counted: they are not counted here. Tokens are known again by their keys. */
+static void agent_on_missed(void *user, AgentFact *fact) {
         agent_take(user, fact);
 }
 
-void agent_hear_output(Agent *agent, ProtocolFn told) {
+/* Where hooks name a transcript, that counts. */
+static void agent_on_used(void *user, const TranscriptItem *item) {
+        Agent *agent = user;
+        Str runtime = str_from(agent->protocol.runtime);
+
+        if (!agent->has_heard || transcript_form(runtime) == TRANSCRIPT_NONE)
+                usage_told(agent->agents->daemon->usage, agent->hosted, runtime, item);
+}
+
+static ProtocolTold agent_told(Agent *agent, bool is_missed) {
+        return (ProtocolTold){is_missed ? agent_on_missed : agent_on_protocol, agent_on_used, agent};
+}
+
+void agent_hear_output(Agent *agent, bool is_missed) {
+        const ProtocolTold told = agent_told(agent, is_missed);
+        uint64_t from = agent->heard;
         Str bytes = hosted_read_from(agent->hosted, false, &agent->heard);
 
+        if (agent->heard != from)
+                protocol_missed(&agent->protocol);
         agent->heard += bytes.n;
-        protocol_feed(&agent->protocol, bytes, loop_wall_us(agent->agents->daemon->loop), told, agent);
+        protocol_feed(&agent->protocol, bytes, loop_wall_us(agent->agents->daemon->loop), &told);
+}
+
+void agent_hear_end(Agent *agent, bool is_missed) {
+        const ProtocolTold told = agent_told(agent, is_missed);
+
+        if (agent->hosted->kind != SHIM_PIPES)
+                return;
+        protocol_end(&agent->protocol, hosted_scrollback(agent->hosted, SPOKEN_DOCUMENT_MAX + 1),
+                     loop_wall_us(agent->agents->daemon->loop), &told);
 }
 
 void agents_printed(Agents *agents _unused_, Hosted *hosted) {
         if (hosted->agent)
-                agent_hear_output(hosted->agent, agent_on_protocol);
+                agent_hear_output(hosted->agent, false);
 }
 
 /* ---- transcripts ----------------------------------------------------------------------------- */

@@ -8,10 +8,12 @@ struct Agents {
         char *dir; /* <home>/agents */
         Timer tick;
         void (*on_fact)(Agent *agent, const AgentFact *fact); /* NULL: nobody wants to know */
+        void (*on_still)(Agent *agent);                       /* the same */
         bool is_adopting; /* what is found is told of when all that was kept of it is read */
 };
 
-void agent_hear_output(Agent *agent, ProtocolFn told); /* agents-heard.c: what is new of it */
-void agent_on_missed(void *user, AgentFact *fact);     /* told: one that an earlier daemon may have heard */
+/* agents-heard.c: what is new of its output; is_missed: an earlier daemon may have heard it. It has ended: the last line, too. */
+void agent_hear_output(Agent *agent, bool is_missed);
+void agent_hear_end(Agent *agent, bool is_missed);
 void agent_look_at_transcript(Agent *agent, int64_t now_us); /* agents-heard.c; at every tick */
 void agent_remember(Agent *agent, const AgentFact *fact);    /* agents.c */

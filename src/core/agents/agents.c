@@ -157,6 +157,10 @@ void agents_on_fact(Agents *agents, void (*on_fact)(Agent *agent, const AgentFac
         agents->on_fact = on_fact;
 }
 
+void agents_on_still(Agents *agents, void (*on_still)(Agent *agent)) {
+        agents->on_still = on_still;
+}
+
 void agent_limited_until(Agent *agent, int64_t until_us) {
         if (agent->state.kind != AGENT_IS_LIMITED || agent->state.until_us == until_us)
                 return;
@@ -196,6 +200,18 @@ static void agent_look_at_output(Agent *agent, int64_t now_us) {
         agent_take(agent, &fact);
 }
 
+/* Programs that work draw something, and those that ask what their hooks do not tell of stand still. */
+static void agent_look_for_stillness(Agent *agent, int64_t now_us) {
+        int64_t output_us = MAX(agent->hosted->output_us, agent->hosted->started_us);
+
+        if (agent->hosted->kind != SHIM_PTY || agent->state.kind != AGENT_IS_WORKING ||
+            agent->still_us == output_us || !agent->agents->on_still ||
+            now_us - MAX(output_us, agent->state.since_us) < AGENT_QUIET_MS * 1000LL)
+                return;
+        agent->still_us = output_us;
+        agent->agents->on_still(agent);
+}
+
 static void agents_on_tick(Timer *timer) {
         Agents *agents = container_of(timer, Agents, tick);
         int64_t now_us = loop_wall_us(agents->daemon->loop);
@@ -210,6 +226,7 @@ static void agents_on_tick(Timer *timer) {
                 is_needed = true;
                 if (agent_is_by_output(agent))
                         agent_look_at_output(agent, now_us);
+                agent_look_for_stillness(agent, now_us);
                 agent_look_at_transcript(agent, now_us);
                 if (agent_hooks(agent) == AGENT_HOOKS_SILENT && !agent->is_told_silent) {
                         agent->is_told_silent = true;
@@ -263,8 +280,10 @@ void agents_changed(Agents *agents, Hosted *hosted) {
         if (hosted->state == HOSTED_RUNNING)
                 agent_take_os(agent, AGENT_STARTED, NULL);
         else if (hosted->state == HOSTED_ENDED || hosted->state == HOSTED_FAILED ||
-                 hosted->state == HOSTED_LOST)
+                 hosted->state == HOSTED_LOST) {
+                agent_hear_end(agent, false);
                 agent_end(agent);
+        }
 }
 
 void agents_adopt(Agents *agents, Hosted *hosted) {
@@ -278,9 +297,11 @@ void agents_adopt(Agents *agents, Hosted *hosted) {
         if (agent_is_live(agent))
                 agent_take_os(agent, AGENT_ADOPTED, NULL);
         if (hosted->kind == SHIM_PIPES)
-                agent_hear_output(agent, agent_on_missed);
-        if (!agent_is_live(agent))
-                agent_end(agent);
+                agent_hear_output(agent, true);
+        if (agent_is_live(agent))
+                return;
+        agent_hear_end(agent, true);
+        agent_end(agent);
 }
 
 static void agent_free(Agent *agent) {

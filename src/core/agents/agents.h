@@ -51,6 +51,7 @@ struct Agent {
         bool is_printing;   /* what the last fact about its output said */
         bool was_doubtful;  /* when it was last told */
         bool is_told_silent;
+        int64_t still_us;   /* when the output came behind which it was told to be still; 0: it was not */
         int64_t turn_us;    /* when the turn began that was not counted yet; 0: none */
         int64_t counted_us; /* when the one began that was counted last */
         int64_t looked_us;  /* when its transcript was last looked at */
@@ -87,6 +88,8 @@ void agent_take(Agent *agent, AgentFact *fact);
 void agent_count_turn(Agent *agent, const AgentFact *fact);
 /* Told of every fact behind that; one function. */
 void agents_on_fact(Agents *agents, void (*on_fact)(Agent *agent, const AgentFact *fact));
+/* Told of a terminal that prints nothing for AGENT_QUIET_MS while its agent is said to work; once, until it prints again. One function. */
+void agents_on_still(Agents *agents, void (*on_still)(Agent *agent));
 /* It is limited, and it is known now until when; 0: it is not any more. */
 void agent_limited_until(Agent *agent, int64_t until_us);
 /* NULL: there is none, or no memory for it. */

@@ -6,6 +6,9 @@
 #include "base/macro.h"
 #include "base/time.h"
 
+enum { HOOK_RETRY_LONG_S = 60 };
+#define HOOK_TIME_MAX_MS INT64_C(100000000000000)
+
 /* ---- what moments there are ------------------------------------------------------------------ */
 
 typedef struct HookEvent {
@@ -171,15 +174,22 @@ static void hook_look_failure(AgentFact *fact, const Json *payload) {
         agent_put(fact->detail, code.n ? code : STR("unknown"));
 }
 
+/* OpenCode waits by itself: some seconds as a rule, and longer when its provider says how long. */
 static void hook_look_status(AgentFact *fact, const Json *properties) {
         const Json *status = json_get(properties, "status");
         Str type = json_is(status, JSON_OBJECT) ? json_text_of(status, "type") : json_str(status);
+        int64_t next_ms = 0;
 
         if (str_is(type, "busy") || str_is(type, "retry"))
                 fact->kind = AGENT_TURN;
         else if (str_is(type, "idle"))
                 fact->kind = AGENT_STOPPED;
         agent_put(fact->detail, str_is(type, "retry") ? STR("retry") : STR_NULL);
+        if (str_is(type, "retry") && json_int64(json_get(status, "next"), &next_ms) &&
+            next_ms / 1000 - fact->at_us / 1000000 >= HOOK_RETRY_LONG_S && next_ms < HOOK_TIME_MAX_MS) {
+                fact->kind = AGENT_LIMITED;
+                fact->until_us = next_ms * 1000;
+        }
 }
 
 static void hook_look_session(AgentFact *fact, const Json *payload) {

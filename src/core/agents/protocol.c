@@ -285,43 +285,34 @@ static bool protocol_opencode(const ProtocolLine *line, AgentFact *fact) {
 
 /* ---- whose it is ----------------------------------------------------------------------------- */
 
-typedef enum ProtocolForm {
-        PROTOCOL_NONE,
-        PROTOCOL_CLAUDE,
-        PROTOCOL_CODEX,
-        PROTOCOL_SERVER,
-        PROTOCOL_GEMINI,
-        PROTOCOL_OPENCODE
-} ProtocolForm;
-
 static bool protocol_starts(Str value, const char *with) {
         return str_starts(skim_text(value), str_from(with));
 }
 
 /* By the members that only one of them has. */
-static ProtocolForm protocol_form(const ProtocolLine *line) {
+static SpokenForm protocol_form(const ProtocolLine *line) {
         if (line->method.n)
-                return PROTOCOL_SERVER;
+                return SPOKEN_SERVER;
         if (protocol_starts(line->type, "thread.") || protocol_starts(line->type, "turn.") ||
             protocol_starts(line->type, "item."))
-                return PROTOCOL_CODEX;
+                return SPOKEN_CODEX;
         if (line->opencode_session.n)
-                return PROTOCOL_OPENCODE;
+                return SPOKEN_OPENCODE;
         if (line->subtype.n || line->limit.n || line->request.n ||
             (line->message.n && line->message.data[0] == '{'))
-                return PROTOCOL_CLAUDE;
-        return line->timestamp.n ? PROTOCOL_GEMINI : PROTOCOL_NONE;
+                return SPOKEN_CLAUDE;
+        return line->timestamp.n ? SPOKEN_GEMINI : SPOKEN_NONE;
 }
 
-static bool protocol_read(const AgentProtocol *self, const ProtocolLine *line, ProtocolForm form,
+static bool protocol_read(const AgentProtocol *self, const ProtocolLine *line, SpokenForm form,
                           AgentFact *fact) {
         switch (form) {
-        case PROTOCOL_NONE: break;
-        case PROTOCOL_CLAUDE: return protocol_claude(self, line, fact);
-        case PROTOCOL_CODEX: return protocol_codex(line, fact);
-        case PROTOCOL_SERVER: return protocol_server(line, fact);
-        case PROTOCOL_GEMINI: return protocol_gemini(line, fact);
-        case PROTOCOL_OPENCODE: return protocol_opencode(line, fact);
+        case SPOKEN_NONE: break;
+        case SPOKEN_CLAUDE: return protocol_claude(self, line, fact);
+        case SPOKEN_CODEX: return protocol_codex(line, fact);
+        case SPOKEN_SERVER: return protocol_server(line, fact);
+        case SPOKEN_GEMINI: return protocol_gemini(line, fact);
+        case SPOKEN_OPENCODE: return protocol_opencode(line, fact);
         }
         return false;
 }
@@ -331,12 +322,12 @@ static bool protocol_is_same(const AgentFact *a, const AgentFact *b) {
                !strcmp(a->detail, b->detail) && !strcmp(a->session, b->session) && !strcmp(a->turn, b->turn);
 }
 
-bool protocol_line(AgentProtocol *self, Str line, int64_t now_us, AgentFact *ret) {
+bool protocol_line(AgentProtocol *self, Str line, int64_t now_us, const ProtocolTold *told, AgentFact *ret) {
         static const char *const runtimes[] = {
-                [PROTOCOL_NONE] = "",        [PROTOCOL_CLAUDE] = "claude", [PROTOCOL_CODEX] = "codex",
-                [PROTOCOL_SERVER] = "codex", [PROTOCOL_GEMINI] = "gemini", [PROTOCOL_OPENCODE] = "opencode"};
+                [SPOKEN_NONE] = "",        [SPOKEN_CLAUDE] = "claude", [SPOKEN_CODEX] = "codex",
+                [SPOKEN_SERVER] = "codex", [SPOKEN_GEMINI] = "gemini", [SPOKEN_OPENCODE] = "opencode"};
         ProtocolLine parts;
-        ProtocolForm form;
+        SpokenForm form;
         Str session;
 
         if (!line.n || line.data[0] != '{' || !protocol_skim(line, &parts))
@@ -353,6 +344,9 @@ bool protocol_line(AgentProtocol *self, Str line, int64_t now_us, AgentFact *ret
         agent_put(ret->event, skim_text(parts.method.n    ? parts.method
                                         : parts.subtype.n ? parts.subtype
                                                           : parts.type));
+        self->runtime = runtimes[form];
+        if (told && told->used)
+                spoken_line(&self->spoken, form, str_from(self->session), line, told->used, told->user);
         if (!protocol_read(self, &parts, form, ret))
                 return false;
         self->is_limited = ret->kind == AGENT_LIMITED;
@@ -367,23 +361,39 @@ bool protocol_line(AgentProtocol *self, Str line, int64_t now_us, AgentFact *ret
 typedef struct ProtocolFeed {
         AgentProtocol *self;
         int64_t now_us;
-        ProtocolFn told;
-        void *user;
+        const ProtocolTold *told;
 } ProtocolFeed;
 
 static void protocol_on_line(void *user, Str line) {
         const ProtocolFeed *feed = user;
         AgentFact fact;
 
-        if (protocol_line(feed->self, str_trim(line), feed->now_us, &fact))
-                feed->told(feed->user, &fact);
+        if (protocol_line(feed->self, str_trim(line), feed->now_us, feed->told, &fact))
+                feed->told->fact(feed->told->user, &fact);
 }
 
 /* Without memory a line is passed over. */
-void protocol_feed(AgentProtocol *self, Str piece, int64_t now_us, ProtocolFn told, void *user) {
-        ProtocolFeed feed = {self, now_us, told, user};
+void protocol_feed(AgentProtocol *self, Str piece, int64_t now_us, const ProtocolTold *told) {
+        ProtocolFeed feed = {self, now_us, told};
 
         (void)usage_lines_feed(&self->lines, piece, protocol_on_line, &feed);
+}
+
+void protocol_end(AgentProtocol *self, Str output, int64_t now_us, const ProtocolTold *told) {
+        ProtocolFeed feed = {self, now_us, told};
+
+        usage_lines_end(&self->lines, protocol_on_line, &feed);
+        if (!self->runtime)
+                self->runtime = "gemini"; /* the only one of which a document is read */
+        if (told->used)
+                spoken_document(&self->spoken, output, told->used, told->user);
+}
+
+/* What is left of the line before cannot be the beginning of what comes. */
+void protocol_missed(AgentProtocol *self) {
+        usage_lines_deinit(&self->lines);
+        self->lines = (UsageLines){.is_skipping = true};
+        spoken_missed(&self->spoken);
 }
 
 void protocol_deinit(AgentProtocol *self) {

@@ -99,6 +99,18 @@ static const Shape shapes[] = {
         {"opencode",
          "{\"type\":\"session.status\",\"properties\":{\"sessionID\":\"a\",\"status\":{\"type\":\"idle\"}}}",
          AGENT_STOPPED, "a", "", "", false, false},
+        {"opencode",
+         "{\"type\":\"session.status\",\"properties\":{\"sessionID\":\"a\",\"status\":{\"type\":\"retry\","
+         "\"next\":1}}}",
+         AGENT_TURN, "a", "", "retry", false, false},
+        {"opencode",
+         "{\"type\":\"session.status\",\"properties\":{\"sessionID\":\"a\",\"status\":{\"type\":\"retry\","
+         "\"next\":90000000000000}}}",
+         AGENT_LIMITED, "a", "", "retry", false, false},
+        {"opencode",
+         "{\"type\":\"session.status\",\"properties\":{\"sessionID\":\"a\",\"status\":{\"type\":\"retry\","
+         "\"next\":9e300}}}",
+         AGENT_TURN, "a", "", "retry", false, false},
         {"opencode", "{\"type\":\"session.idle\",\"properties\":{\"sessionID\":\"a\"}}", AGENT_STOPPED, "a",
          "", "", false, false},
         {"opencode",

@@ -167,7 +167,7 @@ static void test_lines(_unused_ void **unused) {
                 const Line *line = &lines[i];
                 AgentProtocol protocol = {0};
                 AgentFact fact = {0};
-                bool is_told = protocol_line(&protocol, str_from(line->text), 1, &fact);
+                bool is_told = protocol_line(&protocol, str_from(line->text), 1, NULL, &fact);
 
                 if (is_told != (line->kind != NOTHING))
                         fail_msg("%s: tells %s", line->text, is_told ? "something" : "nothing");
@@ -208,10 +208,11 @@ static void test_pieces(_unused_ void **unused) {
         for (size_t step = 1; step < sizeof(text); step++) {
                 AgentProtocol protocol = {0};
                 Told told = {0};
+                const ProtocolTold heard = {.fact = told_keep, .user = &told};
 
                 for (size_t at = 0; at < sizeof(text) - 1; at += step)
                         protocol_feed(&protocol, (Str){text + at, MIN(step, sizeof(text) - 1 - at)}, 1,
-                                      told_keep, &told);
+                                      &heard);
                 assert_int_equal(told.n, ARRAY_SIZE(kinds));
                 for (size_t i = 0; i < told.n; i++) {
                         assert_int_equal(told.facts[i].kind, kinds[i]);
@@ -230,8 +231,9 @@ static void test_limit(_unused_ void **unused) {
                 "\"result\",\"subtype\":\"success\",\"is_error\":true}\n";
         AgentProtocol protocol = {0};
         Told told = {0};
+        const ProtocolTold heard = {.fact = told_keep, .user = &told};
 
-        protocol_feed(&protocol, str_from(text), 1, told_keep, &told);
+        protocol_feed(&protocol, str_from(text), 1, &heard);
         assert_int_equal(told.n, 3);
         assert_int_equal(told.facts[0].kind, AGENT_LIMITED);
         assert_int_equal(told.facts[0].until_us, INT64_C(1749924000) * 1000000);

@@ -17,7 +17,8 @@ static bool limit_texts_row(LimitTexts *texts, const Json *row, LimitText *ret) 
         *ret = (LimitText){.runtime = arena_str(&texts->arena, json_text_of(row, "runtime")),
                            .begins = arena_str(&texts->arena, json_text_of(row, "begins")),
                            .reset = arena_str(&texts->arena, json_text_of(row, "reset")),
-                           .window = arena_str(&texts->arena, json_text_of(row, "window"))};
+                           .window = arena_str(&texts->arena, json_text_of(row, "window")),
+                           .option = arena_str(&texts->arena, json_text_of(row, "option"))};
         return ret->runtime.n && ret->begins.n && ret->window.n < LIMIT_WINDOW_MAX;
 }
 
@@ -115,6 +116,24 @@ static bool limit_text_fits(const LimitText *row, LimitFound *found) {
         return true;
 }
 
+/* "2. Stop": a choice of a dialog. */
+static bool limit_text_is_option(Str line, Str words) {
+        size_t n = 0;
+
+        while (n < line.n && line.data[n] >= '0' && line.data[n] <= '9')
+                n++;
+        return n && str_starts((Str){line.data + n, line.n - n}, STR(". ")) &&
+               str_starts((Str){line.data + n + 2, line.n - n - 2}, words);
+}
+
+/* below: the lines below the sentence. */
+static bool limit_text_is_asked(const LimitText *row, const Str *below, size_t n) {
+        for (size_t i = 0; i < n && row->option.n; i++)
+                if (limit_text_is_option(below[i], row->option))
+                        return true;
+        return false;
+}
+
 /* The beginnings of the last lines that have something in them, the last one first. */
 static size_t limit_text_lines(Str screen, Str lines[LIMIT_TEXT_BELOW]) {
         size_t n = 0, end = screen.n;
@@ -149,8 +168,10 @@ bool limit_text_find(const LimitTexts *texts, Str runtime, Str screen, LimitFoun
                                 at = limit_text_put(ret->line, at, lines[i - j]);
                         }
                         ret->hash = hash_str(lines[i]); /* without what is below, which changes */
-                        if (limit_text_fits(&texts->rows[k], ret))
-                                return true;
+                        if (!limit_text_fits(&texts->rows[k], ret))
+                                continue;
+                        ret->is_asked = limit_text_is_asked(&texts->rows[k], lines, i);
+                        return true;
                 }
         return false;
 }

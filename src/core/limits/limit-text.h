@@ -17,7 +17,7 @@ enum {
 };
 
 typedef struct LimitText {
-        Str runtime, begins, reset, window;
+        Str runtime, begins, reset, window, option;
 } LimitText;
 
 typedef struct LimitTexts {
@@ -29,6 +29,7 @@ typedef struct LimitTexts {
 typedef struct LimitFound {
         char window[LIMIT_WINDOW_MAX];
         char line[LIMIT_LINE_MAX]; /* what was found, in one line */
+        bool is_asked; /* the choices of a dialog stand below it: the program waits, whatever else it says */
         bool has_time;
         LimitTime time; /* its zone points into line */
         uint64_t hash;  /* of the sentence, by which it is known again */

@@ -125,7 +125,7 @@ static void limit_look_run(void *user) {
 }
 
 /* A sentence counts once, and only where something else says that the turn is over: an error, a limit, silence where nothing but
- * output is known, or the program's own count in its transcript. */
+ * output is known, the program's own count in its transcript, or the dialog in which the program asks what to do. */
 static bool limit_look_counts(const LimitLook *look, LimitAgent *agent) {
         const Hosted *hosted = limit_agent_hosted(agent);
         const AgentState *state = hosted ? &hosted->agent->state : NULL;
@@ -138,6 +138,7 @@ static bool limit_look_counts(const LimitLook *look, LimitAgent *agent) {
             (agent->hash_us != agent->since_us || agent->step == LIMIT_NONE || agent->step > LIMIT_ASKED))
                 return false;
         return state->kind == AGENT_IS_LIMITED || state->kind == AGENT_IS_ERROR ||
+               (state->kind == AGENT_IS_WORKING && look->found.is_asked) ||
                (state->kind == AGENT_IS_IDLE && state->source == AGENT_OUTPUT) ||
                (row && row->limit.source == LIMIT_BY_TRANSCRIPT);
 }

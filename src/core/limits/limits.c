@@ -316,6 +316,14 @@ void limits_on_fact(Agent *of, const AgentFact *fact) {
                 limit_agent_went_on(agent, "it went on");
 }
 
+void limits_on_still(Agent *of) {
+        Limits *self = agents_daemon(of->agents)->limits;
+        LimitAgent *agent = self && self->is_on ? limits_find(self, of->hosted->id) : NULL;
+
+        if (agent)
+                limit_agent_look(agent);
+}
+
 void limits_seated(Limits *self, const Hosted *hosted) {
         LimitAgent *agent = self ? limits_find(self, hosted->id) : NULL;
         bool waits = agent && (agent->step == LIMIT_WAITS || agent->step == LIMIT_ASKED ||

@@ -91,6 +91,8 @@ void limits_adopted_all(Limits *self); /* what is kept of processes that are gon
 void limits_on_release(Limits *self, void (*released)(Daemon *daemon));
 
 void limits_on_fact(Agent *of, const AgentFact *fact);
+void limits_on_still(
+        Agent *of); /* it is said to work, and its terminal stands still: perhaps before the question what to do at a limit */
 void limits_on_transcript(Daemon *daemon, const char *process, Str account, const TranscriptItem *item);
 void limits_seated(Limits *self, const Hosted *hosted); /* somebody sits at its terminal, or types */
 void limits_gone(Limits *self, const Hosted *hosted);   /* it is forgotten */

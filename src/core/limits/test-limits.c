@@ -260,6 +260,34 @@ static void test_sentences_of_programs(_unused_ void **state) {
         limit_texts_deinit(&texts);
 }
 
+/* The same sentence with and without the choices of a dialog below it. */
+static void test_dialogs(_unused_ void **unused) {
+#define BOX                                                                                                 \
+        "\xe2\x95\xad\xe2\x94\x80\xe2\x95\xae\n\xe2\x94\x82 Usage limit reached for all Pro models. "       \
+        "\xe2\x94\x82\n"
+#define STOP "\xe2\x94\x82   2. Stop       \xe2\x94\x82\n\xe2\x95\xb0\xe2\x94\x80\xe2\x95\xaf\n"
+        const struct {
+                const char *screen;
+                bool is_asked;
+        } rows[] = {
+                {BOX "\xe2\x94\x82 \xe2\x97\x8f 1. Keep trying \xe2\x94\x82\n" STOP, true},
+                {BOX STOP, true},
+                {BOX, false},
+                {BOX "Stop\n2 Stop\n. Stop\n2. Go on\n2.Stop\nthen 2. Stop\n", false},
+                {STOP BOX, false},
+        };
+        LimitTexts texts;
+
+        assert_int_equal(limit_texts_read_ours(&texts), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+                LimitFound found;
+
+                assert_true(limit_text_find(&texts, STR("gemini"), str_from(rows[i].screen), &found));
+                assert_int_equal(found.is_asked, rows[i].is_asked);
+        }
+        limit_texts_deinit(&texts);
+}
+
 static void test_the_sentence_is_known_again(_unused_ void **state) {
         LimitFound first, again;
         LimitTexts texts;
@@ -390,6 +418,7 @@ int main(void) {
                 cmocka_unit_test(test_names_of_the_database),
                 cmocka_unit_test(test_which_moment_is_meant),
                 cmocka_unit_test(test_sentences_of_programs),
+                cmocka_unit_test(test_dialogs),
                 cmocka_unit_test(test_the_sentence_is_known_again),
                 cmocka_unit_test(test_a_reset_is_believed_or_asked_again),
                 cmocka_unit_test(test_asked_again_after_15_30_60_minutes),

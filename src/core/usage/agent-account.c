@@ -17,7 +17,8 @@ typedef struct AccountPlace {
 
 static const AccountPlace account_places[] = {{"claude", "CLAUDE_CONFIG_DIR", ".claude"},
                                               {"codex", "CODEX_HOME", ".codex"},
-                                              {"gemini", "GEMINI_CLI_HOME", ".gemini"}};
+                                              {"gemini", "GEMINI_CLI_HOME", ".gemini"},
+                                              {"opencode", "XDG_DATA_HOME", ".local/share/opencode"}};
 
 static const AccountPlace *account_place(Str runtime) {
         for (size_t i = 0; i < ARRAY_SIZE(account_places); i++)

@@ -7,6 +7,7 @@
 #include "base/macro.h"
 #include "base/time.h"
 #include "core/usage/skim.h"
+#include "core/usage/transcript-internal.h"
 #include "core/usage/usage.h"
 
 enum {
@@ -19,6 +20,23 @@ enum { TRANSCRIPT_DIGITS = 15 }; /* of a number that is certainly below … */
 
 int64_t usage_tokens_sum(const UsageTokens *tokens) {
         return tokens->in + tokens->cached + tokens->cache_write + tokens->out;
+}
+
+UsageTokens usage_tokens_minus(const UsageTokens *a, const UsageTokens *b) {
+        return (UsageTokens){a->in - b->in, a->cached - b->cached, a->cache_write - b->cache_write,
+                             a->out - b->out, a->reasoning - b->reasoning};
+}
+
+static void tokens_add_one(int64_t *to, int64_t more) {
+        *to = MIN(*to + more, USAGE_SUM_MAX);
+}
+
+void usage_tokens_add(UsageTokens *to, const UsageTokens *more) {
+        tokens_add_one(&to->in, more->in);
+        tokens_add_one(&to->cached, more->cached);
+        tokens_add_one(&to->cache_write, more->cache_write);
+        tokens_add_one(&to->out, more->out);
+        tokens_add_one(&to->reasoning, more->reasoning);
 }
 
 TranscriptForm transcript_form(Str runtime) {
@@ -34,8 +52,7 @@ TranscriptForm transcript_form(Str runtime) {
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* A name, an id: visible ASCII, so that it can stand anywhere. */
-static Str transcript_id(Str value) {
+Str transcript_id(Str value) {
         Str text = skim_text(value);
 
         for (size_t i = 0; i < text.n; i++)
@@ -44,7 +61,7 @@ static Str transcript_id(Str value) {
         return text.n < TRANSCRIPT_ID_MAX ? text : STR_NULL;
 }
 
-static void transcript_keep(char to[TRANSCRIPT_ID_MAX], Str text) {
+void transcript_keep(char to[TRANSCRIPT_ID_MAX], Str text) {
         if (!text.n)
                 return;
         memcpy(to, text.data, text.n); /* it is shorter: see transcript_id() */
@@ -57,8 +74,7 @@ static int64_t transcript_time(Str value) {
         return time_parse(skim_text(value), &us) && us > 0 ? us : 0;
 }
 
-/* NULL: it is no object, or a long one. */
-static const Json *transcript_object(Str value, Arena *scratch) {
+const Json *transcript_object(Str value, Arena *scratch) {
         static const JsonLimits limits = {
                 .n_bytes = TRANSCRIPT_SMALL_MAX, .n_values = TRANSCRIPT_VALUES, .is_lenient = true};
         Json *json = NULL;
@@ -69,8 +85,7 @@ static const Json *transcript_object(Str value, Arena *scratch) {
         return json;
 }
 
-/* 0 where nothing is said. */
-static int64_t transcript_count(const Json *object, const char *name) {
+int64_t transcript_count(const Json *object, const char *name) {
         const char *const names[] = {name, NULL};
         int64_t n = usage_number(object, names);
 
@@ -161,7 +176,7 @@ static bool transcript_claude_skim(Str text, ClaudeLine *line) {
         return transcript_claude_members(&skim, line);
 }
 
-static double transcript_cost(Str value, Arena *scratch) {
+double transcript_cost(Str value, Arena *scratch) {
         Json *json = NULL;
         double usd = -1;
 
@@ -193,7 +208,7 @@ static bool transcript_number(Str value, Arena *scratch, int64_t *ret) {
         return json_is(json, JSON_NUMBER) || json_is(json, JSON_NULL);
 }
 
-static bool transcript_claude_usage(Str usage, Arena *scratch, UsageTokens *ret) {
+bool transcript_claude_usage(Str usage, Arena *scratch, UsageTokens *ret) {
         Skim skim = skim_of(usage);
         bool is_right = true;
         Str key, value;
@@ -239,8 +254,7 @@ static void transcript_claude(Transcript *self, Str line, Arena *scratch, Transc
 
 /* ---- Codex ----------------------------------------------------------------------------------- */
 
-/* input_tokens has what was read from the cache, output_tokens has reasoning. */
-static bool transcript_codex_tokens(const Json *counts, UsageTokens *ret) {
+bool transcript_codex_tokens(const Json *counts, UsageTokens *ret) {
         int64_t in = transcript_count(counts, "input_tokens");
 
         if (!json_is(counts, JSON_OBJECT))

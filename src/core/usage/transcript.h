@@ -25,12 +25,16 @@ typedef enum TranscriptForm {
         TRANSCRIPT_GEMINI
 } TranscriptForm;
 
-/* in: neither read from a cache nor written into one; out: with reasoning, which is a part of it. None is above 2^53. */
+#define USAGE_SUM_MAX (INT64_C(1) << 60) /* tokens: sums stop there, whoever says so much */
+
+/* in: neither read from a cache nor written into one; out: with reasoning, which is a part of it. None that is read is above 2^53. */
 typedef struct UsageTokens {
         int64_t in, cached, cache_write, out, reasoning;
 } UsageTokens;
 
 int64_t usage_tokens_sum(const UsageTokens *tokens); /* all but reasoning, which out has */
+UsageTokens usage_tokens_minus(const UsageTokens *a, const UsageTokens *b);
+void usage_tokens_add(UsageTokens *to, const UsageTokens *more);
 
 /* What a program says of a limit of its account (codex). */
 typedef struct TranscriptLimit {
@@ -42,13 +46,19 @@ enum { TRANSCRIPT_LIMITS_MAX = 2 };
 
 /* Texts are good until the function that gets it returns. One with limits may have no tokens and no id. */
 typedef struct TranscriptItem {
-        bool is_total; /* tokens are those of the whole thread until now */
-        int64_t at_us; /* 0: not said */
+        bool is_total;      /* tokens are those of the whole thread until now */
+        bool is_session;    /* … of this model in the whole session, and all of all its models */
+        bool is_of_process; /* the id is unique among what one process says */
+        int64_t at_us;      /* 0: not said */
         UsageTokens tokens;
-        UsageTokens last; /* of a total: what the last request added; has_last */
+        /* Of a total: what the last request added. Of a session: what is new if its program has begun to count anew. */
+        UsageTokens last;
         bool has_last;
+        /* Of a session: of all its models; of this one and of all before this turn; what responses of this turn have told already. */
+        UsageTokens all, before, all_before, all_counted;
+        bool has_before;
         double cost_usd; /* as the program says it; negative: it does not */
-        Str id;          /* of the response, or of the thread (of a fork: the one that it began with) */
+        Str id; /* of the response, the session, or the thread (of a fork: the one that it began with) */
         Str model, session;
         TranscriptLimit limits[TRANSCRIPT_LIMITS_MAX];
         unsigned n_limits;

@@ -17,8 +17,10 @@ struct UsageFollow {
         char version[TRANSCRIPT_ID_MAX]; /* of the program */
         pid_t pid;
         bool is_due, is_reading, is_refused;
+        bool is_output; /* what the process prints: its path is no file */
         Timer again;
 
+        struct UsageBatch *told;  /* of an output: what came since the last reading; NULL: nothing */
         struct UsageBatch *batch; /* of the worker */
         char *found_account;
         Buf tail;
@@ -68,7 +70,7 @@ struct UsageBook {
         int r;            /* of the worker that opens */
 };
 
-/* What a worker has read. */
+/* What a worker has read, or an output has told. */
 typedef struct UsageBatch {
         Arena arena;
         TranscriptItem *items;
@@ -78,6 +80,7 @@ typedef struct UsageBatch {
 
 void usage_follow_run(UsageBook *book); /* starts what is due and may begin */
 void usage_follow_free(UsageFollow *follow);
+void usage_follow_told(UsageFollow *follow, const TranscriptItem *item);
 void usage_book_opened(UsageBook *self); /* calls that waited go on */
 void usage_ledger_open(UsageBook *self);
 int usage_ledger_line(UsageBook *self, LedgerChange *change, const UsageRecord *record);

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/place.h"
 #include "core/fleet/fleet.h"
+#include "core/usage/agent-account.h"
 #include "core/usage/budget.h"
 #include "core/usage/usage-book-internal.h"
 
@@ -68,7 +69,8 @@ static char *book_name(const UsageBook *self, const Hosted *hosted) {
         return asprintf(&name, "process:%s", hosted->id) < 0 ? NULL : name;
 }
 
-static UsageFollow *book_add(UsageBook *self, Str runtime, Str path) {
+/* form: TRANSCRIPT_NONE for an output. */
+static UsageFollow *book_add(UsageBook *self, Str runtime, Str path, TranscriptForm form) {
         UsageFollow *follow = book_has_room(self) ? calloc(1, sizeof(*follow)) : NULL;
 
         if (!follow)
@@ -76,7 +78,8 @@ static UsageFollow *book_add(UsageBook *self, Str runtime, Str path) {
         follow->book = self;
         timer_init(&follow->again, self->daemon->loop, book_on_again);
         follow->runtime = str_dup(runtime);
-        transcript_file_init(&follow->file, str_dup(path), transcript_form(runtime));
+        follow->is_output = form == TRANSCRIPT_NONE;
+        transcript_file_init(&follow->file, str_dup(path), form);
         if (!follow->runtime || !follow->file.path) {
                 usage_follow_free(follow);
                 return NULL;
@@ -84,7 +87,7 @@ static UsageFollow *book_add(UsageBook *self, Str runtime, Str path) {
         follow->next = self->follows;
         self->follows = follow;
         self->n_follows++;
-        self->files.n_followed++;
+        self->files.n_followed += !follow->is_output;
         return follow;
 }
 
@@ -110,7 +113,7 @@ void usage_heard(UsageBook *self, Hosted *hosted, Str runtime, Str path) {
                 return;
         follow = transcript_file_is_path(path) ? book_find(self, path) : NULL;
         if (!follow && transcript_file_is_path(path))
-                follow = book_add(self, runtime, path);
+                follow = book_add(self, runtime, path, transcript_form(runtime));
         if (!follow || !book_claim(self, follow, hosted)) {
                 self->files.n_refused++;
                 return;
@@ -121,11 +124,44 @@ void usage_heard(UsageBook *self, Hosted *hosted, Str runtime, Str path) {
         usage_follow_run(self);
 }
 
+/* Its account is known as it was started; of one that was found again a worker looks it up. */
+static UsageFollow *book_add_output(UsageBook *self, Hosted *hosted, Str runtime, Str path) {
+        UsageFollow *follow = book_add(self, runtime, path, TRANSCRIPT_NONE);
+
+        if (!follow)
+                return NULL;
+        if (hosted->account && str_starts(str_from(hosted->account), runtime) &&
+            hosted->account[runtime.n] == ':')
+                follow->account = strdup(hosted->account);
+        follow->pid = hosted_agent_pid(hosted);
+        snprintf(follow->process, sizeof(follow->process), "%s", hosted->id);
+        return follow;
+}
+
+void usage_told(UsageBook *self, Hosted *hosted, Str runtime, const TranscriptItem *item) {
+        UsageFollow *follow;
+        char path[64]; /* no path of a file: it is not absolute */
+
+        if (!self || self->life == USAGE_CLOSING || !account_is_known(runtime))
+                return;
+        snprintf(path, sizeof(path), "output:%s:" STR_FMT, hosted->id, STR_ARG(runtime));
+        follow = book_find(self, str_from(path));
+        if (!follow)
+                follow = book_add_output(self, hosted, runtime, str_from(path));
+        if (follow && !follow->name)
+                follow->name = book_name(self, hosted);
+        if (!follow || !follow->name)
+                return; /* no memory, or too many */
+        usage_follow_told(follow, item);
+        usage_ledger_open(self);
+        usage_follow_run(self);
+}
+
 void usage_look(UsageBook *self, const Hosted *hosted) {
         bool is_any = false;
 
         for (UsageFollow *follow = self ? self->follows : NULL; follow; follow = follow->next)
-                if (!strcmp(follow->process, hosted->id) && !follow->is_refused)
+                if (!strcmp(follow->process, hosted->id) && !follow->is_refused && !follow->is_output)
                         follow->is_due = is_any = true;
         if (is_any)
                 usage_follow_run(self);
@@ -202,7 +238,7 @@ void usage_turn(UsageBook *self, Hosted *hosted, Str runtime, int64_t begin_us, 
 
 void usage_ended(UsageBook *self, const Hosted *hosted) {
         for (UsageFollow *follow = self ? self->follows : NULL; follow; follow = follow->next)
-                if (!strcmp(follow->process, hosted->id))
+                if (!strcmp(follow->process, hosted->id) && !follow->is_output)
                         follow->is_due = true;
         if (self)
                 usage_follow_run(self);

@@ -1,9 +1,10 @@
 #pragma once
 /* SPDX-License-Identifier: MIT */
 /*
- * UsageBook: what agents use, as their own transcripts tell it: which files are read, for whom, and what is kept of it.
+ * UsageBook: what agents use, as their own transcripts, or their structured output, tell it: which files are read, for whom, and what is kept of it.
  *
  *   agent.fact ──► usage_heard(): the file that a hook names ──► worker: what is new in it ──► table (usage-table.h) ──► ledger
+ *   its stdout ──► usage_told(): structured output of one that names none (spoken.h) ──────┘
  *
  * A file counts for the hosted process in whose tree the hook ran, never for another: one that a living agent has named is not read for
  * somebody else. It is read when a hook comes, once more a moment later, and when the process ends; nothing is watched. The ledger is
@@ -50,6 +51,8 @@ void usage_book_on_limits(UsageBook *self, UsageLimitsFn limits);
 
 /* A hook of this process names a transcript; path: as it says it, of unknown origin. */
 void usage_heard(UsageBook *self, Hosted *hosted, Str runtime, Str path);
+/* What it prints tells of tokens; item as in spoken.h. What is known already changes nothing. */
+void usage_told(UsageBook *self, Hosted *hosted, Str runtime, const TranscriptItem *item);
 /* Its transcripts are read on; nothing new in them: nothing happens. NULL: fine. */
 void usage_look(UsageBook *self, const Hosted *hosted);
 /* A turn of it is over. */

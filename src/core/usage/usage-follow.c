@@ -21,7 +21,8 @@ static bool follow_merges(UsageBatch *batch, const TranscriptItem *item) {
              i > end; i--) {
                 TranscriptItem *old = &batch->items[i - 1];
 
-                if (item->is_total || old->is_total || !str_eq(old->id, item->id))
+                if (item->is_total || old->is_total || item->is_session || old->is_session ||
+                    !str_eq(old->id, item->id))
                         continue;
                 if (item->tokens.out > old->tokens.out)
                         old->tokens = item->tokens;
@@ -62,6 +63,8 @@ static void follow_read(void *user) {
 
         if (!follow->account && !follow->found_account)
                 follow->found_account = account_of_process(str_from(follow->runtime), follow->pid, NULL);
+        if (follow->is_output)
+                return;
         follow->r = transcript_file_read(&follow->file, follow_on_item, follow->batch);
         if (!follow->r && follow->tail_at != follow->file.offset &&
             !transcript_file_tail(&follow->file, &follow->tail))
@@ -69,6 +72,19 @@ static void follow_read(void *user) {
 }
 
 /* ---- on the loop ----------------------------------------------------------------------------- */
+
+/* Of more at once the next one that tells of the session, or the process, says all; a response is missing then. */
+void usage_follow_told(UsageFollow *follow, const TranscriptItem *item) {
+        if (!follow->told)
+                follow->told = calloc(1, sizeof(*follow->told));
+        if (!follow->told)
+                return;
+        if (follow->told->n < TRANSCRIPT_ITEMS_MAX)
+                follow_on_item(follow->told, item);
+        else
+                follow->book->files.n_skipped++;
+        follow->is_due = true;
+}
 
 static void follow_batch_free(UsageBatch *batch) {
         if (!batch)
@@ -81,6 +97,7 @@ static void follow_batch_free(UsageBatch *batch) {
 void usage_follow_free(UsageFollow *follow) {
         timer_clear(&follow->again);
         transcript_file_deinit(&follow->file);
+        follow_batch_free(follow->told);
         follow_batch_free(follow->batch);
         free(follow->runtime);
         free(follow->name);
@@ -90,13 +107,19 @@ void usage_follow_free(UsageFollow *follow) {
         free(follow);
 }
 
+/* A cost of the whole session is that of what is new only if nothing of it was known. */
+static double follow_cost(const TranscriptItem *item, const UsageRecord *record) {
+        return item->is_session && usage_tokens_sum(&item->tokens) != usage_tokens_sum(&record->tokens)
+                       ? -1
+                       : item->cost_usd;
+}
+
 static void follow_price(const UsageBook *book, const TranscriptItem *item, UsageRecord *record) {
         const Price *price = prices_find(&book->prices, record->model, record->ts_us);
+        double said = follow_cost(item, record);
 
-        record->basis = item->cost_usd >= 0 ? USAGE_REPORTED : price ? USAGE_PRICED : USAGE_UNPRICED;
-        record->cost_usd = item->cost_usd >= 0 ? item->cost_usd
-                           : price             ? price_cost(price, &record->tokens)
-                                               : 0;
+        record->basis = said >= 0 ? USAGE_REPORTED : price ? USAGE_PRICED : USAGE_UNPRICED;
+        record->cost_usd = said >= 0 ? said : price ? price_cost(price, &record->tokens) : 0;
 }
 
 static void follow_count_model(UsageBook *book, const UsageRecord *record, const UsageTokens *more) {
@@ -116,11 +139,25 @@ static void follow_count_model(UsageBook *book, const UsageRecord *record, const
                 model->runtime = model->model = STR("other");
                 book->n_models = USAGE_MODELS_MAX;
         }
-        model->tokens.in += more->in;
-        model->tokens.cached += more->cached;
-        model->tokens.cache_write += more->cache_write;
-        model->tokens.out += more->out;
-        model->tokens.reasoning += more->reasoning;
+        usage_tokens_add(&model->tokens, more);
+}
+
+/* By what it is known again. Empty without memory. */
+static Str follow_key(const UsageFollow *follow, const TranscriptItem *item, Arena *arena) {
+        const UsageTokens *tokens = &item->tokens;
+
+        if (item->is_total)
+                return arena_printf(arena, "thread:" STR_FMT ":%lld.%lld.%lld.%lld", STR_ARG(item->id),
+                                    (long long)tokens->in, (long long)tokens->cached, (long long)tokens->out,
+                                    (long long)tokens->reasoning);
+        if (item->is_session)
+                return arena_printf(arena, "session:" STR_FMT "/" STR_FMT ":%lld.%lld.%lld.%lld",
+                                    STR_ARG(item->id), STR_ARG(item->model), (long long)tokens->in,
+                                    (long long)tokens->cached, (long long)tokens->cache_write,
+                                    (long long)tokens->out);
+        if (item->is_of_process)
+                return arena_printf(arena, "process:%s/" STR_FMT, follow->process, STR_ARG(item->id));
+        return arena_printf(arena, "response:" STR_FMT, STR_ARG(item->id));
 }
 
 /* False: nothing of it is new. */
@@ -132,7 +169,8 @@ static bool follow_count(UsageFollow *follow, const TranscriptItem *item, Arena 
         UsageTokens more = {0};
         bool is_new = true;
 
-        *record = (UsageRecord){.ts_us = item->at_us && item->at_us < now_us ? item->at_us : now_us,
+        *record = (UsageRecord){.is_output = follow->is_output,
+                                .ts_us = item->at_us && item->at_us < now_us ? item->at_us : now_us,
                                 .name = str_from(follow->name),
                                 .account = str_from(follow->account),
                                 .runtime = str_from(follow->runtime),
@@ -140,19 +178,17 @@ static bool follow_count(UsageFollow *follow, const TranscriptItem *item, Arena 
                                 .session = item->session,
                                 .process = str_from(follow->process),
                                 .tokens = item->tokens};
-        if (item->is_total)
-                record->key =
-                        arena_printf(arena, "thread:" STR_FMT ":%lld.%lld.%lld.%lld", STR_ARG(item->id),
-                                     (long long)item->tokens.in, (long long)item->tokens.cached,
-                                     (long long)item->tokens.out, (long long)item->tokens.reasoning);
-        else
-                record->key = arena_printf(arena, "response:" STR_FMT, STR_ARG(item->id));
+        record->key = follow_key(follow, item, arena);
         if (!record->key.data)
                 return false;
+        if (item->is_session && !record->session.n)
+                record->session = record->process;
         if (item->is_total &&
             usage_table_differ(book->table, record, item->id, item->has_last ? &item->last : NULL, &is_new))
                 return false;
-        if (!is_new)
+        if (item->is_session)
+                is_new = usage_table_rest(book->table, record, item);
+        if (!is_new || (!follow->is_output && usage_table_is_told(book->table, record)))
                 return false;
         follow_price(book, item, record);
         if (usage_table_take(book->table, record, &taken, &more) || taken > USAGE_MORE)
@@ -236,7 +272,7 @@ static void follow_on_read(void *user) {
 static void follow_start(UsageFollow *follow) {
         UsageBook *book = follow->book;
 
-        follow->batch = calloc(1, sizeof(*follow->batch));
+        follow->batch = follow->told ? steal(&follow->told) : calloc(1, sizeof(*follow->batch));
         if (!follow->batch || loop_work(book->daemon->loop, follow_read, follow_on_read, follow)) {
                 follow_batch_free(steal(&follow->batch));
                 return; /* the next hook tries again */

@@ -57,7 +57,7 @@ int usage_ledger_line(UsageBook *self, LedgerChange *change, const UsageRecord *
                 jw_double(&w, record->cost_usd);
         }
         jw_field_cstr(&w, "basis", usage_basis_name(record->basis));
-        jw_field_cstr(&w, "source", record->n_turns ? "hook" : "transcript");
+        jw_field_cstr(&w, "source", record->n_turns ? "hook" : record->is_output ? "output" : "transcript");
         if (record->n_turns) {
                 jw_field_uint(&w, "turns", record->n_turns);
                 jw_field_int(&w, "ms", record->n_ms);
@@ -88,6 +88,7 @@ static void usage_ledger_read(const Json *line, UsageRecord *ret) {
                                         .out = usage_ledger_number(line, "out"),
                                         .reasoning = usage_ledger_number(line, "reasoning")}};
         (void)time_parse(json_text_of(line, "ts"), &ret->ts_us);
+        ret->is_output = str_is(json_text_of(line, "source"), "output");
         ret->n_turns = usage_ledger_number(line, "turns") > 0;
         ret->n_ms = usage_ledger_number(line, "ms");
         if (str_is(basis, "reported"))

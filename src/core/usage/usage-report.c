@@ -45,11 +45,7 @@ Str usage_project_of(Str name) {
 }
 
 static void report_add(UsageSum *sum, const UsageEntry *entry) {
-        sum->tokens.in += entry->tokens.in;
-        sum->tokens.cached += entry->tokens.cached;
-        sum->tokens.cache_write += entry->tokens.cache_write;
-        sum->tokens.out += entry->tokens.out;
-        sum->tokens.reasoning += entry->tokens.reasoning;
+        usage_tokens_add(&sum->tokens, &entry->tokens);
         sum->n_responses += !entry->is_turn;
         sum->n_turns += entry->is_turn;
         sum->n_ms += entry->n_ms;
@@ -60,7 +56,7 @@ static void report_add(UsageSum *sum, const UsageEntry *entry) {
                 sum->priced_usd += entry->cost_usd;
                 sum->n_priced++;
         } else
-                sum->n_unpriced += usage_tokens_sum(&entry->tokens);
+                sum->n_unpriced = MIN(sum->n_unpriced + usage_tokens_sum(&entry->tokens), USAGE_SUM_MAX);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

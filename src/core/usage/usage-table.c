@@ -11,8 +11,6 @@
 #include "base/macro.h"
 #include "core/usage/usage-table-internal.h"
 
-enum { TABLE_NUMBERS_MAX = 96 }; /* of four numbers with dots */
-
 const char *usage_basis_name(UsageBasis basis) {
         static const char *const names[] = {
                 [USAGE_UNPRICED] = "unpriced", [USAGE_REPORTED] = "reported", [USAGE_PRICED] = "priced"};
@@ -48,11 +46,11 @@ static int slots_grow(UsageSlots *slots) {
         return 0;
 }
 
-static uint32_t slots_get(const UsageSlots *slots, uint64_t hash) {
+uint32_t usage_slots_get(const UsageSlots *slots, uint64_t hash) {
         return slots->n_slots ? *slots_find((UsageSlots *)slots, hash) : 0;
 }
 
-static int slots_put(UsageSlots *slots, uint64_t hash, uint32_t number) {
+int usage_slots_put(UsageSlots *slots, uint64_t hash, uint32_t number) {
         if (slots_grow(slots))
                 return error_origin(-ENOMEM);
         *slots_find(slots, hash) = number;
@@ -65,7 +63,7 @@ static int slots_put(UsageSlots *slots, uint64_t hash, uint32_t number) {
 /* 0 is the empty word; -ENOMEM. */
 static int table_word(UsageTable *table, Str text, uint32_t *ret) {
         uint64_t hash = siphash(table->key, text);
-        uint32_t number = text.n ? slots_get(&table->by_word, hash) : 0;
+        uint32_t number = text.n ? usage_slots_get(&table->by_word, hash) : 0;
 
         *ret = number;
         if (number || !text.n)
@@ -80,7 +78,7 @@ static int table_word(UsageTable *table, Str text, uint32_t *ret) {
                 table->n_words_room = n;
         }
         text = arena_str(&table->arena, text);
-        if (!text.data || slots_put(&table->by_word, hash, (uint32_t)table->n_words))
+        if (!text.data || usage_slots_put(&table->by_word, hash, (uint32_t)table->n_words))
                 return error_origin(-ENOMEM);
         *ret = (uint32_t)table->n_words;
         table->words[table->n_words++] = text;
@@ -121,16 +119,16 @@ size_t usage_table_n(const UsageTable *table) {
         return table->n;
 }
 
-/* ---- entries --------------------------------------------------------------------------------- */
-
 /* Of several texts, so that no two lists of them are alike. */
-static uint64_t table_hash(const UsageTable *table, const Str *texts, size_t n) {
+uint64_t usage_table_hash(const UsageTable *table, const Str *texts, size_t n) {
         uint64_t all[4] = {0};
 
         for (size_t i = 0; i < n; i++)
                 all[i] = siphash(table->key, texts[i]);
         return siphash(table->key, (Str){(const char *)all, sizeof(all)});
 }
+
+/* ---- entries --------------------------------------------------------------------------------- */
 
 /* The older half goes; what is left is numbered anew. Threads stay. */
 static int table_halve(UsageTable *table) {
@@ -143,7 +141,7 @@ static int table_halve(UsageTable *table) {
         free(table->by_key.slots);
         table->by_key = (UsageSlots){0};
         for (size_t i = 0; i < table->n; i++)
-                if (slots_put(&table->by_key, table->entries[i].key, (uint32_t)i + 1))
+                if (usage_slots_put(&table->by_key, table->entries[i].key, (uint32_t)i + 1))
                         return error_origin(-ENOMEM);
         return 0;
 }
@@ -178,7 +176,7 @@ static int table_add(UsageTable *table, const UsageRecord *record, uint64_t key)
         for (size_t i = 0; i < ARRAY_SIZE(words) && !r; i++)
                 r = table_word(table, words[i], &entry.words[i]);
         if (!r)
-                r = slots_put(&table->by_key, key, (uint32_t)table->n + 1);
+                r = usage_slots_put(&table->by_key, key, (uint32_t)table->n + 1);
         if (r)
                 return error_trace(r);
         table->entries[table->n++] = entry;
@@ -191,21 +189,17 @@ static bool table_is_more(const UsageEntry *entry, const UsageTokens *tokens) {
                 usage_tokens_sum(tokens) > usage_tokens_sum(&entry->tokens));
 }
 
-static UsageTokens tokens_minus(const UsageTokens *a, const UsageTokens *b) {
-        return (UsageTokens){a->in - b->in, a->cached - b->cached, a->cache_write - b->cache_write,
-                             a->out - b->out, a->reasoning - b->reasoning};
-}
-
 int usage_table_take(UsageTable *table, const UsageRecord *record, UsageTaken *ret, UsageTokens *ret_more) {
         const Str texts[] = {record->account, record->key};
-        uint64_t key = table_hash(table, texts, ARRAY_SIZE(texts));
-        uint32_t number = slots_get(&table->by_key, key);
+        uint64_t key = usage_table_hash(table, texts, ARRAY_SIZE(texts));
+        uint32_t number = usage_slots_get(&table->by_key, key);
         UsageEntry *entry = number ? &table->entries[number - 1] : NULL;
 
         *ret_more = (UsageTokens){0};
         if (!entry) {
                 *ret = USAGE_NEW;
                 *ret_more = record->tokens;
+                usage_table_add_to_session(table, record, ret_more);
                 return error_trace(table_add(table, record, key));
         }
         if (!str_eq(table->words[entry->words[USAGE_WORD_NAME]], record->name))
@@ -214,90 +208,11 @@ int usage_table_take(UsageTable *table, const UsageRecord *record, UsageTaken *r
                 *ret = USAGE_KNOWN;
         else {
                 *ret = USAGE_MORE;
-                *ret_more = tokens_minus(&record->tokens, &entry->tokens);
+                *ret_more = usage_tokens_minus(&record->tokens, &entry->tokens);
+                usage_table_add_to_session(table, record, ret_more);
                 entry->tokens = record->tokens;
                 entry->cost_usd = record->cost_usd;
                 entry->basis = (uint8_t)record->basis;
         }
         return 0;
-}
-
-/* ---- threads --------------------------------------------------------------------------------- */
-
-/* NULL: nothing is known of it, or there is no room. */
-static UsageTokens *table_thread(UsageTable *table, const UsageRecord *record, Str thread, bool is_made) {
-        const Str texts[] = {record->name, record->account, thread};
-        uint64_t hash = table_hash(table, texts, ARRAY_SIZE(texts));
-        uint32_t number = slots_get(&table->by_thread, hash);
-
-        if (number || !is_made)
-                return number ? &table->threads[number - 1] : NULL;
-        if (table->n_threads == table->n_threads_room && table->n_threads < USAGE_THREADS_MAX) {
-                size_t n = table->n_threads_room ? table->n_threads_room * 2 : 16;
-                UsageTokens *more = realloc(table->threads, n * sizeof(*more));
-
-                if (!more)
-                        return NULL;
-                table->threads = more;
-                table->n_threads_room = n;
-        }
-        if (table->n_threads >= MIN(table->n_threads_room, (size_t)USAGE_THREADS_MAX) ||
-            slots_put(&table->by_thread, hash, (uint32_t)table->n_threads + 1))
-                return NULL;
-        table->threads[table->n_threads] = (UsageTokens){0};
-        return &table->threads[table->n_threads++];
-}
-
-static bool tokens_reach(const UsageTokens *a, const UsageTokens *b) {
-        return a->in + a->cached >= b->in + b->cached && a->cached >= b->cached && a->out >= b->out &&
-               a->reasoning >= b->reasoning;
-}
-
-int usage_table_differ(UsageTable *table, UsageRecord *record, Str thread, const UsageTokens *last,
-                       bool *ret_is_new) {
-        const Str texts[] = {record->account, record->key};
-        bool is_known = slots_get(&table->by_key, table_hash(table, texts, ARRAY_SIZE(texts))) != 0;
-        UsageTokens *until = table_thread(table, record, thread, true), total = record->tokens;
-
-        if (!until)
-                return error_origin(-ENOMEM);
-        if (!is_known && tokens_reach(&total, until))
-                record->tokens = tokens_minus(&total, until);
-        else if (!is_known && last)
-                record->tokens = *last; /* it has begun to count anew */
-        *until = total;
-        record->tokens.in =
-                MAX(record->tokens.in, (int64_t)0); /* more of it came from the cache than it grew */
-        *ret_is_new = !is_known && usage_tokens_sum(&record->tokens) > 0;
-        return 0;
-}
-
-/* The key of a total is made by usage-book.c: "thread:ID:IN.CACHED.OUT.REASONING". */
-static bool table_total_of(Str key, Str *ret_thread, UsageTokens *ret) {
-        static const Str prefix = {"thread:", 7};
-        const char *colon = key.data && key.n ? memrchr(key.data, ':', key.n) : NULL;
-        char text[TABLE_NUMBERS_MAX];
-        long long n[4];
-
-        if (!colon || !str_starts(key, prefix) || colon < key.data + prefix.n)
-                return false;
-        snprintf(text, sizeof(text), STR_FMT, (int)(key.data + key.n - colon) - 1, colon + 1);
-        if (sscanf(text, "%lld.%lld.%lld.%lld", &n[0], &n[1], &n[2], &n[3]) != 4)
-                return false;
-        *ret_thread = (Str){key.data + prefix.n, (size_t)(colon - key.data) - prefix.n};
-        *ret = (UsageTokens){.in = n[0], .cached = n[1], .out = n[2], .reasoning = n[3]};
-        return true;
-}
-
-int usage_table_restore(UsageTable *table, const UsageRecord *record) {
-        UsageTokens more, total, *until;
-        UsageTaken taken;
-        Str thread;
-
-        if (table_total_of(record->key, &thread, &total)) {
-                until = table_thread(table, record, thread, true);
-                if (until)
-                        *until = total;
-        }
-        return error_trace(usage_table_take(table, record, &taken, &more));
 }

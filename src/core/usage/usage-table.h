@@ -4,7 +4,7 @@
  * UsageTable: what is known of tokens, one entry for each response, in memory, with sums made when somebody asks.
  *
  * Each entry has a key, by which what is told again is known: the same key of the same agent counts once, with the largest output; of another
- * agent of that account it counts for nobody. Running totals of a thread become differences here. When there are USAGE_ENTRIES_MAX the older
+ * agent of that account it counts for nobody. Running totals of a thread, and of a session, become differences here. When there are USAGE_ENTRIES_MAX the older
  * half is dropped. Knows no files and no clock; made by a worker from what is kept, then owned by the UsageBook (usage-book.h).
  */
 #include "base/arena.h"
@@ -13,7 +13,7 @@
 
 enum {
         USAGE_ENTRIES_MAX = 100000,
-        USAGE_THREADS_MAX = 20000, /* of which the total is remembered; of one more all counts at once */
+        USAGE_THREADS_MAX = 60000, /* threads, sessions and their models of which the total is remembered */
         USAGE_ROWS_MAX = 1000,     /* of a report */
 };
 
@@ -27,6 +27,7 @@ typedef struct UsageRecord {
         UsageTokens tokens;
         double cost_usd; /* of USAGE_UNPRICED: 0 */
         UsageBasis basis;
+        bool is_output;   /* it was printed, and stands in no transcript that is read */
         uint32_t n_turns; /* 1: it is a turn that has ended, and no response */
         int64_t n_ms;     /* … which took so long */
 } UsageRecord;
@@ -48,6 +49,11 @@ int usage_table_take(UsageTable *table, const UsageRecord *record, UsageTaken *r
 /* The same of what a thread has used until now: record->tokens become what is new of it. last: of the last request; NULL: not said. */
 int usage_table_differ(UsageTable *table, UsageRecord *record, Str thread, const UsageTokens *last,
                        bool *ret_is_new);
+/* The same of what a session has used until now (item->is_session): what is known of it, from whatever source, is taken off. False: nothing
+ * of it is new. */
+bool usage_table_rest(UsageTable *table, UsageRecord *record, const TranscriptItem *item);
+/* Whether structured output has told a total of the record's session since then: what its transcript says of that time is in it. */
+bool usage_table_is_told(const UsageTable *table, const UsageRecord *record);
 /* A line that was kept: of a thread its total is remembered, too. */
 int usage_table_restore(UsageTable *table, const UsageRecord *record);
 size_t usage_table_n(const UsageTable *table);
