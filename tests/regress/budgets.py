@@ -74,6 +74,45 @@ def test_warn_soft_hard():
         equal(fake.do("tool Bash")["answers"], [{}])  # raised
 
 
+def _questions(d, state="open"):
+    return [a for a in native(d, "approval.ls", state="all")["approvals"] if a["kind"] == "budget" and a["state"] == state]
+
+
+def test_a_person_is_asked_whether_to_raise_it():
+    with Home() as home:
+        with _daemon(home=home) as d, Fake(d, "claude", name="spender") as fake:
+            native(d, "budget.set", scope="name:session:spender", metric="tokens", warn=500, soft=1000, hard=3000)
+            _use(fake, "msg_1", 1100)
+            asked = eventually(lambda: _questions(d), what="the question")[0]
+            check("1100 of 1000 tokens a day" in asked["title"] and "1000 more? For session:spender" in asked["title"], asked)
+            check(not any(i["kind"] == "budget" and "soft" in i["id"] for i in native(d, "attention.ls")["items"]), "it is told once")
+            _use(fake, "msg_2", 2400)  # the next bound is another question
+            asked = eventually(lambda: next((a for a in _questions(d) if "3500 of 3000" in a["title"]), None), what="the next question")
+            eventually(lambda: _questions(d) == [asked] or len(_questions(d)) == 1, what="the first is withdrawn")
+            equal(len(_questions(d, "withdrawn")), 1)
+            d.kill()
+        with _daemon(home=home) as d:
+            eventually(lambda: _budget(d, "name:session:spender")["reached"] == "hard")
+            equal([a["id"] for a in _questions(d)], [asked["id"]])
+            native(d, "approval.answer", id=asked["id"], option="raise", digest=asked["digest"])
+            d.kill()  # what was answered is done by the next one, if this one had no time
+        with _daemon(home=home) as d:
+            budget = eventually(lambda: (lambda b: b if b["hard"] == 6000 else None)(_budget(d, "name:session:spender")), what="its bounds are raised")
+            equal((budget["warn"], budget["soft"], budget["reached"]), (3500, 4000, "warn"))
+            native(d, "budget.set", scope="name:session:spender", metric="tokens", soft=3000)
+            asked = eventually(lambda: _questions(d), what="another bound is another question")[0]
+            native(d, "approval.answer", id=asked["id"], option="leave", digest=asked["digest"])
+            eventually(lambda: any(q["id"] == asked["id"] for q in _questions(d, "delivered")), what="that is delivered")
+            d.kill()
+        with _daemon(home=home) as d:
+            eventually(lambda: _budget(d, "name:session:spender")["reached"] == "soft")
+            equal((_budget(d, "name:session:spender")["soft"], _questions(d)), (3000, []))  # nothing is asked, or done, twice
+            native(d, "budget.set", scope="name:session:spender", metric="tokens", hard=2000)
+            eventually(lambda: _questions(d), what="another bound is another question")
+            native(d, "budget.rm", id=_budget(d, "name:session:spender")["id"])
+            eventually(lambda: not _questions(d), what="nobody needs an answer")
+
+
 def test_nothing_new_begins():
     with Tasks(only="aiwg,coop,native") as tasks, Fake(tasks.daemon, "claude", name="spender") as fake:
         d = tasks.daemon

@@ -120,6 +120,9 @@ static void judge_tell(Daemon *daemon, const Budget *budget, int64_t now_us) {
         feed_place(&place, "budget", str_from(budget->id), str_from(budget_level_name(budget->level)),
                    FEED_NOWHERE);
         (void)feed_push(daemon->feed, &place, w.failed ? NULL : chunk_new(buf_str(&text)));
+        if (budget->level >= BUDGET_SOFT &&
+            budget_ask(usage_book_budgets(daemon->usage), budget, now_us / JUDGE_DAY_US))
+                return; /* the question stands in the list */
         snprintf(id, sizeof(id), "budget:%s/%s/%lld", budget->id, budget_level_name(budget->level),
                  (long long)(now_us / JUDGE_DAY_US));
         attention_ask(daemon->attention, &(AttentionAsk){.kind = "budget",
@@ -205,6 +208,7 @@ void budgets_judge(Daemon *daemon) {
                 (void)timer_set(&self->again, BUDGETS_EVERY_MS);
         if ((was_held || is_held) && self->released)
                 self->released(daemon);
+        budgets_settle_questions(self);
 }
 
 void budgets_on_again(Timer *timer) {

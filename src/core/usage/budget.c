@@ -293,6 +293,7 @@ Budgets *budgets_free(Budgets *self) {
         if (!self)
                 return NULL;
         timer_clear(&self->again);
+        budget_questions_free(self);
         while (self->first) {
                 Budget *budget = self->first;
 
