@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "company/inbox/waiting.h"
 #include "company/index/worker.h"
 #include "company/job/job.h"
 #include "company/learn/evaluation.h"
@@ -66,6 +67,7 @@ int company_new(Company **ret, Daemon *daemon) {
         company->daemon = daemon;
         timer_init(&company->idle, daemon->loop, company_look);
         jobs_on_start(company);
+        company->waiting = inbox_on_waiting;
         evaluations_init(company);
         *ret = company;
         return 0;

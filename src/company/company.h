@@ -33,6 +33,8 @@ struct Company {
         struct RunFound
                 *found; /* processes of earlier daemons whose workspace is not open yet (run/adopt.c) */
         void (*run_found)(Run *run); /* runs_on_found() */
+        /* Told what waits for a decision in a workspace, when that may be another list (inbox/waiting.h). */
+        void (*waiting)(Workspace *workspace, const IndexWaitingList *list);
         struct DriverCache *drivers; /* what agent programs have said of themselves (core/driver.h) */
         Lane evaluations;            /* programs that judge a rule, one at a time (learn/evaluation.h) */
         _Atomic bool is_stopping;    /* for workers: what they wait for is to end */

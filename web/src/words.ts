@@ -106,8 +106,8 @@ export const en = {
   needs: {
     none: "Nothing waits for you.", noneWhy: "Questions of agents, messages that want an acknowledgement, failed tasks and agents that ended or were lost come here.",
     answered: (by: string, at: string) => `answered by ${by}, ${at}`, notFirst: (by: string) => `${by} was first`, answer: "Answer", you: "you",
-    kinds: { message: "Message", notice: "Notice", task: "Task failed", process: "Ended badly", question: "Question", approval: "Wants approval" } as Record<string, string>,
-    choices: { ack: "Acknowledge", acknowledge: "Acknowledge", dismiss: "Dismiss", restart: "Restart", retry: "Run again", allow: "Allow once", deny: "Deny", reply: "Reply", open: "Open" } as Record<string, string>,
+    kinds: { message: "Message", notice: "Notice", task: "Task failed", process: "Ended badly", question: "Question", approval: "Wants approval", budget: "Budget", company: "Decision" } as Record<string, string>,
+    choices: { ack: "Acknowledge", acknowledge: "Acknowledge", dismiss: "Dismiss", restart: "Restart", retry: "Run again", allow: "Allow once", approve: "Approve", deny: "Deny", reply: "Reply", open: "Open" } as Record<string, string>,
     reply: "Reply",
   },
   chat: {

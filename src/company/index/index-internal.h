@@ -25,6 +25,10 @@ int index_sum_up(Sql *sql);       /* fills muster_sums and muster_pending, which
 int index_count_agents(Sql *sql); /* makes all counters of agents anew, from the sums */
 int index_count_agent(Sql *sql, Str agent_id); /* of one */
 
+/* ---- what waits (waiting.c) ---- */
+/* Behind a sync. What cannot be read now is read behind the next one. */
+void index_read_waiting(Index *index, const IndexReport *report);
+
 /* ---- rows (rows.c) ---- */
 typedef enum IndexType { INDEX_NULL, INDEX_INT, INDEX_REAL, INDEX_TEXT } IndexType;
 typedef struct IndexValue {
@@ -196,6 +200,7 @@ struct Index {
         uint32_t walk;
         IndexWork *work;
         int64_t n_total[INDEX_N_TABLES];
+        IndexWaitingList waiting;
         int64_t n_running; /* records of sessions that say so */
         bool is_loaded;    /* map and totals are those of the open file */
         bool is_contested; /* two files have one key: changes are told by a rebuild only */

@@ -266,6 +266,7 @@ Index *index_end(Index *index) {
                 return NULL;
         index_shut(index);
         index_settle(index);
+        arena_deinit(&index->waiting.arena);
         close(index->root);
         free(index);
         return NULL;

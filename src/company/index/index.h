@@ -17,6 +17,7 @@
  * Not a source of truth, and no cache of documents. The engine here knows a folder's descriptor and runs on
  * workers, one thread at a time; turn.h gives operations their turn. Owned by its Workspace.
  */
+#include "base/arena.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -87,6 +88,19 @@ int index_rebuild(Index *index, IndexReport *report);
 int index_sync(Index *index, IndexReport *report);
 /* The same for comments; a file that is missing is not made. Condition also: INDEX_E_MISSING. */
 int index_sync_comments(Index *index, IndexReport *report);
+/* What waits for a decision, the youngest first. Read by a sync after which it may be another list, and told on the loop when the turn is
+ * over (turn.h). */
+enum { INDEX_WAITING_MAX = 500 };
+typedef struct IndexWaiting {
+        Str project_id, artifact_id, kind, title, produced_by; /* kind: of the review that decides it */
+} IndexWaiting;
+typedef struct IndexWaitingList {
+        Arena arena;
+        IndexWaiting *rows;
+        size_t n;
+        bool is_cut; /* there are more */
+        bool is_known, is_new;
+} IndexWaitingList;
 /* The connection to the file as it is, good until the next call of this header. Conditions: INDEX_E_MISSING
  * (none, or not one that can be used), INDEX_E_BUSY. */
 int index_look(Index *index, Sql **ret);

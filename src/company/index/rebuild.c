@@ -261,5 +261,7 @@ int index_rebuild(Index *index, IndexReport *report) {
         index_map_deinit(&rebuild.map);
         for (size_t i = 0; i < INDEX_BATCHES; i++)
                 index_rows_deinit(&rebuild.batches[i]);
+        if (!r)
+                index_read_waiting(index, report);
         return r;
 }

@@ -444,7 +444,11 @@ static int sync_area(Index *index, IndexArea area, IndexReport *report) {
 int index_sync(Index *index, IndexReport *report) {
         int r = sync_area(index, INDEX_AREA_TABLES, report);
 
-        return r == SYNC_E_AGAIN ? index_rebuild(index, report) : r;
+        if (r == SYNC_E_AGAIN)
+                return index_rebuild(index, report);
+        if (!r)
+                index_read_waiting(index, report);
+        return r;
 }
 
 int index_sync_comments(Index *index, IndexReport *report) {

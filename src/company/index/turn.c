@@ -34,7 +34,12 @@ int index_turn(IndexTurn *turn) {
 }
 
 void index_turn_over(Workspace *workspace) {
-        index_count_steps(workspace->index);
+        Index *index = workspace->index;
+
+        index_count_steps(index);
+        if (index->waiting.is_new && workspace->company->waiting && !workspace->company->is_stopping)
+                workspace->company->waiting(workspace, &index->waiting);
+        index->waiting.is_new = false;
         lane_over(&workspace->index->turns);
 }
 
