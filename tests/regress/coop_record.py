@@ -53,6 +53,7 @@ def test_all_of_it_is_recorded():
         equal(os.stat(path).st_mode & 0o777, 0o600)
         c = s.attach(name, cols=90, rows=33)
         c.until("ready")
+        eventually(lambda: any(text == "90x33" for _, _, text in _read(path)[1]), what="the first size is written")  # of several sizes that come while something is being written the last one counts
         c.control({"cmd": "resize", "cols": 91, "rows": 34})
         c.key(b"yes\n")
         c.ended()
