@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tokens as agents without a terminal tell them in their structured output. Runs of AgentCompany and tasks of AIWG have no hooks of ours, so nothing of what they used was known; and
 who adds up their numbers counts a session once for each turn, and subagents not at all (docs/usage.md)."""
+import glob
 import os
 
 from checks import check, equal, eventually
@@ -62,7 +63,15 @@ def _said(text, session, counts, by="session"):
             run.say(text)
             _is(d, session, counts, by)
             d.kill()
+        with Daemon(home=home) as d:
+            run.say("one line more\n")
+            _is(d, session, counts, by)
+            names = sorted(_rows(d, "name"))
+            d.kill()
+        os.unlink(next(iter(glob.glob(home.base + "/**/usage/ledger.jsonl", recursive=True))))  # as if it had been killed before that was written
         with run, Daemon(home=home) as d, Sessions(d, top=c.top) as run.c:
+            _is(d, session, counts, by)
+            equal(sorted(_rows(d, "name")), names)
             run.say("one line more\n")
             _is(d, session, counts, by)
             run.end()

@@ -460,7 +460,7 @@ const Command daemon_commands[] = {
         },
         {
                 .name = "usage",
-                .summary = "tokens and cost of agents, as their transcripts or output tell them",
+                .summary = "tokens and cost of agents, as their programs tell",
                 .usage = "[BY] [--since TIME] [--json]",
                 .details =
                         "A row for each agent, or by what is named: name, group, project, account, "

@@ -67,6 +67,24 @@ void agent_hear_output(Agent *agent, bool is_missed) {
         protocol_feed(&agent->protocol, bytes, loop_wall_us(agent->agents->daemon->loop), &told);
 }
 
+static void agent_on_known(_unused_ void *user, _unused_ AgentFact *fact) {}
+
+/* What an earlier daemon has heard, once more, for its tokens: they may have been counted and not kept when it was killed, and a line that tells
+ * totals needs what stood before it. What is known already changes nothing. */
+void agent_hear_again(Agent *agent) {
+        const ProtocolTold told = {agent_on_known, agent_on_used, agent};
+        uint64_t from = 0;
+        Str bytes = hosted_read_from(agent->hosted, false, &from);
+
+        if (from)
+                protocol_missed(&agent->protocol);
+        if (from < agent->heard)
+                bytes.n = MIN(bytes.n, (size_t)(agent->heard - from));
+        else
+                bytes.n = 0;
+        protocol_feed(&agent->protocol, bytes, loop_wall_us(agent->agents->daemon->loop), &told);
+}
+
 void agent_hear_end(Agent *agent, bool is_missed) {
         const ProtocolTold told = agent_told(agent, is_missed);
 

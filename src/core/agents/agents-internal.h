@@ -14,6 +14,7 @@ struct Agents {
 
 /* agents-heard.c: what is new of its output; is_missed: an earlier daemon may have heard it. It has ended: the last line, too. */
 void agent_hear_output(Agent *agent, bool is_missed);
+void agent_hear_again(Agent *agent);
 void agent_hear_end(Agent *agent, bool is_missed);
 void agent_look_at_transcript(Agent *agent, int64_t now_us); /* agents-heard.c; at every tick */
 void agent_remember(Agent *agent, const AgentFact *fact);    /* agents.c */

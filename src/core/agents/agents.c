@@ -296,8 +296,10 @@ void agents_adopt(Agents *agents, Hosted *hosted) {
                         hosted->started_us ? hosted->started_us : agent->state.at_us;
         if (agent_is_live(agent))
                 agent_take_os(agent, AGENT_ADOPTED, NULL);
-        if (hosted->kind == SHIM_PIPES)
+        if (hosted->kind == SHIM_PIPES) {
+                agent_hear_again(agent);
                 agent_hear_output(agent, true);
+        }
         if (agent_is_live(agent))
                 return;
         agent_hear_end(agent, true);
