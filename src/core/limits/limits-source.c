@@ -204,14 +204,19 @@ static void limit_look_later(LimitAgent *agent) {
 static void limit_look_done(void *user) {
         LimitLook *look = user;
         LimitAgent *agent = limits_find(look->limits, look->process);
+        bool is_again = agent && agent->is_to_look;
 
         if (agent)
-                agent->is_looking = false;
+                agent->is_looking = agent->is_to_look = false;
         if (look->is_found && !look->limits->daemon->is_stopping)
                 limit_look_take(look);
         else if (agent && look->is_screen && agent->account)
                 limit_look_later(agent);
+        agent = is_again && !look->limits->daemon->is_stopping ? limits_find(look->limits, look->process)
+                                                               : NULL;
         limit_look_free(look);
+        if (agent)
+                limit_agent_look(agent);
 }
 
 static void limit_look_begin(LimitLook *look) {
@@ -250,10 +255,12 @@ static LimitLook *limit_look_new(const LimitAgent *agent) {
         return NULL;
 }
 
+/* What is shown may have changed since a look that is under way has begun: then there is another one behind it. */
 void limit_agent_look(LimitAgent *agent) {
         Hosted *hosted = agent->is_looking ? NULL : limit_agent_hosted(agent);
         LimitLook *look = hosted && hosted->kind == SHIM_PTY ? limit_look_new(agent) : NULL;
 
+        agent->is_to_look = agent->is_looking;
         if (!look)
                 return;
         look->is_screen = true;

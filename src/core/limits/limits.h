@@ -73,6 +73,7 @@ struct LimitAgent {
         uint64_t number;             /* LIMIT_RESUMING: of the change that keeps it */
         bool is_typed;               /* somebody typed since */
         bool is_seeking, is_looking; /* a worker looks for its account; its screen is drawn */
+        bool is_to_look;             /* once more behind that */
         bool is_stopped;             /* … and it was stopped meanwhile */
         ApprovalWait ask;
         Viewer viewer; /* of one without a terminal */
