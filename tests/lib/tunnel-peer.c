@@ -468,8 +468,10 @@ static void peer_command(TestPeer *peer, const char *line) {
         else if (strcmp(line, "hush") == 0 || strcmp(line, "check") == 0)
                 peer->is_hushed = line[0] == 'h';
         else if (strcmp(line, "move") == 0) {
-                close_fd(peer->fd);
+                int old = peer->fd; /* still open, so that the new one gets another port */
+
                 peer->fd = peer_bind(peer);
+                close_fd(old);
                 peer->check_due_ms = 0;
         } else
                 peer_die(line);

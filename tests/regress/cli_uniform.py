@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What holds for every command: --json gives JSON objects and nothing else, and the exit statuses are those of the help. Once each
 command had its own idea of both. A command that is new fails here until it stands in one of the tables."""
+import contextlib
 import json
 import os
 import re
@@ -45,7 +46,6 @@ class Place:
         self.home = daemon.home
         self.folder = self.home.project
         write_text(os.path.join(self.folder, "team.yaml"), "kind: nosuch\n")
-        write_text(self.home.aiwg_file("daemon.json"), json.dumps({"daemon": {"agent_command": "/bin/echo"}}))
         write_text(os.path.join(self.folder, "coop.toml"), '[agent]\ncommand = "/bin/cat"\n')
         self.run("group attach")
         equal(self.run("actor add dev runtime=custom -- /bin/cat")[0], 0)
@@ -60,8 +60,13 @@ class Place:
         return self.home.muster(*line.split(), cwd=self.folder, env=NO_IDENTITY)
 
 
+@contextlib.contextmanager
 def _place():
-    return Daemon(args=("--sandbox", "none"))
+    """Its agent is known before the daemon is: what is written later is read a moment later."""
+    with Home() as home:
+        write_text(home.aiwg_file("daemon.json"), json.dumps({"daemon": {"agent_command": "/bin/echo"}}))
+        with Daemon(home=home, args=("--sandbox", "none")) as d:
+            yield d
 
 
 def _commands(home):
